@@ -76,7 +76,7 @@ import numpy as np
 import attreval as av
 from reference import models
 from attreval.core.records import Evidence
-from attreval.catalogue import list_methods, list_metrics
+from attreval.api.catalogue import list_methods, list_metrics
 from attreval.methods import METHODS, methods_for
 from attreval.metrics import METRICS
 from attreval.metrics.scored_text import ScoredText

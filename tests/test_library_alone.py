@@ -37,7 +37,7 @@ for asked in wanted:
     else:
         raise AssertionError("an extra was not missed")
 import attreval.cli
-from attreval.catalogue import list_methods, list_metrics
+from attreval.api.catalogue import list_methods, list_metrics
 assert len(list_methods()) > 50 and len(list_metrics()) > 30
 
 import pandas as pd

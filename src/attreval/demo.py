@@ -13,34 +13,31 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
+from rich.console import Console
+from rich.table import Table
 
+from attreval.api.evaluating import evaluate
+from attreval.api.explaining import explain
+from attreval.api.explanations import Explanations
+from attreval.api.loading import wrap
+from attreval.api.show.html import fragment, whole_page
+from attreval.api.show.shown import KEY
+from attreval.api.show.terminal import coloured_lines, show
 from attreval.core.bootstrap import bootstrap_mean, mean_of_known
 from attreval.core.seeds import generator, seed_of
 from attreval.methods import METHODS as KNOWN
 from attreval.metrics import METRICS
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import Console
-    from rich.table import Table
-
-    from attreval.api.explanations import Explanations
-    from attreval.models.classifier import Classifier
+from attreval.models.classifier import Classifier
+from attreval.trial.measure import closeness
 
 LABELS = ("bad", "good")
-WORTHS = {
-    "superb": 2,
-    "moving": 2,
-    "clever": 1,
-    "fresh": 1,
-    "stale": -1,
-    "loud": -1,
-    "dull": -2,
-    "clumsy": -2,
-}  # for good
+# for good
+WORTHS = {"superb": 2, "moving": 2, "clever": 1, "fresh": 1, "stale": -1, "loud": -1, "dull": -2, "clumsy": -2}
 FILLERS = (
     *("the", "a", "film", "plot", "story", "scene", "actor", "camera", "music", "city", "night", "with", "and", "of"),
     *("in", "after", "before", "one", "two", "who", "finds", "her", "his", "old", "friend", "house", "road", "again"),
@@ -86,10 +83,7 @@ def plant_texts(count: int, *names: object) -> list[PlantedText]:
 
 def train_network(say: Callable[[str], None] = print) -> Classifier:
     """A BERT of two layers, trained from random weights on planted texts; a line now and then says how good it is."""
-    import torch
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    from attreval.api.loading import wrap
 
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
     tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
@@ -119,24 +113,19 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
 
 
 def _read(tokenizer: Any, texts: Sequence[PlantedText]) -> dict:
-    """What the network takes of texts."""
     read = tokenizer([one.text for one in texts], padding=True, return_tensors="pt")
     return {name: read[name] for name in ("input_ids", "attention_mask")}
 
 
 def find_truth(found: Explanations, texts: Sequence[PlantedText]) -> np.ndarray:
-    """(n, methods) how true each explanation is: the share of pairs of words of different worth in the right order.
-
-    Equal scores count half, so that chance is one half. The worth is that for the class that was explained.
-    """
-    out = np.empty((len(texts), len(found.methods)))
-    for row, (one, given) in enumerate(zip(found, texts, strict=True)):
-        worth = given.truth if one.target == LABELS[given.label] else -given.truth
-        more, less = np.nonzero(worth[:, None] > worth[None])
-        for at, method in enumerate(found.methods):
-            scores = one.scores(method)
-            out[row, at] = np.mean((np.sign(scores[more] - scores[less]) + 1) / 2)
-    return out
+    """(n, methods) how close each explanation comes to what words are worth for the class that was explained."""
+    worths = [
+        given.truth if one.target == LABELS[given.label] else -given.truth
+        for one, given in zip(found, texts, strict=True)
+    ]
+    return np.array(
+        [[closeness(one.scores(m), worth) for m in found.methods] for one, worth in zip(found, worths, strict=True)]
+    )
 
 
 def judge_metrics(
@@ -144,29 +133,13 @@ def judge_metrics(
 ) -> pd.DataFrame:
     """What each metric says of each method, and whether it tells which is true.
 
-    Parameters
-    ----------
-    model : Classifier
-        The network that was explained.
-    found : Explanations
-        Of the texts, by any methods.
-    texts : sequence of PlantedText
-        In the same order.
-    metrics : sequence of str
-        Names of METRICS that need no truth.
+    found: of the texts, in the same order, by any methods. metrics: names of METRICS that need no truth.
 
-    Returns
-    -------
-    DataFrame
-        A row a metric, the truth first, with the mean over texts of every method. `prefers the truer`: of two methods,
-        random scores left out, that are not equally true on a text, how often the metric prefers the truer one (a tie
-        counts half, so that chance is one half), with a 95 % bootstrap interval over texts, `low` to `high`; `tells`:
-        on which side of chance it lies.
+    Returns a row a metric, the truth first, with the mean over texts of every method. `prefers the truer`: of two
+    methods, random scores left out, that are not equally true on a text, how often the metric prefers the truer one (a
+    tie counts half, so that chance is one half), with a 95 % bootstrap interval over texts, `low` to `high`; `tells`:
+    on which side of chance it lies.
     """
-    import pandas as pd
-
-    from attreval.api.evaluating import evaluate
-
     truth, methods = find_truth(found, texts), list(found.methods)
     pairs = list(combinations([at for at, name in enumerate(methods) if name != "random"], 2))
     values = evaluate(model, found, list(metrics), each_text=True)
@@ -174,8 +147,9 @@ def judge_metrics(
     for name, part in values.groupby("metric", sort=False):
         wide = METRICS[name].sign * part.pivot(index="text", columns="method", values="value")[methods].to_numpy()
         right = [
-            np.where(truth[:, a] == truth[:, b], np.nan, _agree(truth[:, a] - truth[:, b], wide[:, a] - wide[:, b]))
+            np.where(lead == 0, np.nan, (np.sign(lead) * np.sign(wide[:, a] - wide[:, b]) + 1) / 2)
             for a, b in pairs
+            for lead in [truth[:, a] - truth[:, b]]
         ]
         mean, low, high = bootstrap_mean(mean_of_known(np.array(right))[:, None], 1000, 0.95, "demo", name)
         means = mean_of_known(METRICS[name].sign * wide)
@@ -185,34 +159,12 @@ def judge_metrics(
     return pd.DataFrame(rows)
 
 
-def _agree(truth: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """1 where two differences have one sign, 0 where they have different ones, one half where the second is none."""
-    return (np.sign(truth) * np.sign(value) + 1) / 2
-
-
 def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None] = print) -> pd.DataFrame:
-    """Train, explain, judge and show.
+    """Train, explain so many texts, judge and show; what `judge_metrics` returns.
 
-    Parameters
-    ----------
-    count : int
-        Texts to explain.
-    out : Path, optional
-        Where to keep it: an .html page, or an .svg picture of the terminal.
-    say : callable
-        Is given each line of progress.
-
-    Returns
-    -------
-    DataFrame
-        See `judge_metrics`.
+    out: where to keep it, an .html page or an .svg picture of the terminal; ValueError for another. say: is given each
+    line of progress.
     """
-    from rich.console import Console
-
-    from attreval.api.explaining import explain
-    from attreval.api.show.html import fragment, whole_page
-    from attreval.api.show.terminal import show
-
     if out is not None and out.suffix not in (".html", ".svg"):
         raise ValueError(f"a demo is kept as .html or .svg; got {str(out)!r}")
     worths = ", ".join(f"{word} {worth:+d}" for word, worth in WORTHS.items())
@@ -242,10 +194,6 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
 
 
 def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
-    """Coloured words and the table, in a terminal."""
-    from attreval.api.show.colours import KEY
-    from attreval.api.show.terminal import coloured_lines
-
     console.print(KEY, style="dim")
     for one in found[:SHOWN]:
         for line in [*coloured_lines(one), ""]:
@@ -256,8 +204,6 @@ def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
 
 def _tabulate(table: pd.DataFrame) -> Table:
     """The table for a terminal: of each row the best in bold, random scores left out, and what the metric tells."""
-    from rich.table import Table
-
     names = [name for name in table if name in KNOWN]
     out = Table(box=None, header_style="bold", pad_edge=False)
     out.add_column("", no_wrap=True)

@@ -7,7 +7,7 @@ import pytest
 from reference import models
 
 import attreval
-from attreval.api.coverage import EVALUATED, OF_TECHNIQUES, where_computed, why_not
+from attreval.api.catalogue import EVALUATED, OF_TECHNIQUES, where_computed, why_not
 from attreval.core.units import find_units
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings

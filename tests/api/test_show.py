@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from rich.cells import cell_len
 
 import attreval as av
-from attreval.api.show import colours, terminal
+from attreval.api.show import shown, terminal
 from attreval.api.show.picture import draw
 
 NASTY = [
@@ -56,20 +56,20 @@ def luminance(colour):
 
 def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(found):
     """At least 4.5 to 1 (WCAG), black on a white page and white on a dark one."""
-    for full in (colours.FOR, colours.AGAINST, colours.UNSIGNED):
+    for full in (shown.FOR, shown.AGAINST, shown.UNSIGNED):
         for ground, ink in ((255, 0), (18, 255)):
-            mixed = [colours.TINT * c + (1 - colours.TINT) * ground for c in full]
+            mixed = [shown.TINT * c + (1 - shown.TINT) * ground for c in full]
             light, dark = sorted([luminance(mixed), luminance([ink] * 3)], reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5
     read = BeautifulSoup(found[0]._repr_html_(), "html.parser")
     rows = dict(zip(found.methods, read.find_all("tr"), strict=True))
-    signed, unsigned = {colours.css(1), colours.css(-1)}, {colours.css(1, False)}
+    signed, unsigned = {shown.css(1), shown.css(-1)}, {shown.css(1, False)}
     for method, kinds in (("gradient_x_input", signed), ("gradient_l1", unsigned)):
         grounds = [w["style"].removeprefix("background:") for w in rows[method].find_all("span") if w.get("style")]
         assert {ground.rpartition(",")[0] for ground in grounds} == {kind.rpartition(",")[0] for kind in kinds}
         assert kinds & set(grounds)  # the strongest word has the full colour
-    assert colours.strengths([0, 0]).tolist() == [0, 0] and colours.strengths([-2, 1]).tolist() == [-1, 0.5]
-    assert colours.blend(0) == (255, 255, 255) and colours.blend(1) != colours.blend(-1) != colours.blend(1, False)
+    assert shown.strengths([0, 0]).tolist() == [0, 0] and shown.strengths([-2, 1]).tolist() == [-1, 0.5]
+    assert shown.blend(0) == (255, 255, 255) and shown.blend(1) != shown.blend(-1) != shown.blend(1, False)
 
 
 @pytest.mark.parametrize("width", [40, 100])

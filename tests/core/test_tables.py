@@ -22,13 +22,14 @@ from attreval.core.tables import (
     read_about,
     read_attributions,
     read_instances,
+    read_tokens,
     write_attributions,
     write_csv,
     write_instances,
     write_json,
+    write_tokens,
     write_whole,
 )
-from attreval.core.token_tables import read_tokens, write_tokens
 from compendium import project
 from compendium.workflow import run_snakemake as workflow
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import attreval as av
 from attreval.cli import app
 from attreval.evaluation import judged, page, run
-from attreval.evaluation.sample import make_documents, read_given, read_rows, with_scores
+from attreval.evaluation.judged import make_documents, read_given, read_rows, with_scores
 from attreval.methods import METHODS
 from attreval.texts.data import Columns
 

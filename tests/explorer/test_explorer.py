@@ -18,8 +18,8 @@ from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from compendium import config
 from compendium.config import AgreementSpec
-from compendium.explorer import pack
-from compendium.explorer.page import gather_page, make_page
+from compendium.explorer.page import gather_page, make_page, pack_layout, pack_means, pack_page, pack_scores
+from compendium.explorer.read import take_turns
 from compendium.project import Results
 
 RUNS = st.dictionaries(
@@ -31,7 +31,7 @@ SCORES = st.lists(st.one_of(LEVELS, st.floats(-1e6, 1e6, allow_subnormal=False))
 
 @given(RUNS, st.integers(0, 60))
 def test_turns_are_shared_evenly_over_tasks_and_then_runs(counts, most):
-    turns = pack.take_turns(counts, most)
+    turns = take_turns(counts, most)
     assert len(turns) == len(set(turns)) == min(most, sum(counts.values()))
     taken = {run: [place for r, place in turns if r == run] for run in counts}
     assert all(places == list(range(len(places))) and len(places) <= counts[run] for run, places in taken.items())
@@ -49,7 +49,7 @@ def test_turns_are_shared_evenly_over_tasks_and_then_runs(counts, most):
 def test_packed_scores_select_the_same_tokens_and_have_the_same_peaks(scores, largest_k):
     scores = np.array(scores)
     for rule in PEAK_RULES.values():
-        unit, values, *told = pack.pack_scores(scores, largest_k, rule)
+        unit, values, *told = pack_scores(scores, largest_k, rule)
         kept = np.array(values, dtype=float)
         np.testing.assert_allclose(unit * kept, scores, atol=0.0051 * np.abs(scores).max())
         for k in range(1, largest_k + 1):
@@ -62,7 +62,7 @@ def test_packed_scores_select_the_same_tokens_and_have_the_same_peaks(scores, la
 @pytest.mark.parametrize("task", TASKS)
 def test_a_text_can_be_put_together_again(task):
     shown = make_text(task, 0)
-    texts, steps, rest = pack.pack_layout(shown)
+    texts, steps, rest = pack_layout(shown)
     assert tuple(texts) == shown.instance.segments and rest == [0] * len(texts)
     starts = [(part, run, i) for part, run in enumerate(steps) for i in range(0, len(run), 2)]
     spans = [(part, sum(run[: i + 1]), sum(run[: i + 2])) for part, run, i in starts]
@@ -71,13 +71,13 @@ def test_a_text_can_be_put_together_again(task):
 
 def test_what_a_model_did_not_read_is_counted():
     shown = make_text("rated_movies", 0, ("the film " * 400,))
-    (text,), (steps,), (rest,) = pack.pack_layout(shown)
+    (text,), (steps,), (rest,) = pack_layout(shown)
     assert len(steps) == 2 * 510 and sum(steps) == len(text) and rest == 9 * 400 - len(text)
 
 
 def gather(shown, **more) -> dict:
     """The data of made-up texts."""
-    return pack.pack_page(shown, {}, ABOUT, AgreementSpec(), [], **more)
+    return pack_page(shown, {}, ABOUT, AgreementSpec(), [], **more)
 
 
 def test_two_hundred_long_texts_fit_and_are_taken_in_turn():
@@ -145,7 +145,7 @@ def test_means_stand_at_the_places_of_their_methods():
     }
     means["pairs"] = pairs | {("lime", "gone"): ({1: 1.0}, 9)}
     means["dynamic"] = {("random", "lime"): (0.7, 5), ("lime", "people"): (float("nan"), 0)}
-    packed = pack.pack_means(means, ["random", "gradient_l1", "lime"])
+    packed = pack_means(means, ["random", "gradient_l1", "lime"])
     assert packed["means"] == {"soft_nc": [None, None, [0.25, 7]]}
     assert packed["pairs"] == {"0-2": [[0.5, 0.75], 9], "2-people": [[0.6], 8]}
     assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["text_agreement"] == {"people": 0.9}

@@ -11,7 +11,7 @@ from reference import coalitions, erasures, models
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
-from attreval.catalogue import list_methods
+from attreval.api.catalogue import list_methods
 from attreval.cli import app
 from attreval.core.units import find_units, mask_units
 from attreval.methods import METHODS, method, methods_for, proxyspex

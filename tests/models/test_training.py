@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference import models
 from safetensors.torch import load_file
 
-from attreval.core.spent import seconds_of
+from attreval.core.tables import seconds_of
 from attreval.models import unfinished
 from attreval.models.loading import new_classifier
 from attreval.models.training import _parameter_groups, batches, evaluate, train

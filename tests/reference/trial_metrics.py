@@ -8,7 +8,7 @@ from attreval.metrics import METRICS
 from attreval.metrics.metric import metric
 from attreval.trial import WORLDS
 from attreval.trial.measure import TRUTH, closeness
-from attreval.trial.nulls import NULLS
+from attreval.trial.run import NULLS
 
 SEED, TEXTS = 11, 12
 MADE = tuple(name for name, one in WORLDS.items() if not one.corpus)

@@ -9,8 +9,8 @@ import pytest
 from reference import CHECKOUT, models
 
 import attreval
-from attreval import catalogue
-from attreval.catalogue import list_methods, list_metrics
+from attreval.api import catalogue
+from attreval.api.catalogue import list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, Method
 from attreval.metrics import METRICS

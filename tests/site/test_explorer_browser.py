@@ -15,8 +15,7 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, selection_with_share
 from attreval.metrics.marks import relevance
 from compendium.config import AgreementSpec
-from compendium.explorer.pack import pack_page
-from compendium.explorer.page import make_page
+from compendium.explorer.page import make_page, pack_page
 
 pytestmark = IN_BROWSER
 SHOWN = [make_text(task, number) for number in range(4) for task in TASKS]

@@ -10,7 +10,7 @@ from reference.trial_metrics import BROKEN, MADE, METRICS_TRIED, SEED, TEXTS
 
 from attreval.trial.explainers import DEGRADED, EXPLAINERS
 from attreval.trial.measure import try_metrics
-from attreval.trial.nulls import NULLS
+from attreval.trial.run import NULLS
 from attreval.trial.verdict import choose, matrix_table, question_of, short_list, texts_to_decide, verdict_table
 from attreval.trial.worlds.planted import PLANTED_WORLDS
 from compendium.config.judges import MetaSpec

@@ -10,10 +10,9 @@ from reference.trial_metrics import MADE, SEED, TEXTS
 
 from attreval.models.scorer import Scorer
 from attreval.trial import WORLDS, load_world
-from attreval.trial.exact import ask_coalitions, coalitions, shapley
+from attreval.trial.exact import GAIN, ask_coalitions, coalitions, shapley
 from attreval.trial.explainers import EXPLAINERS, METHODS, NEIGHBOURS, around, there_is
-from attreval.trial.hand import GAIN
-from attreval.trial.worlds import backdoor, geco, reliance
+from attreval.trial.worlds import geco, trained
 from attreval.trial.worlds.rules import RULES
 
 
@@ -52,9 +51,9 @@ def test_the_model_predicts_the_class_that_is_explained(name):
 def test_trained_networks_go_by_what_they_are_said_to_go_by(world, model):
     """By every single erasure, and by every word kept alone."""
     made = load_world(world, SEED, TEXTS)
-    network, other = made.model, model != reliance.which(SEED) and world == "reliance"
+    network, other = made.model, model != trained.which(SEED) and world == "reliance"
     if other:  # the network that is not explained goes by the decoy
-        network = reliance.reliance_models(SEED)[0][model]
+        network = trained.reliance_models(SEED)[0][model]
     for text in made.texts:
         used = (text.decoy if other else text.truth) > 0
         n, ids = len(used), text.tokens.ids
@@ -91,7 +90,7 @@ def test_a_world_follows_from_its_seed(name):
     other = as_bytes(load_world(name, SEED + 1, 3))
     assert all(a[0] != b[0] for a, b in zip(few[0], other[0], strict=True))
     if name == "backdoor":
-        backdoor.backdoor_model.cache_clear()
+        trained.backdoor_model.cache_clear()
         assert as_bytes(load_world(name, SEED, 3)) == few and other[1] != few[1]
 
 
@@ -137,8 +136,8 @@ def test_geco_is_read_split_and_its_use_of_marked_words_measured(tmp_path, monke
     write_geco(tmp_path / "geco")
     made = load_world("geco", SEED, 12, corpora=str(tmp_path))
     assert made.network and made.measured["accuracy"] > 0.9 and 0 < made.measured["marked words used"] <= 1
-    trained = {tuple(words) for words, *_ in geco.read_sentences(tmp_path / "geco", "train")}
-    assert not trained & {tuple(text.instance.word_texts()) for text in made.texts}
+    learnt = {tuple(words) for words, *_ in geco.read_sentences(tmp_path / "geco", "train")}
+    assert not learnt & {tuple(text.instance.word_texts()) for text in made.texts}
     assert all(text.evidence.tolist() == [True, False, False, False] * 2 for text in made.texts)
     with pytest.raises(ValueError, match="39 were asked for"):
         load_world("geco", SEED, 39, corpora=str(tmp_path))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
@@ -26,9 +26,6 @@ from attreval.models.classifier import Classifier
 from attreval.models.questions import Conversation, Evaluate
 from attreval.models.scorer import Scorer
 from attreval.texts.marks import mark_instance
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ("method", "metric", "mean", "low", "high", "direction", "n")
 TEXT_COLUMNS = ("text", "method", "metric", "value")
@@ -80,8 +77,6 @@ def evaluate(
     the predicted one is explained. Raises ValueError for metrics that need what is not given, marks that do not fit,
     and a model that predicts other classes than the explanations say.
     """
-    import pandas as pd
-
     check_model(model)
     if not len(explanations):
         raise ValueError("there is no explanation to evaluate")
@@ -97,8 +92,9 @@ def evaluate(
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
     contrast = any(one.against for one in explanations)
     beside = {"neighbours": neighbours, "randomised": randomised, "infill": infill, "texts": explanations[1:] or None}
-    there = [need for need, given in beside.items() if given is not None]
-    wanted = find_metrics(metrics, methods, marks is not None, contrast, there)
+    there = {"scores", "model", "random", *["marks"] * (marks is not None), *["rivals"] * (len(methods) > 1)}
+    there |= {need for need, given in beside.items() if given is not None}
+    wanted = find_metrics(metrics, there, contrast)
     disturbing = [name for name in wanted if METRICS[name].disturbs]
     if disturbing and hasattr(model, "refusal") and (refused := model.refusal("entry")):
         # where nothing can be disturbed there is hard erasure still; a metric that is named is an error
@@ -133,27 +129,14 @@ def evaluate(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def find_metrics(
-    names: str | Sequence[str] | None,
-    methods: Sequence[str],
-    marked: bool,
-    contrast: bool,
-    beside: Collection[str] = (),
-) -> list[str]:
+def find_metrics(names: str | Sequence[str] | None, there: Collection[str], contrast: bool) -> list[str]:
     """The metrics that are meant, each once; all that can be asked, but those asked by name, where none is named.
 
-    Args:
-        methods: That are judged, without random scores.
-        marked: Whether marks are given.
-        contrast: Whether two classes are told apart.
-        beside: What else of NEEDS is given.
-
-    Raises:
-        ValueError: For an unknown metric, with the nearest, and for one that needs what is not there.
+    there: the needs of metrics that are met. contrast: whether two classes are told apart. Raises ValueError for an
+    unknown metric, with the nearest, and for one that needs what is not there.
     """
     if names is None:
-        usual = [name for name in EVALUATED if not METRICS[name].by_name]
-        return [name for name in usual if not _missing(name, methods, marked, contrast, beside)]
+        return [name for name in EVALUATED if not METRICS[name].by_name and not _missing(name, there, contrast)]
     other_names, found = {other: one.name for one in METRICS.values() for other in one.also}, []
     for name in [names] if isinstance(names, str) else names:
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
@@ -162,7 +145,7 @@ def find_metrics(
             near = get_close_matches(plain, [*METRICS, *other_names], n=2)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all")
-        if missing := _missing(plain, methods, marked, contrast, beside):
+        if missing := _missing(plain, there, contrast):
             raise ValueError(f"the metric {name!r} needs {missing}")
         found.append(plain)
     if not found:
@@ -170,9 +153,8 @@ def find_metrics(
     return list(dict.fromkeys(found))
 
 
-def _missing(name: str, methods: Sequence[str], marked: bool, contrast: bool, beside: Collection[str]) -> str:
+def _missing(name: str, there: Collection[str], contrast: bool) -> str:
     """What a metric needs and is not given, in words; empty where it has all."""
-    there = {"scores", "model", "random", *["marks"] * marked, *["rivals"] * (len(methods) > 1), *beside}
     if missing := [need for need in METRICS[name].needs if need not in there]:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:

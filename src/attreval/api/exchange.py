@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 
 def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
-    """(L,) scores of a text's tokens from what `Explanations.add` takes; at: the text's place, for messages.
+    """(L,) scores of a text's tokens from what `Explanations.add` takes. ValueError where they do not fit the text.
 
-    Raises:
-        ValueError: scores that do not fit the text.
+    at: the text's place, for messages.
     """
     tokens, given = one.tokens, list(given)
     content, words = tokens.content, len(one.instance.words)
@@ -95,17 +94,13 @@ def scores_of_methods(
 ) -> dict[str, list[np.ndarray]]:
     """By method, (L,) scores of each text's tokens, as methods that were made elsewhere have them.
 
-    Args:
-        given: see methods.attribution_files.as_methods; texts are matched by their words.
-        explained: the texts.
-        labels: the model's classes.
-
-    Raises:
-        ValueError: a text has no scores, or (AnotherClass) another class was explained.
+    given: see methods.attribution_files.as_methods; texts are matched by their words. labels: the model's classes.
+    Raises ValueError where a text has no scores, or (AnotherClass) another class was explained.
     """
     found: dict[str, list[np.ndarray]] = {}
-    answers = {name: method.given for name, method in given.items() if method.given}
-    for name, answer in answers.items():
+    for name, method in given.items():
+        if (answer := method.given) is None:
+            continue
         for one in explained:
             full = np.zeros(len(one.tokens))
             full[one.tokens.content] = answer(one.instance, one.tokens, labels.index(one.target)).values

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -72,15 +74,23 @@ def explain(
     often = Counter(asked)  # in the order of the texts
     first = {one: at for at, one in reversed(list(enumerate(asked)))}
     found: dict[tuple, Explanation] = {}
-    count = _Count(notify, len(segments))
+    done = evaluations = 0
+
+    def tell(texts: int, rows: int) -> None:
+        """So many more texts are done, or rows answered by the model."""
+        nonlocal done, evaluations
+        done, evaluations = done + texts, evaluations + rows
+        if notify:
+            notify(done, len(segments), evaluations)
+
     for goal in dict.fromkeys(goal for _, goal in asked):
         distinct = [one for one in often if one[1] == goal]
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
             some, places = make_instances([text for text, _ in part]), [first[one] for one in part]
-            made = _explain_some(model, some, places, names, spending, unit, goal, rival, every, count)
+            made = _explain_some(model, some, places, names, spending, unit, goal, rival, every, partial(tell, 0))
             found |= zip(part, made, strict=True)
-            count.finish(sum(often[one] for one in part))
+            tell(sum(often[one] for one in part), 0)
     return Explanations([found[one] for one in asked], model.labels)
 
 
@@ -106,27 +116,6 @@ def check_samples(samples: int | None) -> None:
         raise ValueError(f"samples is a number of texts, 2 or more; got {samples!r}")
 
 
-class _Count:
-    """How far a call is, for whoever wants to know."""
-
-    def __init__(self, notify: Callable[[int, int, int], None] | None, of: int):
-        self.notify, self.of, self.done, self.evaluations = notify, of, 0, 0
-
-    def add(self, evaluations: int) -> None:
-        """The model has answered so many rows."""
-        self.evaluations += evaluations
-        self._tell()
-
-    def finish(self, texts: int) -> None:
-        """So many more texts are done."""
-        self.done += texts
-        self._tell()
-
-    def _tell(self) -> None:
-        if self.notify:
-            self.notify(self.done, self.of, self.evaluations)
-
-
 def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget:
     """The budget with the number of samples and the unit in it."""
     spending = budget or Budget()
@@ -148,7 +137,7 @@ def _explain_some(
     goal: int | None,
     rival: int | None,
     every: bool,
-    count: _Count,
+    answered: Callable[[int], None],
 ) -> list[Explanation]:
     """A few texts, whose places among all are told for messages."""
     left_out: dict[str, str] = {}
@@ -158,7 +147,7 @@ def _explain_some(
         asked: Any = model if rival is None else Contrast(model, target, rival)
         mine = [i for i, k in enumerate(targets) if k == target]
         of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
-        heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, count)
+        heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, answered)
         made |= zip(mine, heard, strict=True)
     return [
         Explanation(
@@ -185,9 +174,12 @@ def _targets(
         with np.errstate(invalid="ignore"):  # what is no number is told below
             probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
     except Exception as error:
-        raise _name_culprit(
-            error, places, lambda i: predict(Scorer(model), [model.tokens(instances[i])]), "the prediction"
-        ) from error
+        for place, instance in zip(places, instances, strict=True):
+            try:
+                predict(Scorer(model), [model.tokens(instance)])
+            except Exception as cause:
+                raise _name_culprit(cause, place, "the prediction") from cause
+        raise RuntimeError(f"texts {places[0]} to {places[-1]} together, the prediction: {error}") from error
     if not np.isfinite(probabilities).all():
         at = places[int((~np.isfinite(probabilities)).any(axis=1).argmax())]
         raise ValueError(f"text {at}: the model's probabilities are no numbers; its weights may hold NaN")
@@ -208,36 +200,26 @@ def _ask(
     names: list[str],
     budget: Budget,
     left_out: dict[str, str] | None,
-    count: _Count,
+    answered: Callable[[int], None],
 ) -> list[Explained]:
     """What methods say. left_out: takes in the methods that refuse, with the reason; None makes that an error."""
     able = [m for m in names if m not in (left_out or {})]
     try:
-        return ask_methods(Scorer(model, notify=count.add), instances, able, budget, ("own",), "gold", group=TOGETHER)
+        return ask_methods(Scorer(model, notify=answered), instances, able, budget, ("own",), "gold", group=TOGETHER)
     except Exception as error:
-        for method in able:
-
-            def again(i: int, method: str = method) -> None:
-                ask_methods(Scorer(model), [instances[i]], [method], budget, ("own",), "gold")
-
+        for method, (place, instance) in product(able, zip(places, instances, strict=True)):
             try:
-                for i in range(len(instances)):
-                    again(i)
+                ask_methods(Scorer(model), [instance], [method], budget, ("own",), "gold")
             except Exception as cause:
                 if left_out is None or not isinstance(cause, ValueError):
-                    raise _name_culprit(cause, places, again, f"the method {method}") from cause
+                    raise _name_culprit(cause, place, f"the method {method}") from cause
                 left_out[method] = str(cause)
-                return _ask(model, instances, places, names, budget, left_out, count)
+                return _ask(model, instances, places, names, budget, left_out, answered)
         raise RuntimeError(f"texts {places[0]} to {places[-1]} together: {error}") from error
 
 
-def _name_culprit(error: Exception, places: list[int], again: Callable[[int], object], what: str) -> Exception:
-    """An error that says which text it was: the first that fails when asked alone, else the group."""
-    for i, place in enumerate(places):
-        try:
-            again(i)
-        except Exception as cause:
-            kind = type(cause) if type(cause) in (ValueError, OSError) else RuntimeError
-            name = "" if kind is not RuntimeError or isinstance(cause, RuntimeError) else f"{type(cause).__name__}: "
-            return kind(f"text {place}, {what}: {name}{cause}")
-    return RuntimeError(f"texts {places[0]} to {places[-1]} together, {what}: {error}")
+def _name_culprit(cause: Exception, place: int, what: str) -> Exception:
+    """The same error, which says of which text it is."""
+    kind = type(cause) if type(cause) in (ValueError, OSError) else RuntimeError
+    name = "" if kind is not RuntimeError or isinstance(cause, RuntimeError) else f"{type(cause).__name__}: "
+    return kind(f"text {place}, {what}: {name}{cause}")

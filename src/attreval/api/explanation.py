@@ -8,6 +8,7 @@ from unicodedata import category
 import numpy as np
 
 from attreval.api.method_names import known_names, plain
+from attreval.api.show.html import fragment
 from attreval.api.texts import as_text
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
@@ -97,13 +98,8 @@ class Explanation:
     @property
     def words(self) -> list[tuple[str, dict[str, float]]]:
         """(word, or piece; method -> score), in order."""
-        table = (
-            np.column_stack([self.scores(m) for m in self.methods]) if self.methods else np.zeros((len(self.units), 0))
-        )
-        return [
-            (unit.text, dict(zip(self.methods, map(float, row), strict=True)))
-            for unit, row in zip(self.units, table, strict=True)
-        ]
+        table = {m: self.scores(m).tolist() for m in self.methods}
+        return [(unit.text, {m: scores[at] for m, scores in table.items()}) for at, unit in enumerate(self.units)]
 
     @property
     def gaps(self) -> dict[str, float]:
@@ -147,8 +143,6 @@ class Explanation:
         return Unit(inner, int(segment), left, left + len(inner))
 
     def _repr_html_(self) -> str:
-        from attreval.api.show.html import fragment
-
         return fragment([self])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap, token_scores
-from attreval.api.explanation import RANDOM, UNITS, Explanation
+from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
+from attreval.api.show.html import fragment, page
 from attreval.core.records import Attribution, Tokens
 from attreval.methods.attribution_files import as_methods, read_attribution_file, write_attribution_file
 
@@ -100,21 +102,19 @@ class Explanations(Sequence[Explanation]):
 
     def to_json(self) -> list[dict]:
         """Of each text a dict of plain values: what is shown, gaps of completeness, remarks, words not read."""
+
+        def place(unit: Unit) -> dict:
+            return {"word": unit.text, "segment": unit.segment, "start": unit.start, "end": unit.end}
+
+        same = ("predicted", "probabilities", "target", "against", "unit")
         return [
             {
                 "text": one.text if isinstance(one.text, str) else list(one.text),
-                "predicted": one.predicted,
-                "probabilities": one.probabilities,
-                "target": one.target,
-                "against": one.against,
-                "unit": one.unit,
-                "words": [
-                    {"word": u.text, "segment": u.segment, "start": u.start, "end": u.end, "scores": scores}
-                    for u, (_, scores) in zip(one.units, one.words, strict=True)
-                ],
+                **{name: getattr(one, name) for name in same},
+                "words": [place(u) | {"scores": s} for u, (_, s) in zip(one.units, one.words, strict=True)],
                 "gaps": one.gaps,
                 "remarks": one.remarks,
-                "dropped": [{"word": u.text, "segment": u.segment, "start": u.start, "end": u.end} for u in one.unread],
+                "dropped": [place(u) for u in one.unread],
                 "left_out": one.left_out,
             }
             for one in self
@@ -189,12 +189,8 @@ class Explanations(Sequence[Explanation]):
         check_ending(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".html":
-            from attreval.api.show.html import page
-
             path.write_text(page(self), encoding="utf-8")
         elif path.suffix == ".json":
-            import json
-
             path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
         elif path.suffix in (".jsonl", ".parquet"):
             write_attribution_file(path, as_rows(self, self.methods))
@@ -205,8 +201,6 @@ class Explanations(Sequence[Explanation]):
         return path
 
     def _repr_html_(self) -> str:
-        from attreval.api.show.html import fragment
-
         return fragment(self)
 
 

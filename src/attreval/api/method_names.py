@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from attreval.methods import METHODS, methods_for
@@ -55,9 +55,10 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     parts = [part for part in parts if part]
     if not parts:
         raise ValueError("no method is named; `attreval list methods` lists them")
+    every = methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]
     found: list[str] = []
     for part in parts:
-        found += _every(family) if plain(part) == "all" else [_find_method(part, known)]
+        found += every if plain(part) == "all" else [_find_method(part, known)]
     return pick_methods(list(dict.fromkeys(found)), family)
 
 
@@ -65,11 +66,6 @@ def asks_for_all(names: str | Iterable[str] | None) -> bool:
     """Whether `all` is among the names: then what does not apply is left out, else it is an error."""
     asked = [names] if isinstance(names, str) else names or []
     return any(plain(part) == "all" for name in asked for part in name.split(","))
-
-
-def _every(family: str | None) -> Sequence[str]:
-    """The methods that score tokens."""
-    return methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]
 
 
 def known_names() -> dict[str, str]:

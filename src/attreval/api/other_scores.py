@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from attreval.api.explaining import find_budget
 from attreval.api.explanation import Explanation
@@ -66,8 +67,6 @@ def explain_randomised(
 
 def shuffle_weights(model: Any, share: float, seed: int = 0) -> Any:
     """A copy of a model with the weights of a share of its modules, the last ones, shuffled within each tensor."""
-    import torch
-
     other = copy.copy(model)
     other.network = copy.deepcopy(model.network)
     if hasattr(other, "copies"):

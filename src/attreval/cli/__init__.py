@@ -3,10 +3,10 @@
 import importlib
 from importlib.util import find_spec
 
-from attreval.cli import demo, own_model, trial
+from attreval.cli import own_model, trial
 from attreval.cli.app import app
 
 if find_spec("compendium") and find_spec("snakemake"):  # the extra `compendium` is installed
     importlib.import_module("compendium.cli")
 
-__all__ = ["app", "demo", "own_model", "trial"]
+__all__ = ["app", "own_model", "trial"]

@@ -15,7 +15,7 @@ import attreval
 ABOUT = "Judge explanations of text classifiers: check, explain and evaluate for your own model, run for the study."
 WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 MARK = "ATTREVAL_IN_WORKFLOW"  # what lines for people begin with, where a workflow runs the command
-CATALOGUES = ["attreval.catalogue"]  # modules whose CATALOGUES say what there is; the study adds its own
+CATALOGUES = ["attreval.api.catalogue"]  # modules whose CATALOGUES say what there is; the study adds its own
 app = typer.Typer(
     name="attreval",
     no_args_is_help=True,

@@ -1,4 +1,4 @@
-"""Commands for a model of one's own: check, explain, evaluate."""
+"""Commands for a model of one's own: demo, check, explain, evaluate, list."""
 
 from __future__ import annotations
 
@@ -32,6 +32,21 @@ def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dic
     if len(words) < len(labels or ()):
         raise ValueError(f"--labels names a class twice: {', '.join(labels or ())}")
     return {"template": template, "labels": words or None, "chat": chat}
+
+
+@app.command(rich_help_panel="Your own model")
+@plain_errors
+def demo(
+    texts: Annotated[int, typer.Option(help="texts to explain, 2 or more", min=2)] = 40,
+    out: Annotated[Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")] = None,
+) -> None:
+    """Watch a small network learn evidence that was planted, methods explain it, and metrics tell the truth or not."""
+    import torch
+
+    from attreval.demo import run_demo
+
+    torch.set_num_threads(1)  # of so small a network they only wait for each other
+    run_demo(texts, out)
 
 
 @app.command(rich_help_panel="Your own model")
@@ -104,14 +119,7 @@ def explain(
     read_segments(texts)
     loaded = load(model, max_length, **prompt_of(template, labels, chat))
     found = explain(
-        loaded,
-        texts,
-        method or None,
-        unit=unit,
-        target=target,
-        against=against,
-        samples=samples,
-        notify=ProgressLine(),
+        loaded, texts, method or None, unit=unit, target=target, against=against, samples=samples, notify=ProgressLine()
     )
     if out is not None:
         print(found.save(out), file=sys.stderr if as_json else sys.stdout)

@@ -7,15 +7,10 @@ from typing import Any
 
 
 def need(module: str, extra: str, why: str) -> Any:
-    """A module of a package that an extra brings.
+    """A module, such as `captum.attr`, of a package that an extra of attreval brings.
 
-    Args:
-        module: As it is imported, such as `captum.attr`.
-        extra: The extra of attreval that brings its package.
-        why: What is asked for, as the subject of "needs".
-
-    Raises:
-        ImportError: It is not installed; the message has the command that brings it.
+    why: what is asked for, as the subject of "needs". ImportError, with the command that brings it, where it is not
+    installed.
     """
     try:
         return import_module(module)

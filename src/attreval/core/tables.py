@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -17,47 +17,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from attreval.core.records import Attribution, Cost, Evidence, Instance
+from attreval.core.records import Attribution, Cost, Evidence, Instance, Tokens
 
 INTERACTION = ("start_a", "end_a", "start_b", "end_b", "label")
+TEXT, INT, LONG, FLOAT = pa.string(), pa.int32(), pa.int64(), pa.float64()
+TRIPLES = pa.list_(pa.list_(INT, 3))
 INSTANCE_SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("split", pa.string()),
-        ("segments", pa.list_(pa.string())),
-        ("label", pa.int32()),
-        ("words", pa.list_(pa.list_(pa.int32(), 3))),
-        ("marks", pa.list_(pa.list_(pa.float64()))),
-        ("spans", pa.list_(pa.list_(pa.int32(), 3))),
-        ("interactions", pa.list_(pa.struct([(n, pa.int32()) for n in INTERACTION[:4]] + [("label", pa.string())]))),
-        ("classes", pa.list_(pa.int32())),
-        ("tags", pa.list_(pa.string())),
-        ("attractors", pa.int32()),
-    ]
+    {"id": TEXT, "split": TEXT, "segments": pa.list_(TEXT), "label": INT, "words": TRIPLES}
+    | {"marks": pa.list_(pa.list_(FLOAT)), "spans": TRIPLES}
+    | {"interactions": pa.list_(pa.struct(dict.fromkeys(INTERACTION[:4], INT) | {"label": TEXT}))}
+    | {"classes": pa.list_(INT), "tags": pa.list_(TEXT), "attractors": INT}
 )
 ATTRIBUTION_SCHEMA = pa.schema(
-    [
-        ("instance", pa.string()),
-        ("method", pa.string()),
-        ("target", pa.int32()),
-        ("level", pa.string()),
-        ("features", pa.list_(pa.list_(pa.int32()))),
-        ("scores", pa.list_(pa.float64())),
-        ("gap", pa.float64()),
-        ("reliability", pa.float64()),
-    ]
-    + [(name, pa.int64()) for name in Cost.__dataclass_fields__]
+    {"instance": TEXT, "method": TEXT, "target": INT, "level": TEXT, "features": pa.list_(pa.list_(INT))}
+    | {"scores": pa.list_(FLOAT), "gap": FLOAT, "reliability": FLOAT}
+    | dict.fromkeys(Cost.__dataclass_fields__, LONG)
+)
+TOKEN_SCHEMA = pa.schema(
+    {"instance": TEXT, "ids": pa.list_(INT), "segments": pa.list_(INT), "special": pa.list_(pa.bool_())}
+    | {"word": pa.list_(INT), "offsets": TRIPLES, "texts": pa.list_(TEXT)}
+    | dict.fromkeys(("mask_id", "pad_id", "dropped", "unknown_id"), INT)
 )
 VALUE_SCHEMA = pa.schema(
-    [
-        ("task", pa.string()),
-        ("model", pa.string()),
-        ("seed", pa.int64()),
-        ("instance", pa.string()),
-        ("method", pa.string()),
-        ("measure", pa.string()),
-        ("value", pa.float64()),
-    ]
+    {"task": TEXT, "model": TEXT, "seed": LONG, "instance": TEXT, "method": TEXT, "measure": TEXT, "value": FLOAT}
 )
 
 
@@ -109,8 +91,7 @@ def write_values(path: Path | str, frame: pd.DataFrame) -> None:
     """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a number are left out."""
     known = frame[frame["value"].notna()]
     columns = {name: known[name].tolist() for name in VALUE_SCHEMA.names}
-    with write_whole(path) as part:
-        pq.write_table(pa.table(columns, schema=VALUE_SCHEMA), part, compression="zstd")
+    _write_parquet(path, pa.table(columns, schema=VALUE_SCHEMA))
 
 
 def read_values(*paths: Path | str) -> pd.DataFrame:
@@ -121,22 +102,15 @@ def read_values(*paths: Path | str) -> pd.DataFrame:
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
     """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet metadata."""
     kept = list(instances)
-    columns = {
-        "id": [i.id for i in kept],
-        "split": [i.split for i in kept],
-        "segments": [list(i.segments) for i in kept],
-        "label": [i.label for i in kept],
+    columns = {name: [getattr(i, name) for i in kept] for name in ("id", "split", "segments", "label")}
+    columns |= {name: [getattr(i.evidence, name) for i in kept] for name in ("spans", "classes", "tags", "attractors")}
+    columns |= {
         "words": _words_column([i.words for i in kept]),
         "marks": [i.evidence.marks.tolist() for i in kept],
-        "spans": [[list(span) for span in i.evidence.spans] for i in kept],
         "interactions": [[dict(zip(INTERACTION, x, strict=True)) for x in i.evidence.interactions] for i in kept],
-        "classes": [list(i.evidence.classes) for i in kept],
-        "tags": [list(i.evidence.tags) for i in kept],
-        "attractors": [i.evidence.attractors for i in kept],
     }
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
-    with write_whole(path) as part:
-        pq.write_table(pa.table(columns, schema=schema), part, compression="zstd")
+    _write_parquet(path, pa.table(columns, schema=schema))
 
 
 def _words_column(words: list[np.ndarray]) -> pa.Array:
@@ -192,38 +166,65 @@ def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
 
 def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
-    rows = [
-        {
-            "instance": a.instance,
-            "method": a.method,
-            "target": a.target,
-            "level": a.level,
-            "features": [list(feature) for feature in a.features],
-            "scores": a.scores.tolist(),
-            "gap": a.gap,
-            "reliability": a.reliability,
-        }
-        | {name: getattr(a.cost, name) for name in Cost.__dataclass_fields__}
-        for a in attributions
-    ]
-    with write_whole(path) as part:
-        pq.write_table(pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA), part, compression="zstd")
+    plain = ("instance", "method", "target", "level", "features", "scores", "gap", "reliability")
+    rows = [{name: getattr(a, name) for name in plain} | vars(a.cost) for a in attributions]
+    _write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
 
 
 def read_attributions(*paths: Path | str) -> list[Attribution]:
     """Read one or several attribution tables."""
-    rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
     return [
         Attribution(
-            instance=row["instance"],
-            method=row["method"],
-            target=row["target"],
-            level=row["level"],
+            **{name: row[name] for name in ("instance", "method", "target", "level", "gap")},
             features=tuple(tuple(feature) for feature in row["features"]),
             scores=np.array(row["scores"]),
-            gap=row["gap"],
             reliability=row.get("reliability", float("nan")),  # tables made before this column existed
             cost=Cost(**{name: row[name] for name in Cost.__dataclass_fields__}),
         )
-        for row in rows
+        for path in paths
+        for row in pq.read_table(path).to_pylist()
     ]
+
+
+def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
+    """Write what a model reads of instances, by id, a row each, so that judging stored scores needs no model."""
+    rows = [
+        {name: np.asarray(value).tolist() for name, value in vars(one).items()} | {"instance": instance}
+        for instance, one in tokens.items()
+    ]
+    _write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
+
+
+def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
+    """The tokens in one or several tables by instance id, in the order of the tables."""
+    return {
+        row["instance"]: Tokens(
+            ids=np.array(row["ids"], dtype=np.int64),
+            segments=np.array(row["segments"], dtype=np.int64),
+            special=np.array(row["special"], dtype=bool),
+            word=np.array(row["word"], dtype=np.int64),
+            offsets=np.array(row["offsets"], dtype=np.int64).reshape(-1, 3),
+            texts=tuple(row["texts"]),
+            **{name: row[name] for name in ("mask_id", "pad_id", "dropped")},
+            unknown_id=row.get("unknown_id"),  # tables of earlier versions do not say it
+        )
+        for path in paths
+        for row in pq.read_table(path).to_pylist()
+    }
+
+
+def _write_parquet(path: Path | str, table: pa.Table) -> None:
+    with write_whole(path) as part:
+        pq.write_table(table, part, compression="zstd")
+
+
+def note_seconds(path: Path, seconds: float) -> None:
+    """Keep beside a file the processor seconds that it took, so that a resumed step reports its full cost."""
+    with write_whole(path.with_suffix(".seconds")) as part:
+        part.write_text(f"{seconds}", encoding="utf-8")
+
+
+def seconds_of(path: Path) -> float:
+    """Processor seconds that a file took to make; 0 if the file or the note beside it is missing."""
+    note = path.with_suffix(".seconds")
+    return float(note.read_text(encoding="utf-8")) if path.exists() and note.exists() else 0.0

@@ -1,4 +1,5 @@
-"""What are the smallest things that an explanation scores, and how are scores of word pieces put together for them?
+"""What are the smallest things that an explanation scores, how are scores of word pieces put together for them, and
+which neighbours belong together?
 
 A unit is one word with all its pieces, one word piece, or, in long texts, one sentence; special tokens are in none. Sun
 et al. (2024) explain pairs of units across the two parts of an input; in an input of one part every pair is across.
@@ -8,8 +9,10 @@ Letters used for shapes: L tokens, n units.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import eq
+from typing import Any
 
 import numpy as np
 
@@ -104,3 +107,20 @@ def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Un
     for feature, value in zip(features, values, strict=True):
         out[at[feature[0]]] += value
     return out
+
+
+def find_runs(values: Sequence, joined: Callable[[Any, Any], bool] = eq) -> list[tuple[int, int]]:
+    """(start, end) of each maximal run, end exclusive: neighbours for which `joined` holds, equal ones by default."""
+    starts = [i for i in range(len(values)) if i == 0 or not joined(values[i - 1], values[i])]
+    return list(zip(starts, [*starts[1:], len(values)], strict=True)) if starts else []
+
+
+def consecutive_runs(numbers: Sequence[int]) -> list[Sequence[int]]:
+    """Rising numbers cut where one does not follow the other directly."""
+    return [numbers[start:end] for start, end in find_runs(numbers, lambda a, b: b == a + 1)]
+
+
+def true_runs(flags: Sequence[bool] | np.ndarray) -> list[tuple[int, int]]:
+    """(start, end) of each maximal run of True, end exclusive."""
+    flags = [bool(flag) for flag in flags]
+    return [(start, end) for start, end in find_runs(flags) if flags[start]]

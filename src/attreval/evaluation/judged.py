@@ -1,7 +1,7 @@
-"""Texts explained and judged one batch at a time, and kept on disk so that the same question is never asked twice.
+"""Texts drawn from data or made of them, explained and judged one batch at a time, and kept on disk.
 
-What is kept of a text is named by what the model reads, by the model's weights and by the settings; another model,
-other methods or another budget keep their own.
+The same question is never asked twice: what is kept of a text is named by what the model reads, by the model's weights
+and by the settings; another model, other methods or another budget keep their own.
 """
 
 from __future__ import annotations
@@ -9,25 +9,104 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import torch
 
 from attreval import __version__
 from attreval.api.evaluating import evaluate
 from attreval.api.exchange import scores_of_methods
 from attreval.api.explaining import explain
 from attreval.api.explanation import Explanation
-from attreval.api.texts import as_text
-from attreval.core.records import Attribution, Cost, Instance, Tokens
+from attreval.api.texts import as_text, make_instances
+from attreval.core.records import Attribution, Cost, Evidence, Instance, Tokens
+from attreval.core.seeds import generator
 from attreval.core.tables import write_whole
+from attreval.methods import METHODS
+from attreval.methods.attribution_files import AnotherClass, as_methods, read_attribution_file
 from attreval.methods.method import Budget, Method
+from attreval.methods.run import predict
 from attreval.models.classifier import Classifier
+from attreval.models.scorer import Scorer
+from attreval.texts.data import Columns, read_own_data
+from attreval.texts.rows import Counts, Row
+from attreval.texts.words import mix_sentences, split_sentences
 
+SENTENCES = 5  # of a hybrid document; the paper has ten; what is asked of a text grows with the square of its length
 TOGETHER = 8  # texts that are explained and judged before they are kept
+Marks = Sequence[np.ndarray | None]  # of each text (A, W) marks of A people on its W words, None where nobody marked it
+
+
+def read_rows(
+    data: str | Path | Mapping[str, Sequence] | pd.DataFrame, columns: Columns, labels: Sequence[str], seed: int = 0
+) -> tuple[list[Row], dict[str, int]]:
+    """The rows that can be explained in a random order, and why others cannot be -> how many."""
+    counts = Counts()
+    place = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else data
+    rows = [row for row in read_own_data(place, columns, labels, counts) if row.split == "test"]
+    order = generator("evaluate", "texts", *_named(seed)).permutation(len(rows))
+    return [rows[at] for at in order], dict(counts.dropped)
+
+
+def read_given(files: Sequence[str | Path], labels: Sequence[str]) -> dict[str, Method]:
+    """Name -> the method that answers from files of attributions that were made elsewhere."""
+    rows = [row for path in files for row in read_attribution_file(Path(path).expanduser())]
+    return as_methods(rows, labels, METHODS)
+
+
+def with_scores(rows: list[Row], given: Mapping[str, Method], model: Classifier) -> tuple[list[Row], Counter]:
+    """The rows of which each given method explains the prediction, and why others are left out -> how many."""
+    if not given:
+        return rows, Counter()
+    instances = [make_instance(row) for row in rows]
+    tokens = [model.tokens(instance) for instance in instances]
+    answers = {name: method.given for name, method in given.items() if method.given}
+    kept: list[Row] = []
+    left_out: Counter[str] = Counter()
+    for row, one, read, k in zip(rows, instances, tokens, predict(Scorer(model), tokens).argmax(axis=1), strict=True):
+        why = ""
+        for name, answer in answers.items():
+            try:
+                answer(one, read, int(k))
+            except AnotherClass:
+                why = why or f"{name} explains another class"
+            except ValueError:
+                why = why or f"{name} has no scores"
+        kept += [] if why else [row]
+        left_out[why] += bool(why)
+    if not kept:
+        raise ValueError(
+            f"no text is explained by {', '.join(given)}: attributions are found by their text, which is the same to "
+            "the letter, and are of the class that the model predicts"
+        )
+    return kept, +left_out
+
+
+def make_instance(row: Row) -> Instance:
+    """A row as it is explained, with what people marked in it."""
+    (made,) = make_instances([row.segments])
+    evidence = row.evidence(row.segments, made.words) if row.evidence else Evidence()
+    return Instance(made.id, made.segments, row.label, made.words, evidence=evidence)
+
+
+def make_documents(rows: Sequence[Row], seed: int = 0) -> list[tuple[str, list[tuple[str, int]]]]:
+    """(text, its sentences with the labels of their texts) of hybrid documents; none where all texts have one class."""
+    if len({row.label for row in rows}) < 2:
+        return []
+    pool = [(sentence, row.label) for row in rows for sentence in split_sentences(row.segments[0])]
+    mixed = mix_sentences(pool, SENTENCES, "evaluate", "documents", *_named(seed))
+    return [(" ".join(sentence for sentence, _ in chosen), chosen) for chosen in mixed]
+
+
+def _named(seed: int) -> tuple[int, ...]:
+    """What a seed adds to the names that random numbers derive from."""
+    return (seed,) if seed else ()
 
 
 @dataclass(frozen=True)
@@ -63,8 +142,6 @@ def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> 
     """The folder for answers of a model under some settings; None where the model's weights cannot be told apart."""
     if folder is None or not hasattr(model, "network"):
         return None
-    import torch
-
     found = hashlib.sha256()
     for name, weights in model.network.state_dict().items():
         found.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
@@ -74,9 +151,7 @@ def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> 
     return folder / found.hexdigest()[:16]
 
 
-def find_missing(
-    question: Question, instances: Sequence[Instance], marks: Sequence[np.ndarray | None]
-) -> tuple[list[str], list[int]]:
+def find_missing(question: Question, instances: Sequence[Instance], marks: Marks) -> tuple[list[str], list[int]]:
     """The names that answers about texts go by, and the places of texts without one; what is kept is known then."""
     tokens = [question.model.tokens(instance) for instance in instances]
     names = [_name(question.metrics, *of_text) for of_text in zip(instances, tokens, marks, strict=True)]
@@ -88,21 +163,12 @@ def find_missing(
 
 
 def judge(
-    question: Question,
-    instances: Sequence[Instance],
-    marks: Sequence[np.ndarray | None],
-    notify: Callable[[int, int], None],
+    question: Question, instances: Sequence[Instance], marks: Marks, notify: Callable[[int, int], None]
 ) -> list[Judged]:
     """Explain texts and ask the metrics about them, but for texts that are known from earlier calls.
 
-    Args:
-        question: see `Question`.
-        instances: the texts.
-        marks: of each text (A, W) marks of A people on its W words, None where nobody marked it.
-        notify: called with (texts done, of), at the beginning and after each batch.
-
-    Raises:
-        ValueError: a method does not explain one of the texts, or another reason that `explain` gives.
+    notify: called with (texts done, of), at the beginning and after each batch. Raises ValueError where a method does
+    not explain one of the texts, and for any other reason that `explain` gives.
     """
     names, missing = find_missing(question, instances, marks)
     notify(len(names) - len(missing), len(names))
@@ -118,7 +184,6 @@ def judge(
 
 
 def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray | None]) -> list[Judged]:
-    """Explain and judge a few texts."""
     started = time.monotonic()
     texts = [as_text(one.segments) for one in instances]
     found = explain(question.model, texts, list(question.methods), budget=question.budget)
@@ -151,7 +216,6 @@ def _freeze(one: Judged) -> dict:
 
 
 def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
-    """A judged text from what was kept of it."""
     attributions = {}
     for row in kept.pop("attributions"):
         row |= {"features": tuple(map(tuple, row["features"])), "cost": Cost(**row["cost"])}

@@ -1,12 +1,16 @@
-"""The report: one page that needs nothing but itself, with tables, scores and texts in colour beside it."""
+"""The report: a folder that one call alone writes to, with a page that needs nothing but itself, tables and scores."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from html import escape
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +18,8 @@ from scipy.stats import spearmanr
 
 from attreval import __version__
 from attreval.api.explanation import RANDOM, Explanation
-from attreval.api.show.colours import css
-from attreval.api.show.html import fragment, page, whole_page
-from attreval.api.show.shown import describe
+from attreval.api.show.html import fragment, page, whole_page, wide_table
+from attreval.api.show.shown import css, describe
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
@@ -33,6 +36,11 @@ WHY_NOT = {
     "attributions that were made elsewhere",
     "people": "no column of the data holds what people marked (`--rationale`)",
 }
+MARKER = "about-this-folder.txt"
+MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, texts.html shows texts in colour.
+All here but this file is replaced when the command runs again with this folder as --out; what `kept` holds of
+explained texts is taken up again.
+"""
 STYLE = """
 :root{--line:#8884;--bar:#2171b5}
 h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
@@ -45,6 +53,41 @@ h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
 tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2px solid;outline-offset:-3px}
 .bar{display:inline-block;height:.6rem;background:var(--bar);border-radius:.2rem;vertical-align:middle}
 """
+
+
+def check_folder(out: Path) -> None:
+    """ValueError for a folder of a report that holds what no report has left: nothing of anybody's is overwritten."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out is a folder for the report; {out} is a file")
+    if out.is_dir() and not (out / MARKER).exists() and (found := sorted(path.name for path in out.iterdir())):
+        raise ValueError(
+            f"--out {out} holds {found[0]}{f' and {len(found) - 1} more' if found[1:] else ''}, and is no folder of a "
+            f"report ({MARKER}): files are replaced there, so name a new folder"
+        )
+
+
+@contextmanager
+def hold_folder(out: Path, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Make the folder of a report, say in it whose it is, and keep other calls out while this one writes to it.
+
+    settings: the arguments that the same evaluation is asked for with. ValueError where another call holds it.
+    """
+    import fcntl
+
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / MARKER).open("a+", encoding="utf-8") as marker:
+        try:
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system lets go of it, however a call ends
+        except BlockingIOError:
+            raise ValueError(
+                f"another call writes its report to --out {out} at the moment: wait for it, or name another folder"
+            ) from None
+        marker.truncate(0)
+        marker.write(MARK_TEXT)
+        marker.flush()
+        with write_whole(out / "settings.json") as part:
+            part.write_text(json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        yield
 
 
 def write_report(found: Evaluation, out: Path) -> Path:
@@ -71,7 +114,9 @@ def make_page(found: Evaluation) -> str:
         f"{right:.1%} of them (most frequent class: {majority:.1%}). attreval {__version__}, {date.today()}."
     )
     best_two = found.best_two
-    shown = [_only(one, best_two) for one in _most_different(found)]
+    shown = [
+        replace(one, attributions={name: one.attributions[name] for name in best_two}) for one in _most_different(found)
+    ]
     body = [
         f'<p class="note">{escape(facts)}</p>',
         f'<div class="answer"><p><strong>{escape(findings.recommendation(found))}</strong></p>',
@@ -178,17 +223,11 @@ def _most_different(found: Evaluation) -> list[Explanation]:
     return sorted((one.explanation for one in found.judged), key=likeness)[:SHOWN]
 
 
-def _only(one: Explanation, methods: list[str]) -> Explanation:
-    """An explained text with some of its methods."""
-    return replace(one, attributions={name: one.attributions[name] for name in methods})
-
-
 def _list(sentences: list[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(said)}</li>" for said in sentences) + "</ul>"
 
 
 def _method_table(found: Evaluation) -> str:
-    """One row a method, one column a metric."""
     rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [*((name, "") for name in ("Method", "Score", "", "Best", "Price"))]
@@ -206,11 +245,10 @@ def _method_table(found: Evaluation) -> str:
         ]
         named = f'<th scope="row">{escape(title(method))}</th>'
         body.append(f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
-    return _wide(head, body)
+    return wide_table(head, body)
 
 
 def _weight_table(found: Evaluation) -> str:
-    """One row a metric with a vote."""
     rows = found.judges.rename(lambda metric: METRICS[metric].title).replace({"judge": JUDGE_TITLES})
     shown = rows[["judge", "texts", "error", "reliability", "trial", "weight"]].rename_axis(None)
     return f'<div class="wide">{shown.to_html(float_format="{:.2f}".format, border=0)}</div>'
@@ -239,8 +277,4 @@ def _correlation_table(found: Evaluation) -> str:
         '<p class="note">Rank correlation of the methods\' means (tau-b, random scores left out): 1 the same order, -1 '
         "the opposite one. Framed where the interval over drawn texts leaves out 0; the pointer shows it.</p>"
     )
-    return _wide(f"<th></th>{head}", body) + about
-
-
-def _wide(head: str, body: list[str]) -> str:
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    return wide_table(f"<th></th>{head}", body) + about

@@ -9,9 +9,10 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+import torch
 
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
@@ -19,9 +20,20 @@ from attreval.api.method_names import asks_for_all, find_methods
 from attreval.api.texts import as_text, make_instances
 from attreval.core.records import Instance
 from attreval.evaluation.findings import LARGE_GAP, Evaluation, conclude
-from attreval.evaluation.folder import check_folder, hold_folder
-from attreval.evaluation.judged import TOGETHER, Judged, Question, find_missing, judge, keep_in
-from attreval.evaluation.sample import make_documents, make_instance, read_given, read_rows, with_scores
+from attreval.evaluation.judged import (
+    TOGETHER,
+    Judged,
+    Question,
+    find_missing,
+    judge,
+    keep_in,
+    make_documents,
+    make_instance,
+    read_given,
+    read_rows,
+    with_scores,
+)
+from attreval.evaluation.page import check_folder, hold_folder, write_report
 from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST
 from attreval.methods.method import Budget
@@ -30,11 +42,8 @@ from attreval.models.class_names import name_classes
 from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
 from attreval.texts.data import Columns
-from attreval.texts.hybrid import classes_of_words
 from attreval.texts.rows import Row
-
-if TYPE_CHECKING:
-    import pandas as pd
+from attreval.texts.words import classes_of_words
 
 DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred evaluations of a text
     *("gradient_l2", "gradient_x_input", "integrated_gradients", "deeplift", "occlusion_1", "lime", "partition_shap"),
@@ -103,8 +112,6 @@ def evaluate_texts(
     if out is not None:
         check_folder(out)
     if cores:
-        import torch
-
         torch.set_num_threads(cores)
     columns = Columns(text, label, pair or None, rationale or None, split or None, id or None)
     place, model = _open(model, classes)
@@ -164,8 +171,6 @@ def _grow(
         judged, made = _judge_sample(question, rows, documents, size, say)
         found = conclude(judged, made, rows[:size], facts)
         if out is not None:
-            from attreval.evaluation.page import write_report
-
             write_report(found, out)
         if found.settled or size == last:
             break
@@ -228,8 +233,6 @@ def _try_methods(
 
     named: a method that refuses is an error, since somebody asked for it.
     """
-    import torch
-
     middle = sorted(rows, key=lambda row: sum(map(len, row.segments)))[len(rows) // 2 :][:PILOT]
     texts = [as_text(row.segments) for row in middle]
     threads, seconds = torch.get_num_threads(), {}
@@ -253,11 +256,7 @@ def _try_methods(
 
 
 def _judge_sample(
-    question: Question,
-    rows: list[Row],
-    documents: list[tuple[str, list]],
-    size: int,
-    say: Callable[[str], None] = lambda line: None,
+    question: Question, rows: list[Row], documents: list[tuple[str, list]], size: int, say: Callable[[str], None]
 ) -> tuple[list[Judged], list[Judged]]:
     """Explain and judge the first `size` texts, and the documents that go with them."""
     judged = judge(question, *_marked(rows[:size]), _progress(say, "texts"))
@@ -290,7 +289,6 @@ def _seconds_needed(
 
 
 def _minutes(seconds: float) -> str:
-    """A time as people read it."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"
 
 

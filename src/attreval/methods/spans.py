@@ -17,8 +17,7 @@ import networkx as nx
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.runs import find_runs
-from attreval.core.units import Units, find_units
+from attreval.core.units import Units, find_runs, find_units
 from attreval.methods.method import Rng, Scores, UnitSettings
 
 Communities = list[set[int]]

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attreval.core.runs import find_runs
+from attreval.core.units import find_runs
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
 

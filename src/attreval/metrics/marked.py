@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from attreval.core.runs import true_runs
 from attreval.core.seeds import generator
+from attreval.core.units import true_runs
 from attreval.metrics.agreement import relevance_at_k
 from attreval.metrics.erasure import finite, rank_tokens
 from attreval.metrics.metric import metric

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attreval.core.runs import true_runs
+from attreval.core.units import true_runs
 from attreval.metrics.dynamic_k import RELEASED, PeakRule, check_scores, local_maxima
 from attreval.metrics.metric import metric
 from attreval.metrics.pairwise_difference import to_shares

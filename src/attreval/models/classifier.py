@@ -1,6 +1,6 @@
 """What a model is to the ledger and to the methods: a classifier of token ids, or of word embeddings.
 
-`Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/hand.py are classifiers, without a
+`Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/exact.py are classifiers, without a
 common base class.
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from attreval.core.spent import note_seconds
-from attreval.core.tables import write_whole
+from attreval.core.tables import note_seconds, write_whole
 
 KEEP_EVERY = 120.0  # seconds; writing the weights and what the optimizer remembers takes one or two
 

@@ -52,16 +52,10 @@ def read_own_data(
 ) -> list[Row]:
     """The rows of a file or folder in any of files.FORMATS, or of a table in memory, in its order.
 
-    Args:
-        data: a path, or a value a row of each column: a dict, or a pandas table.
-        columns: their names.
-        labels: class names in index order; those of the data where empty.
-        counts: takes in how many rows are dropped for an empty cell, and what is noted: ids that occur again, which get
-            `~2`, `~3`, …, and rationales that do not fit.
-
-    Raises:
-        ValueError: columns, labels or splits that are not there, no row left.
-        OSError: there is no such file.
+    data: a path, or a value a row of each column: a dict, or a pandas table. labels: class names in index order; those
+    of the data where empty. counts: takes in how many rows are dropped for an empty cell, and what is noted: ids that
+    occur again, which get `~2`, `~3`, …, and rationales that do not fit. Raises ValueError for columns, labels or
+    splits that are not there, and where no row is left; OSError where there is no such file.
     """
     counts, name = counts or Counts(), data.name if isinstance(data, Path) else "the table"
     if isinstance(data, Path):
@@ -151,17 +145,13 @@ def _plain(value: Any) -> str | None:
 
 def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: Counts, name: str) -> Iterator[Row]:
     """A Row for each row of the table that has all it needs; unknown labels and splits are told together."""
-    size = len(table.columns[columns.text])
-    empty = [None] * size
-    get = lambda column: empty if column is None else table.columns[column]  # noqa: E731
-    pairs, rationales, ids = get(columns.pair), get(columns.rationale), get(columns.id)
-    splits = get(columns.split or (SPLIT if table.parted else None))
+    parts = columns.split or (SPLIT if table.parted else None)
+    wanted = (columns.text, columns.pair, columns.label, parts, columns.id, columns.rationale)
+    empty = [None] * len(table.columns[columns.text])
+    fields = zip(*(empty if name is None else table.columns[name] for name in wanted), strict=True)
     carried = table.classes.get(columns.label)
     unknown: dict[str, Counter] = {"label": Counter(), "split": Counter()}
     taken: Counter[str] = Counter()
-    fields = zip(
-        *(table.columns[columns.text], pairs, table.columns[columns.label], splits, ids, rationales), strict=True
-    )
     for number, (text, pair, label, split, own, rationale) in enumerate(fields, 1):
         segments = _segments(text, pair, columns, counts)
         label = _carried(_plain(label), carried)

@@ -43,13 +43,8 @@ class Table:
 def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
     """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are parted by split.
 
-    Args:
-        path: a file or folder.
-        wanted: names of columns; None for all that there are.
-
-    Raises:
-        ValueError: no such format, columns that are not there (with the nearest), text that is no UTF-8.
-        FileNotFoundError: no such file; it names what lies beside the path.
+    wanted: names of columns; None for all that there are. Raises ValueError for another format, columns that are not
+    there (with the nearest), text that is no UTF-8; FileNotFoundError, which names what lies beside the path.
     """
     must_exist(path)
     if path.is_dir():
@@ -80,13 +75,8 @@ def read_texts(
 ) -> list[str | tuple[str, str]]:
     """The texts of a file in any of FORMATS, or of a .txt file with a text a line; nothing is left out.
 
-    Args:
-        path: a file or folder.
-        column: where the texts stand; `text`, or the only one, where not named.
-        pair_column: of second texts; each row is a pair then.
-
-    Raises:
-        ValueError: a text that is empty, with its row; an unknown column; and as `read_table` does.
+    column: where the texts stand; `text`, or the only one, where not named. pair_column: of second texts; each row is a
+    pair then. Raises ValueError for a text that is empty, with its row, for an unknown column, and as `read_table`.
     """
     path = Path(path)
     must_exist(path)
@@ -172,17 +162,11 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
     asked = {name.lower() for name in wanted or ("text",)}
     held = {sign: len(asked & {name.strip().lower() for name in names}) for sign, names in heads.items()}
     sign = max(heads, key=lambda one: (held[one], one == usual and len(heads[one]) > 1, len(heads[one])))
+    as_it_stands = {"dtype": str, "keep_default_na": False, "na_filter": False, "index_col": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(
-                io.StringIO(text, newline=""),
-                sep=sign,
-                dtype=str,
-                keep_default_na=False,
-                na_filter=False,
-                index_col=False,
-            )
+            frame = pd.read_csv(io.StringIO(text, newline=""), sep=sign, **as_it_stands)
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
             said = str(error).replace("Error tokenizing data. C error: ", "").partition(". This leads")[0]
             raise ValueError(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from attreval.core.records import Evidence, Instance
-from attreval.core.runs import true_runs
+from attreval.core.units import true_runs
 
 Span = tuple[int, int, int]  # segment, start, end character (exclusive)
 MARKS = re.compile(r"\[?\s*[01](?:\.0?)?(?:[\s,]+[01](?:\.0?)?)*\s*\]?")
@@ -28,18 +28,10 @@ FORMS = (
 
 
 def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
-    """Stretches of characters of a text.
+    """(n, 3) segment, start, end of stretches of characters of a text, or of both of a pair; ends are exclusive.
 
-    Args:
-        given: [start, end] or [segment, start, end] each, or dicts with these names; the end is exclusive.
-        segments: the text, or both of a pair.
-        where: begins the message of an error.
-
-    Returns:
-        (n, 3) segment, start, end.
-
-    Raises:
-        ValueError: another form, or a stretch that is not in the text.
+    given: [start, end] or [segment, start, end] each, or dicts with these names. where: begins the message of an error.
+    Raises ValueError for another form, or a stretch that is not in the text.
     """
     out = []
     for span in given if isinstance(given, (list, tuple, np.ndarray)) else [given]:
@@ -66,14 +58,9 @@ def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarr
 def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: int) -> Instance:
     """The instance with what was marked in it as evidence.
 
-    Args:
-        instance: a text.
-        given: one number a word, 0 for not marked; a 2-d array with a row a person; or stretches as `read_spans` takes
-            them: a word that one of them meets is marked. None: nobody looked at this text.
-        at: the place of the text, for messages.
-
-    Raises:
-        ValueError: marks that do not fit the text.
+    given: one number a word, 0 for not marked; a 2-d array with a row a person; or stretches as `read_spans` takes
+    them: a word that one of them meets is marked. None: nobody looked at this text. at: the place of the text, for
+    messages. Raises ValueError for marks that do not fit the text.
     """
     if given is None:
         return instance
@@ -156,7 +143,6 @@ def _flat(found: list) -> list:
 
 
 def _is_mark(one: Any) -> bool:
-    """Whether a value is a mark of one word."""
     return one in (0, 1, "0", "1") and not isinstance(one, (list, dict))
 
 

@@ -1,20 +1,27 @@
-"""Where each word of a text begins and ends: runs of letters and digits, and single other visible characters.
+"""Words and sentences of a text, and documents whose evidence is known, mixed from sentences of many texts.
 
-Chinese and Japanese are written without spaces: there each character is a word. White space is not a word, so every
-word holds at least one visible or control character. The study's corpora use spaCy's English rules instead
-(`compendium.corpora.table`), as the papers' tables rest on them.
+Words are runs of letters and digits, and single other visible characters. Chinese and Japanese are written without
+spaces: there each character is a word. White space is not a word, so every word holds at least one visible or control
+character. The study's corpora use spaCy's English rules instead (`compendium.corpora.table`), as the papers' tables
+rest on them.
+
+Mixed documents are shuffled sentences, a few at a time (Poerner et al. 2018, 4.1): a classifier that gives one a class
+can only have it from the sentences that come from texts of this class.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+
+from attreval.core.seeds import generator
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese and Japanese
 WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]+(?:['\u2019.\-][^\W{ALONE}]+)*|[^\w\s]")
+SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL)  # what ends in a full stop and a space
 
 
 def writable(text: str) -> str:
@@ -26,3 +33,27 @@ def words_of(segments: Sequence[str]) -> np.ndarray:
     """(W, 3) segment, start, end (exclusive) of the words of one or two texts, in order."""
     found = [(at, *word.span()) for at, text in enumerate(segments) for word in WORD.finditer(text)]
     return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, by punctuation alone; white space inside becomes one space."""
+    return [" ".join(found.group().split()) for found in SENTENCE.finditer(text)]
+
+
+def mix_sentences(
+    pool: Sequence[tuple[str, int]], sentences_each: int, *names: object
+) -> Iterator[list[tuple[str, int]]]:
+    """Shuffled sentences with the labels of their texts, so many a document; the last may have fewer.
+
+    names: what the order derives from.
+    """
+    order = generator(*names).permutation(len(pool))
+    for start in range(0, len(pool), sentences_each):
+        yield [pool[at] for at in order[start : start + sentences_each]]
+
+
+def classes_of_words(chosen: Sequence[tuple[str, int]], words: np.ndarray) -> np.ndarray:
+    """(W,) the label of the sentence that each word of the joined sentences stands in; words: (W, 3)."""
+    starts = np.cumsum([0, *(len(sentence) + 1 for sentence, _ in chosen)])
+    labels = np.array([label for _, label in chosen])
+    return labels[np.searchsorted(starts, words[:, 1], side="right") - 1]

@@ -14,23 +14,25 @@ import pandas as pd
 
 from attreval import __version__
 from attreval.core.tables import write_whole
-from attreval.metrics.metric import Metric
 from attreval.texts.decoding import lines_of_json, read_text
 from attreval.trial.exchange import read_metrics
 from attreval.trial.explainers import EXPLAINERS
 from attreval.trial.measure import TRIED, try_metrics
-from attreval.trial.nulls import NULLS
-from attreval.trial.run import Result
+from attreval.trial.run import NULLS, Result
 from attreval.trial.verdict import matrix_table
 
 FIELDS = ("metric", "world", "auc", "low", "high", "tau", "cost", "texts", "seed", "version")
 NUMBERS = ("auc", "low", "high", "tau", "cost")
 
 
-def submission(result: Result) -> list[dict]:
-    """The lines of a trial, nulls left out."""
-    held = result.matrix[~result.matrix.metric.isin(NULLS)]
-    return [
+def _number(value: float) -> float | None:
+    """Four digits; None for NaN, which JSON has not."""
+    return None if pd.isna(value) else round(float(value), 4)
+
+
+def write_submission(path: Path, result: Result) -> None:
+    """Write a trial as a submission, nulls left out."""
+    rows = [
         {
             "metric": row["metric"],
             "world": row["world"],
@@ -40,19 +42,10 @@ def submission(result: Result) -> list[dict]:
             "seed": result.trial.seed,
             "version": __version__,
         }
-        for row in held.to_dict("records")
+        for row in result.matrix[~result.matrix.metric.isin(NULLS)].to_dict("records")
     ]
-
-
-def _number(value: float) -> float | None:
-    """Four digits; None for NaN, which JSON has not."""
-    return None if pd.isna(value) else round(float(value), 4)
-
-
-def write_submission(path: Path, result: Result) -> None:
-    """Write a trial as a submission."""
     with write_whole(path) as part:
-        Path(part).write_text("".join(json.dumps(row) + "\n" for row in submission(result)), encoding="utf-8")
+        Path(part).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def read_submission(path: Path) -> pd.DataFrame:
@@ -67,30 +60,21 @@ def read_submission(path: Path) -> pd.DataFrame:
     return table
 
 
-def metrics_of(path: Path) -> dict[str, Metric]:
-    """The metrics that a submission may speak of: attreval's, and those of the Python file beside it."""
-    own = path.with_suffix(".py")
-    return TRIED | (read_metrics(own) if own.exists() else {})
-
-
 def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> pd.DataFrame:
     """Where a submission says something else than worlds made again by its seed: a row a metric, world and number.
 
     most: metrics that are asked, spread over the submission; all where not given.
     """
-    told, metrics = read_submission(path), metrics_of(path)
+    told, own = read_submission(path), path.with_suffix(".py")
+    metrics = TRIED | (read_metrics(own) if own.exists() else {})
     if unknown := sorted(set(told.metric) - set(metrics)):
-        raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {path.with_suffix('.py').name}")
+        raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {own.name}")
     names = list(dict.fromkeys(told.metric))
     names = names[:: ceil(len(names) / most)] if most else names
     asked = told[told.world.isin(worlds) & told.metric.isin(names)]
-    trial = try_metrics(
-        {name: metrics[name] for name in dict.fromkeys(asked.metric)},
-        int(told.texts.iloc[0]),
-        worlds=list(dict.fromkeys(asked.world)),
-        explainers=tuple(EXPLAINERS),
-        seed=int(told.seed.iloc[0]),
-    )
+    again, places = {name: metrics[name] for name in dict.fromkeys(asked.metric)}, list(dict.fromkeys(asked.world))
+    texts, seed = int(told.texts.iloc[0]), int(told.seed.iloc[0])
+    trial = try_metrics(again, texts, worlds=places, explainers=tuple(EXPLAINERS), seed=seed)
     found = matrix_table(trial).rename(columns={"evaluations": "cost"})
     both = asked.merge(found, on=["metric", "world"], how="left", suffixes=("", "_again"))
     rows = [

@@ -1,19 +1,31 @@
-"""What is exact: Shapley values by all 2^n coalitions, and what a model says when each word, or each set, is erased."""
+"""What is exact: classifiers whose weights are written by hand, Shapley values by all 2^n coalitions, single erasures.
+
+In a classifier written by hand a word has a number in each of a few channels, WIDTH equal entries each; a rule over the
+channels decides between a class for which nothing speaks, which wins where the evidence is gone, and two others.
+Letters used for shapes: B rows, L tokens, V words, C channels, D = C * WIDTH.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import factorial
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from attreval.core.records import Tokens
+from attreval.core.records import Instance, Tokens
 from attreval.models.questions import softmax
 from attreval.models.scorer import Scorer
+from attreval.trial.world import WorldText
 
+WIDTH = 32  # entries of a channel: soft erasure switches them off one by one, and what is left counts by its share
+GAIN = 6.0
+PAD, MASK, BEGIN, END = range(4)
+SPECIAL = 4
 MOVES, STAYS = 0.25, 0.1  # a change of probability that is one, and one that is none
 
 
@@ -50,23 +62,66 @@ def erase_each(model: Any, tokens: Tokens) -> np.ndarray:
     return softmax(Scorer(model, precision="float64").logits([(row, tokens.segments) for row in rows]))
 
 
-def decides_alone(model: Any, tokens: Tokens, place: int, target: int) -> bool:
-    """Whether a model predicts the target, and of all content tokens the one at a place alone moves it when erased."""
-    p = erase_each(model, tokens)
-    drops = p[0, target] - p[1:, target]
+def decides_alone(model: Any, text: WorldText) -> bool:
+    """Whether a model predicts the class, and of all content tokens the one true token alone moves it when erased."""
+    p = erase_each(model, text.tokens)
+    place, drops = text.truth.argmax(), p[0, text.target] - p[1:, text.target]
     others = np.delete(np.abs(drops), place).max(initial=0.0)
-    return bool(p[0].argmax() == target and drops[place] >= MOVES and others <= STAYS)
+    return bool(p[0].argmax() == text.target and drops[place] >= MOVES and others <= STAYS)
 
 
-def draw_until(good: Callable[[Any], bool], draw: Callable[[int], Any], most: int = 60) -> tuple[Any, int]:
-    """The first of at most so many draws that is good, and how many it took. RuntimeError where none is."""
-    for at in range(most):
-        if good(found := draw(at)):
-            return found, at + 1
-    raise RuntimeError(f"none of {most} texts drawn is as this world needs it: its network has not learnt what it must")
+class HandModel:
+    """A models.classifier.Classifier in float64, whatever the precision.
 
+    words: V. channels: (V, C) what each word has. decide: (B, L, C) what the tokens have -> (B, 2) what speaks for the
+    first and for the second class. Ids follow the alphabet, so they tell nothing of what a word is for.
+    """
 
-def kept_share(drawn: Iterable[int]) -> dict[str, float]:
-    """The share of drawn texts that were kept, from how often each was drawn."""
-    drawn = list(drawn)
-    return {"texts kept": len(drawn) / sum(drawn)} if drawn else {}
+    labels: tuple[str, ...] = ("neither", "first", "second")
+    family = "transformer"
+    pad_id, max_length = PAD, 128
+
+    def __init__(self, words: Sequence[str], channels: np.ndarray, decide: Callable[[Tensor], Tensor]):
+        self.ids = {word: SPECIAL + at for at, word in enumerate(sorted(words))}
+        rows = np.zeros((SPECIAL + len(words), channels.shape[1]))
+        rows[[self.ids[word] for word in words]] = channels
+        self.channels, self.decide, self.device = channels.shape[1], decide, torch.device("cpu")
+        self.table = torch.from_numpy(np.repeat(rows, WIDTH, axis=1))
+        self.width, self.vocabulary_size = self.table.shape[1], len(rows)
+
+    def tokens(self, instance: Instance) -> Tokens:
+        """The words of one part or two, special tokens around. ValueError for a word that the world has not."""
+        ids, word, side = [BEGIN], [-1], [0]
+        texts, sides = instance.word_texts(), instance.words[:, 0]
+        for at, (text, part) in enumerate(zip(texts, sides.tolist(), strict=True)):
+            if text not in self.ids:
+                raise ValueError(f"instance {instance.id!r}: {text!r} is no word of this world")
+            if part > side[-1]:
+                ids, word, side = [*ids, END], [*word, -1], [*side, side[-1]]
+            ids, word, side = [*ids, self.ids[text]], [*word, at], [*side, part]
+        held = np.array([*word, -1])
+        offsets = np.where(held[:, None] < 0, [[-1, 0, 0]], instance.words[held])
+        shown = tuple("" if at < 0 else texts[at] for at in held.tolist())
+        return Tokens(np.array([*ids, END]), np.array([*side, side[-1]]), held < 0, held, offsets, shown, MASK, PAD)
+
+    def embed(self, ids: Tensor, precision: str = "float64") -> Tensor:
+        """(B, L, D) vectors of ids."""
+        return self.table[ids]
+
+    def logits(
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        segments: Tensor | None,
+        precision: str = "float64",
+        embeddings: Tensor | None = None,
+        entering: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
+        """(B, 3) float64 logits."""
+        vectors = self.table[ids] if embeddings is None else embeddings
+        return self.answer(vectors if entering is None else entering(vectors), mask)
+
+    def answer(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """(B, 3) float64 logits of (B, L, D) vectors."""
+        spoken = self.decide(vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1) * mask[..., None])
+        return GAIN * torch.cat([torch.full_like(spoken[:, :1], 0.5), spoken], dim=1)

@@ -31,11 +31,8 @@ THEIRS = "theirs"  # the method of a file that names none
 
 
 def read_metrics(path: Path | str) -> dict[str, Metric]:
-    """The metrics of a Python file, by name. The file is run.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It cannot be run, has no metric, or one without a direction or that needs what no world offers.
+    """The metrics of a Python file, by name. The file is run. FileNotFoundError where there is none; ValueError for one
+    that cannot be run, has no metric, or one without a direction or that needs what no world offers.
     """
     path = Path(path)
     if not path.is_file():
@@ -97,12 +94,8 @@ class Theirs:
 def read_theirs(path: Path | str, seed: int | None = None) -> Theirs:
     """Attributions of the texts of worlds, as `export_texts` wrote them.
 
-    Args:
-        seed: What the worlds are made with; None takes the file's.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: Names the row, and what is wrong with it.
+    seed: what the worlds are made with; None takes the file's. Raises FileNotFoundError, and ValueError that names the
+    row and what is wrong with it.
     """
     path = Path(path)
     if not path.is_file():

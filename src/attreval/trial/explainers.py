@@ -5,7 +5,7 @@ Letters used for shapes: n content tokens, P pairs, k neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,36 +43,27 @@ NEIGHBOURS = 3
 Scores = dict[str, list[np.ndarray]]  # explainer -> (n,) of each text
 
 
-def truth_of(text: WorldText, level: str) -> np.ndarray:
-    """The true importances of tokens or pairs. ValueError where pairs do nothing."""
-    if level == "token":
-        return text.truth
-    if text.pair_truth is None:
-        raise ValueError(
-            f"in the world {text.world!r} no two tokens do anything together; level pair needs interaction"
-        )
-    return text.pair_truth
-
-
 def explain_as(
     explainer: str, text: WorldText, level: str = "token", draw: object = 0, truth: np.ndarray | None = None
 ) -> np.ndarray:
-    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name.
+    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name, and for pairs where
+    these do nothing.
 
     draw: another gives other random scores. truth: what counts as true, where it is not the text's.
     """
-    truth = np.asarray(truth_of(text, level) if truth is None else truth, dtype=float)
+    if truth is None:
+        truth = text.truth if level == "token" else text.pair_truth
+    if truth is None:
+        raise ValueError(
+            f"in the world {text.world!r} no two tokens do anything together; level pair needs interaction"
+        )
+    truth = np.asarray(truth, dtype=float)
+    simple = {"oracle": truth, "constant": np.ones(len(truth)), "reversed": -truth, "scaled": 10 * truth}
+    if explainer in simple:
+        return simple[explainer]
     rng = generator("explainer", explainer, text.id, level, draw)
-    if explainer == "oracle":
-        return truth
     if explainer == "random":
         return rng.standard_normal(len(truth))
-    if explainer == "constant":
-        return np.ones(len(truth))
-    if explainer == "reversed":
-        return -truth
-    if explainer == "scaled":
-        return 10 * truth
     if explainer == "adversarial":
         order = np.lexsort((rng.random(len(truth)), -truth))  # by falling truth, ties in random order
         scores = np.empty(len(truth))
@@ -98,18 +89,10 @@ def there_is(explainer: str, made: Made, level: str = "token") -> bool:
     return explainer != "decoy" or (level == "token" and made.texts[0].decoy is not None)
 
 
-def explain_really(made: Made, methods: Sequence[str], budget: Budget = BUDGET) -> Scores:
+def explain_really(made: Made, methods: Sequence[str]) -> Scores:
     """The scores of real methods for the classes that the texts are of."""
-    instances = [text.instance for text in made.texts]
-    found = explain(
-        Scorer(made.model, 16384, "float64"),
-        instances,
-        methods,
-        budget,
-        ("trial",),
-        target="gold",
-        group=len(instances) or 1,
-    )
+    instances, scorer = [text.instance for text in made.texts], Scorer(made.model, 16384, "float64")
+    found = explain(scorer, instances, methods, BUDGET, ("trial",), target="gold", group=len(instances) or 1)
     return {
         name: [
             one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content]
@@ -129,27 +112,20 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
     if not made.network:
         return {}
     out: dict[str, list[Any]] = {}
-    copies = {
-        "neighbours": [neighbour(made.model, text_number) for text_number in range(NEIGHBOURS)],
-        "randomised": randomise(made.model),
-    }
-    for field, models in copies.items():
-        found: list[Mapping[str, list]] = []
+    near = [neighbour(made.model, number) for number in range(NEIGHBOURS)]
+    for field, models in (("neighbours", near), ("randomised", randomise(made.model))):
+        found: list[Scores] = []
         for number, model in enumerate(models):
-            copied = Made(model, made.texts, True)
-            scores: Scores = explain_really(copied, methods)
-            for explainer in EXPLAINERS:
-                if there_is(explainer, made):
-                    scores[explainer] = [
-                        explain_as(
-                            explainer,
-                            text,
-                            draw=(field, number),
-                            truth=_erased_truth(model, text) if field == "randomised" else None,
-                        )
-                        for text in made.texts
-                    ]
-            found.append(scores)
+            truths = [_erased_truth(model, text) if field == "randomised" else None for text in made.texts]
+            of_stand_ins = {
+                who: [
+                    explain_as(who, text, draw=(field, number), truth=truth)
+                    for text, truth in zip(made.texts, truths, strict=True)
+                ]
+                for who in EXPLAINERS
+                if there_is(who, made)
+            }
+            found.append(explain_really(Made(model, made.texts, True), methods) | of_stand_ins)
         out[field] = [
             {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
             for at in range(len(made.texts))

@@ -22,8 +22,8 @@ from attreval.metrics.scored_text import RANDOM, ScoredText, Settings
 from attreval.models.questions import Conversation
 from attreval.models.scorer import Scorer
 from attreval.trial import WORLDS, load_world
-from attreval.trial.agent import guess_class
 from attreval.trial.explainers import DRAWN, PLAIN, Scores, around, explain_as, explain_really, there_is
+from attreval.trial.trained import guess_class
 from attreval.trial.world import Made, World, WorldText
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
@@ -123,20 +123,13 @@ def try_metrics(
 ) -> Trial:
     """Put metrics to the test.
 
-    Args:
-        metrics: By name; those of pairs are asked in the worlds that have pairs.
-        texts: How many of each world.
-        draws: Of explainers with anything random in them, and of the ties in their scores.
-        worlds: Names; all that can be made where not given.
-        explainers: Of EXPLAINERS; a decoy where the world has one.
-        seed: Of the worlds.
-        methods: Real methods that explain as well.
-        given: (world, explainer) -> text's id -> scores, made elsewhere.
-        make: Makes a world from its name, seed, number of texts and folder of corpora.
-        say: Is told when a world is done.
+    metrics: by name; those of pairs are asked in the worlds that have pairs. texts: how many of each world. draws: of
+    explainers with anything random in them, and of the ties in their scores. worlds: names; all that can be made where
+    not given. explainers: of EXPLAINERS; a decoy where the world has one. seed: of the worlds. methods: real ones that
+    explain as well. given: (world, explainer) -> text's id -> scores, made elsewhere. make: makes a world from its
+    name, seed, number of texts and folder of corpora. say: is told when a world is done.
 
-    Raises:
-        ValueError: Where a metric fails, or gives no number for the truth.
+    Raises ValueError where a metric fails, or gives no number for the truth.
     """
     held = {name: replace(metric, name=name) for name, metric in metrics.items()}
     rows: list[tuple] = []
@@ -261,11 +254,10 @@ def prices(made: Made, metrics: Mapping[str, Metric]) -> dict[str, float]:
         for text in made.texts[:PRICED]
     ]
     scorer.converse(asked)
-    found = {
+    return {
         name: scorer.costs[name].requested / len(made.texts[:PRICED]) if name in scorer.costs else 0.0
         for name in metrics
     }
-    return found
 
 
 def closeness(scores: np.ndarray, truth: np.ndarray) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attreval import __version__
-from attreval.api.show.html import whole_page
+from attreval.api.show.html import whole_page, wide_table
 from attreval.methods import METHODS as KNOWN
 from attreval.trial import WORLDS
 from attreval.trial.run import Result, closeness_table, headline
@@ -72,8 +72,7 @@ def _table(head: Iterable[str], rows: Iterable[tuple[str, Iterable[tuple[str, st
     for kind, cells in rows:
         shown = (f'<td class="{of}" title="{escape(title)}">{escape(text)}</td>' for text, of, title in cells)
         lines.append(f'<tr class="{kind}">{"".join(shown)}</tr>')
-    heads = "".join(f"<th>{escape(name)}</th>" for name in head)
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    return wide_table("".join(f"<th>{escape(name)}</th>" for name in head), lines)
 
 
 def _number(value: float, digits: int = 2) -> str:
@@ -106,15 +105,9 @@ def _verdicts(result: Result) -> str:
     head = ["", "verdict", "worlds", "score", "tau", "evaluations", "texts", "why"]
     rows = []
     for row in result.verdicts.to_dict("records"):
-        cells = _plain(
-            row["title"],
-            row["verdict"],
-            f"{row['passed']} of {row['worlds']}",
-            _number(row["score"]),
-            _number(row["tau"]),
-            _number(row["evaluations"], 0),
-            _number(row["decides"], 0),
-        )
+        cells = _plain(row["title"], row["verdict"], f"{row['passed']} of {row['worlds']}")
+        cells += _plain(_number(row["score"]), _number(row["tau"]))
+        cells += _plain(_number(row["evaluations"], 0), _number(row["decides"], 0))
         kind = "own" if row["metric"] in result.own else ""
         rows.append((kind, [*cells, (row["why"] or "nothing speaks against it", "why", "")]))
     return _table(head, rows)
@@ -124,22 +117,12 @@ def _short(result: Result) -> str:
     if result.short.empty:
         return "<p>No metric tells the truth in more than half of the worlds.</p>"
     head = ["question", "metric", "use", "worlds", "score", "evaluations", "stays", "leaves without"]
-    rows = [
-        (
-            "own" if row["metric"] in result.own else "",
-            _plain(
-                row["question"],
-                row["title"],
-                "yes" if row["use"] else "no",
-                f"{row['passed']} of {row['worlds']}",
-                _number(row["score"]),
-                _number(row["evaluations"], 0),
-                "" if pd.isna(row["stays"]) else f"{row['stays']:.0%}",
-                row["leaves_without"],
-            ),
-        )
-        for row in result.short.to_dict("records")
-    ]
+    rows = []
+    for row in result.short.to_dict("records"):
+        cells = _plain(row["question"], row["title"], "yes" if row["use"] else "no")
+        cells += _plain(f"{row['passed']} of {row['worlds']}", _number(row["score"]), _number(row["evaluations"], 0))
+        cells += _plain("" if pd.isna(row["stays"]) else f"{row['stays']:.0%}", row["leaves_without"])
+        rows.append(("own" if row["metric"] in result.own else "", cells))
     return _table(head, rows)
 
 

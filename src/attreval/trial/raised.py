@@ -1,4 +1,4 @@
-"""How far metrics are raised by models that answer erased texts to their liking (trial/worlds/raised.py)."""
+"""How far metrics are raised by models that answer erased texts to their liking (trial/worlds/planted.py)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.metric import Metric
 from attreval.metrics.separation import TIED, separation
 from attreval.trial.measure import evaluate
-from attreval.trial.worlds.raised import PUSHES, make_raised
+from attreval.trial.worlds.planted import PUSHES, make_raised
 
 RAISED_WORLDS = ("one", "additive")
 EXPLAINERS = ("oracle", "random")
 
 
-def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int, seed: int = 0) -> pd.DataFrame:
+def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int) -> pd.DataFrame:
     """One row a push, metric, world, explainer, draw and text: what a metric of tokens gives; see `evaluate`."""
     of_tokens = {name: metric for name, metric in metrics.items() if metric.level == "token"}
     parts = [
@@ -27,7 +27,6 @@ def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int, seed:
             draws,
             worlds=RAISED_WORLDS,
             explainers=EXPLAINERS,
-            seed=seed,
             make=lambda name, seed, count, _, push=push: make_raised(name, seed, count, push),
         ).assign(push=push)
         for push in PUSHES
@@ -42,12 +41,10 @@ def raised_table(values: pd.DataFrame, draws: int, confidence: float) -> pd.Data
     moved: whether any value changes. truth_first: how often the oracle comes before random scores, plain and pushed, in
     the world where that is less often.
     """
-    rows = []
-    first = {
-        push: separation(part.drop(columns="push"), draws, confidence)
-        for push, part in values.groupby("push", sort=False)
-    }
-    first = {push: part[part.explainer == "random"].groupby("metric").separation.min() for push, part in first.items()}
+    rows, first = [], {}
+    for push, part in values.groupby("push", sort=False):
+        found = separation(part.drop(columns="push"), draws, confidence)
+        first[push] = found[found.explainer == "random"].groupby("metric").separation.min()
     for (metric, explainer), part in values.groupby(["metric", "explainer"], sort=False):
         by = part.pivot_table(index="text", columns="push", values="value")
         for push in PUSHES[1:]:

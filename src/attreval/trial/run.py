@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from attreval.core.seeds import generator
 from attreval.methods import METHODS as KNOWN
-from attreval.metrics.metric import Metric
-from attreval.trial.exchange import Theirs, check_metric, read_metrics, read_theirs
+from attreval.metrics.metric import Metric, metric
+from attreval.metrics.scored_text import ScoredText
+from attreval.trial.exchange import check_metric, read_metrics, read_theirs
 from attreval.trial.explainers import EXPLAINERS, METHODS
 from attreval.trial.measure import TRIED, Say, Trial, known_worlds, try_metrics
-from attreval.trial.nulls import NULLS
 from attreval.trial.verdict import matrix_table, short_list, verdict_table
 
 COMPARISON = ("nc", "ns", "soft_nc", "soft_nc_equal")  # what a metric of one's own stands beside
 TEXTS = 30
+# metrics that say nothing of an explanation: what a trial must condemn, beside whatever else it tries
+_null = partial(metric, judge="", source="null", needs=("scores",), higher_is_better=True)
+
+
+@_null("Null: random number")
+def random_number(text: ScoredText, method: str) -> float:
+    """A number drawn for a text and an explanation."""
+    return float(generator("null", *text.names_of(method)).random())
+
+
+@_null("Null: always one half")
+def one_half(text: ScoredText, method: str) -> float:
+    """The same number for every explanation."""
+    return 0.5
+
+
+@_null("Null: largest score", range=(float("-inf"), float("inf")))
+def largest_score(text: ScoredText, method: str) -> float:
+    """The largest score, whatever word has it."""
+    return float(text.scores[method].max())
+
+
+NULLS = {one.name: one for one in (random_number, one_half, largest_score)}
 
 
 @dataclass(frozen=True)
@@ -34,8 +60,8 @@ class Result:
     standing: pd.DataFrame
     worlds: tuple[str, ...]
     texts: int
-    own: tuple[str, ...] = ()
-    theirs: tuple[str, ...] = ()
+    own: tuple[str, ...]
+    theirs: tuple[str, ...]
 
 
 def pick_metrics(names: Sequence[str] | None, own: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -60,29 +86,13 @@ def run_trial(
 ) -> Result:
     """Try metrics in worlds whose truth is known.
 
-    Parameters
-    ----------
-    file : path, optional
-        A Python file with metrics of one's own.
-    metrics : sequence of str, optional
-        Names of others; `["all"]` for all; a few for comparison where not given.
-    worlds : sequence of str, optional
-        All that can be made where not given; those of the attributions, where these are given.
-    attributions : path, optional
-        Scores made elsewhere, see `attreval.trial.exchange`.
-    texts : int, optional
-        Of each world, 30 where neither this nor attributions say.
-    seed : int, optional
-        Drawn anew where neither this nor attributions say.
-    corpora : str, optional
-        The folder of the corpora.
-    say : callable
-        Is told each step.
+    file: a Python file with metrics of one's own. metrics: names of others, `["all"]` for all, a few for comparison
+    where not given. worlds: all that can be made where not given, or those of the attributions, which are scores made
+    elsewhere (see `attreval.trial.exchange`). texts: of each world, 30 where neither this nor attributions say. seed:
+    drawn anew where neither this nor attributions say. corpora: their folder. say: is told each step.
 
-    Raises
-    ------
-    ValueError
-        For a name that is not known, a metric that cannot be tried or fails, or attributions that do not fit.
+    Raises ValueError for a name that is not known, a metric that cannot be tried or fails, and attributions that do
+    not fit.
     """
     own = read_metrics(file) if file else {}
     picked = pick_metrics(metrics, own)
@@ -106,31 +116,17 @@ def run_trial(
         corpora=corpora,
         say=say,
     )
-    return judge(trial, picked, tuple(asked), count, tuple(own), theirs)
+    matrix = matrix_table(trial)
+    given = tuple(dict.fromkeys(method for _, method in theirs.scores)) if theirs else ()
+    others = {name: one for name, one in picked.items() if name not in NULLS}
+    short = short_list(matrix[~matrix.metric.isin(NULLS)], others)
+    verdicts = verdict_table(matrix, picked)
+    return Result(trial, picked, matrix, verdicts, short, standing(trial), tuple(asked), count, tuple(own), given)
 
 
 def draw_seed() -> int:
     """A seed that nobody knew before."""
-    import secrets
-
     return secrets.randbelow(10**6)
-
-
-def judge(
-    trial: Trial,
-    metrics: Mapping[str, Metric],
-    worlds: tuple[str, ...],
-    texts: int,
-    own: tuple[str, ...] = (),
-    theirs: Theirs | None = None,
-) -> Result:
-    """The verdicts of a trial."""
-    matrix = matrix_table(trial)
-    given = tuple(dict.fromkeys(method for _, method in theirs.scores)) if theirs else ()
-    others = {name: one for name, one in metrics.items() if name not in NULLS}
-    short = short_list(matrix[~matrix.metric.isin(NULLS)], others)
-    verdicts = verdict_table(matrix, metrics)
-    return Result(trial, metrics, matrix, verdicts, short, standing(trial), worlds, texts, own, given)
 
 
 def standing(trial: Trial) -> pd.DataFrame:

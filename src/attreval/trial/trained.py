@@ -1,7 +1,7 @@
-"""Small word-level networks, trained in a second or two on made-up texts, in memory, from seeds by name.
+"""What learns in a second or two, in memory, from seeds by name: word-level networks, and agents of simulatability.
 
-Half of the texts that they read in training have a share of their words blanked, so that erased texts are none that
-they have never seen (as F-Fidelity does; Zheng et al. 2025). Letters used for shapes: B rows, L words.
+Half of the made-up texts that networks read in training have a share of their words blanked, so that erased texts are
+none that they have never seen (as F-Fidelity does; Zheng et al. 2025). Letters used for shapes: B rows, L words.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import torch
 
 from attreval.core.seeds import generator, seed_of
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
+from attreval.trial.world import WorldText
 
 Labelled = tuple[list[str], int]  # words, class
+SHOWN = 2  # tokens of an explanation that an agent is shown
 NOISE = 0.05  # of a neighbour: the standard deviation that is added to vectors, in that of all their entries
 
 
@@ -26,15 +30,10 @@ def train_words(
     words: Sequence[str],
     batch: Callable[[np.random.Generator], Sequence[Labelled]],
     *names: object,
-    architecture: str = "cnn",
     steps: int = 150,
-    size: int = 32,
-    kernel: int = 3,
 ) -> WordClassifier:
-    """A network of so many steps. words: its vocabulary. batch: draws texts with their classes for a step."""
-    import torch
-
-    sizes = Sizes(architecture, len(words) + 2, len(labels), size, size, kernel=kernel, dropout=0.0)
+    """A convolutional network of so many steps. words: its vocabulary. batch: draws texts with classes for a step."""
+    sizes = Sizes("cnn", len(words) + 2, len(labels), 32, 32, kernel=3, dropout=0.0)
     rng, threads = generator("train", *names), torch.get_num_threads()
     torch.set_num_threads(1)  # of so small a network they only wait for each other, and sums keep their order
     try:
@@ -57,8 +56,6 @@ def train_words(
 
 def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: np.random.Generator | None = None) -> tuple:
     """(B, L) ids and mask, (B,) classes. rng: blanks a share, drawn for each, of the words of every second text."""
-    import torch
-
     shape = (len(texts), max(len(words) for words, _ in texts))
     ids, mask = np.full(shape, PAD), np.zeros(shape, np.int64)
     for row, (words, _) in enumerate(texts):
@@ -71,8 +68,6 @@ def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: np.random.G
 
 def accuracy(model: WordClassifier, texts: Sequence[Labelled]) -> float:
     """The share of texts whose class it predicts."""
-    import torch
-
     ids, mask, classes = pad_words(model, texts)
     with torch.inference_mode():
         return float((model.logits(ids, mask, mask).argmax(dim=1) == classes).double().mean())
@@ -80,8 +75,6 @@ def accuracy(model: WordClassifier, texts: Sequence[Labelled]) -> float:
 
 def neighbour(model: WordClassifier, *names: object) -> WordClassifier:
     """The same network with slightly disturbed word vectors: it reads slightly disturbed texts."""
-    import torch
-
     network = copy.deepcopy(model.network)
     table = network.embedding.weight
     noise = generator("neighbour", *names).standard_normal(tuple(table.shape))
@@ -93,8 +86,6 @@ def neighbour(model: WordClassifier, *names: object) -> WordClassifier:
 
 def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
     """The network with fresh weights in its last layer, in its last two, and so on (Adebayo et al. 2018)."""
-    import torch
-
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("randomised", *names))
         fresh, network, out = Network(model.sizes), model.network, []
@@ -103,3 +94,41 @@ def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
         setattr(network, layer, copy.deepcopy(getattr(fresh, layer)))
         out.append(replace(model, network=network.eval().requires_grad_(False), copies={}))
     return out
+
+
+def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names: tuple, model: Any) -> np.ndarray:
+    """The probability that an agent gives to the class that the model predicts, on texts that it was not trained on.
+
+    The agent is a logistic regression on the words of the first tokens of an explanation and on whether these are the
+    first and the last token of the text; it is trained on one half of the texts and tested on the other, both ways.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    shown = np.stack(
+        [show_agent(t, s, (*names, t.id), model.vocabulary_size) for t, s in zip(texts, scores, strict=True)]
+    )
+    classes, half = np.array([t.target for t in texts]), np.arange(len(texts)) // 2 % 2
+    out = np.zeros(len(texts))
+    for tested in (0, 1):
+        train, test = half != tested, half == tested
+        if not test.any():
+            continue
+        if len(np.unique(classes[train])) < 2:  # nothing to tell apart: it guesses what it has seen
+            out[test] = np.isin(classes[test], classes[train])
+            continue
+        used = shown[train].any(axis=0)  # others have no weight
+        agent = LogisticRegression(C=10.0, solver="newton-cholesky").fit(shown[train][:, used], classes[train])
+        given, at = agent.predict_proba(shown[test][:, used]), np.searchsorted(agent.classes_, classes[test])
+        seen = np.isin(classes[test], agent.classes_)
+        out[test] = np.where(seen, given[np.arange(test.sum()), np.minimum(at, given.shape[1] - 1)], 0.0)
+    return out
+
+
+def show_agent(text: WorldText, scores: np.ndarray, names: tuple, words: int) -> np.ndarray:
+    """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
+    tie = generator("ties", *names).permutation(len(scores))
+    top = np.lexsort((tie, -scores))[:SHOWN]
+    seen = np.zeros(words + 2)
+    seen[text.tokens.ids[text.tokens.content[top]]] = 1
+    seen[words:] = [(top == 0).any(), (top == len(scores) - 1).any()]
+    return seen

@@ -65,13 +65,8 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
     the AUC leaves one half, NaN for never. why: in words.
     """
     values = trial.values
-    known = (
-        values.value.notna()
-        .astype(float)
-        .where(values.explainer == "oracle")
-        .groupby([values.metric, values.world])
-        .mean()
-    )
+    valued = values.value.notna().astype(float).where(values.explainer == "oracle")
+    known = valued.groupby([values.metric, values.world]).mean()
     silent = known.reindex(pd.MultiIndex.from_frame(values[["metric", "world"]])).to_numpy() == 0
     values = values.assign(value=values.value.where(~silent, 0.0))  # what says nothing ties with everything
     cells = separation(values, draws, confidence)
@@ -106,15 +101,15 @@ def _wins(wide: pd.DataFrame) -> np.ndarray:
     return np.where(np.abs(lead) <= TIED, 0.5, lead > 0)
 
 
-def texts_to_decide(won: np.ndarray, confidence: float = CONFIDENCE) -> float:
+def texts_to_decide(won: np.ndarray) -> float:
     """The fewest texts at which the interval of the AUC leaves one half, by its measured mean and variance.
 
     At least as many as all of which must be won for a coin to be excluded. NaN where the mean is not above one half.
     """
     if not len(won) or won.mean() <= 0.5:
         return float("nan")
-    z = norm.isf((1 - confidence) / 2)
-    return float(max(ceil(1 - log2(1 - confidence)), ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))
+    z = norm.isf((1 - CONFIDENCE) / 2)
+    return float(max(ceil(1 - log2(1 - CONFIDENCE)), ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))
 
 
 def _degradation(wide: pd.DataFrame, draws: int, confidence: float, *names: object) -> dict[str, float]:

@@ -143,15 +143,7 @@ def make_text(
     instance = make_instance(parts, target, id, truth > least)
     tokens = model.tokens(instance)
     word, units = tokens.word[tokens.content], find_units(tokens, "word")
-    return WorldText(
-        id,
-        id.split(" ")[0],
-        instance,
-        tokens,
-        units,
-        target,
-        truth[word],
-        None if pairs is None else pairs(units),
-        least,
-        None if decoy is None else np.asarray(decoy, float)[word],
-    )
+    of_pairs = None if pairs is None else pairs(units)
+    looks_right = None if decoy is None else np.asarray(decoy, float)[word]
+    name = id.split(" ")[0]
+    return WorldText(id, name, instance, tokens, units, target, truth[word], of_pairs, least, looks_right)

@@ -14,8 +14,8 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.core.tables import read_instances
-from attreval.texts.hybrid import classes_of_words, mix_sentences
 from attreval.texts.rows import Counts, Row
+from attreval.texts.words import classes_of_words, mix_sentences
 
 SENTENCES = 10
 

@@ -5,7 +5,8 @@ Only files are read; no model is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,15 +91,34 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
     return found, gaps
 
 
-def read_values_of_instances(results: Results) -> pd.DataFrame:
+def instance_values(results: Results) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 have measured on single instances; see tables.VALUE_SCHEMA."""
     return read_values(*(path for name in VALUES_OF if (path := results.instances / f"{name}.parquet").exists()))
+
+
+def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
+    """(run, place in the run's table) of the instances to show, in the order in which they are taken.
+
+    Tasks take turns, and within a task its runs do, each with its next instance, until `most` are taken or none is
+    left; tables lie in a random order, so the first instances of a run are a random sample. counts: by run.
+    """
+    taken = dict.fromkeys(counts, 0)
+    of_task = Counter({run[0]: 0 for run in counts})
+    out: list[tuple[Run, int]] = []
+    while len(out) < most and (left := [run for run in counts if taken[run] < counts[run]]):
+        open_tasks = {run[0] for run in left}
+        task = min((name for name in of_task if name in open_tasks), key=of_task.__getitem__)  # the first of equals
+        run = min((run for run in left if run[0] == task), key=taken.__getitem__)
+        out.append((run, taken[run]))
+        taken[run] += 1
+        of_task[task] += 1
+    return out
 
 
 def read_texts(
     results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
 ) -> list[ExplainedText]:
-    """These instances of a run, those that somebody has explained. values: see `read_values_of_instances`."""
+    """These instances of a run, those that somebody has explained. values: see `instance_values`."""
     tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
     tokens_of |= _load_if_there(load_tokens, results, profile, run)
     explained = _load_if_there(load_attributions, results, profile, run)
@@ -146,7 +166,7 @@ def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
     metrics: metric -> method -> (mean, instances). pairs: (voter, voter) -> (agreement by k, instances). dynamic: the
     same at dynamic k. text_agreement: means of ExplainedText.text_agreement.
 
-    values: see `read_values_of_instances`.
+    values: see `instance_values`.
     """
     out: dict[Run, dict] = {}
 

@@ -72,7 +72,6 @@ class Plan:
 
     @property
     def processor_hours(self) -> float:
-        """Of all steps."""
         return sum(row.seconds for row in self.rows) / 3600
 
     @property
@@ -156,7 +155,6 @@ class Counting:
         return FAMILY.get(self.profile.models[model].architecture, FAMILIES[0])
 
     def applying(self, methods: Iterable[str], model: str) -> list[str]:
-        """Those of some methods that apply to a model."""
         return [name for name in methods if self.family(model) in METHODS[name].families]
 
     def lengths(self, task: str, model: str, most: int | None = None) -> tuple[int, int]:

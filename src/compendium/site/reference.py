@@ -14,8 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import attreval
 from attreval.api import evaluating, explaining, explanation, explanations, loading
-from attreval.api.coverage import LEVELS
-from attreval.catalogue import list_methods, list_metrics
+from attreval.api.catalogue import LEVELS, list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import Budget, Method, UnitSettings
 from attreval.metrics import METRICS

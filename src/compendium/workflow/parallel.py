@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from attreval.core.records import Instance
-from attreval.core.spent import note_seconds
-from attreval.core.tables import write_whole
+from attreval.core.tables import note_seconds, write_whole
 from compendium import project
 from compendium.config import Profile, make_known
 from compendium.corpora.own_tasks import digest_once

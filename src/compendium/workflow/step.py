@@ -22,8 +22,7 @@ import pandas as pd
 
 from attreval import __version__
 from attreval.core.records import Cost
-from attreval.core.spent import seconds_of
-from attreval.core.tables import write_csv, write_json, write_values, write_whole
+from attreval.core.tables import seconds_of, write_csv, write_json, write_values, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
 from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_paths, thread_variables

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attreval.api.show.colours import css
+from attreval.api.show.shown import css
 from compendium.papers.common.coloured_text import KEY, ColouredText, scale
 
 TEXT = ["the", "<keys>", "to", "$5", "الباب"]

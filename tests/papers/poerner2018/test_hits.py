@@ -7,8 +7,7 @@ from reference import CHECKOUT, models
 from reference.profiles import TASK, TINY
 
 from attreval.core.records import Attribution, Evidence, Tokens
-from attreval.core.tables import write_attributions, write_csv
-from attreval.core.token_tables import write_tokens
+from attreval.core.tables import write_attributions, write_csv, write_tokens
 from attreval.methods.method import Budget
 from compendium import config, project
 from compendium.config import Profile

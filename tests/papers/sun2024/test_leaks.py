@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import leaking, models
 
-from attreval.core.tables import write_attributions, write_csv
-from attreval.core.token_tables import write_tokens
+from attreval.core.tables import write_attributions, write_csv, write_tokens
 from attreval.core.units import Units
 from attreval.methods.attention_attribution import choose_head
 from attreval.methods.method import UnitSettings

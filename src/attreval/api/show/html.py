@@ -10,8 +10,7 @@ from html import escape
 
 import numpy as np
 
-from attreval.api.show.colours import FAINT, KEY, css, strengths
-from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+from attreval.api.show.shown import FAINT, KEY, Shown, css, describe, has_sign, how_many_unread, strengths, title_of
 
 UNREAD = 30  # words that were not read are shown up to so many
 STYLE = """
@@ -44,6 +43,11 @@ def whole_page(title: str, body: str, style: str = "") -> str:
     return PAGE.format(title=escape(title), style=PAGE_STYLE + style, body=body)
 
 
+def wide_table(head: str, rows: Iterable[str]) -> str:
+    """A table for a page of one's own style. head: its cells; rows: each a whole one."""
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
 def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe) -> str:
     """Tables with their style, for a notebook or a page. about: what is said of a text."""
     tables = "\n".join(_table(one, about(one)) for one in explained)
@@ -51,7 +55,6 @@ def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describ
 
 
 def _table(one: Shown, about: str) -> str:
-    """One text."""
     remarks = one.remarks
     rows = "\n".join(_row(one, method, remarks.get(method, [])) for method in one.methods)
     return f"<p><strong>{escape(about)}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"

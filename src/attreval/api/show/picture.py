@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attreval.api.show.colours import FAINT, KEY, blend, strengths
-from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+from attreval.api.show.shown import FAINT, KEY, Shown, blend, describe, has_sign, how_many_unread, strengths, title_of
 from attreval.api.show.terminal import piece
 from attreval.core.extras import need
 

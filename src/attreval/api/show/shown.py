@@ -1,65 +1,49 @@
-"""What is shown of an explained text, and what is said of it in words, wherever it is shown."""
+"""What is said of an explained text in words and in colours, in pages, terminals and pictures alike.
+
+Colours are told apart by colour-blind people: blue for the class, orange against it, violet unsigned. This is the one
+place where a score becomes a colour, of the library and of the study.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
+
+import numpy as np
 
 from attreval.methods import METHODS
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from attreval.core.records import Instance, Tokens
-
-
-class Place(Protocol):
-    """A word or piece: its text, and where it stands."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def segment(self) -> int: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
+Shown = Any  # an Explanation, which is not imported here: it shows itself with what is below
+FOR, AGAINST, UNSIGNED = (33, 113, 181), (217, 95, 2), (117, 90, 180)
+TINT = 0.6  # of the full colour at most: black and white text stay readable on it
+FAINT = 0.005  # strengths below this are not coloured
+KEY = "blue: for the class; orange: against it; violet: scores without a sign; full colour: a method's strongest word"
 
 
-class Shown(Protocol):
-    """One explained text, as `explanation.Explanation` is."""
+def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
+    """(n,) scores as shares of the largest size, from -1 to 1; zeros where all are 0."""
+    scores = np.asarray(scores, dtype=float)
+    largest = np.abs(scores).max(initial=0.0)
+    return scores / largest if largest > 0 else np.zeros(len(scores))
 
-    @property
-    def instance(self) -> Instance: ...
-    @property
-    def tokens(self) -> Tokens: ...
-    @property
-    def predicted(self) -> str: ...
-    @property
-    def probabilities(self) -> dict[str, float]: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def against(self) -> str | None: ...
-    @property
-    def question(self) -> str: ...
-    @property
-    def methods(self) -> list[str]: ...
-    @property
-    def units(self) -> Sequence[Place]: ...
-    @property
-    def unread(self) -> Sequence[Place]: ...
-    @property
-    def gaps(self) -> dict[str, float]: ...
-    @property
-    def remarks(self) -> dict[str, list[str]]: ...
-    @property
-    def left_out(self) -> dict[str, str]: ...
-    @property
-    def given(self) -> frozenset[str]: ...
 
-    def scores(self, method: str) -> np.ndarray:
-        """(n,) scores of the units."""
+def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], float]:
+    """The full colour of a strength in [-1, 1], red, green and blue from 0 to 255, and how opaque it is, up to TINT."""
+    full = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
+    return full, TINT * min(1.0, abs(strength))
+
+
+def blend(strength: float, signed: bool = True) -> tuple[int, int, int]:
+    """The colour of a strength on white, as red, green and blue from 0 to 255."""
+    full, share = colour(strength, signed)
+    red, green, blue = (round(share * c + (1 - share) * 255) for c in full)
+    return red, green, blue
+
+
+def css(strength: float, signed: bool = True) -> str:
+    """The colour of a strength for a page; it is in part transparent, so that light and dark pages serve alike."""
+    full, share = colour(strength, signed)
+    return f"rgba({', '.join(map(str, full))}, {share:.2f})"
 
 
 def describe(one: Shown) -> str:

@@ -7,13 +7,14 @@ import sys
 import unicodedata
 from collections.abc import Iterable
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, TextIO
+from textwrap import wrap
+from typing import TextIO
 
-from attreval.api.show.colours import KEY, blend, strengths
-from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from rich.text import Text
+from attreval.api.show.shown import KEY, Shown, blend, describe, has_sign, how_many_unread, strengths, title_of
 
 PLAIN_WIDTH = 100  # of output that goes to a file
 WIDEST_WORD = 24
@@ -30,8 +31,6 @@ def show(explained: Iterable[Shown], stream: TextIO | None = None, width: int | 
     coloured = stream.isatty() and not os.environ.get("NO_COLOR")
     width = width or get_terminal_size((PLAIN_WIDTH, 24)).columns
     if coloured:
-        from rich.console import Console
-
         console = Console(file=stream, width=width, highlight=False)
         console.print(KEY, style="dim")
         for one in explained:
@@ -45,8 +44,6 @@ def show(explained: Iterable[Shown], stream: TextIO | None = None, width: int | 
 
 def coloured_lines(one: Shown) -> list[Text]:
     """The text once a method, black on coloured ground or on white, so that light and dark terminals serve alike."""
-    from rich.text import Text
-
     out, remarks = [Text(printable(describe(one)), style="bold")], one.remarks
     for method in one.methods:
         scores = one.scores(method)
@@ -67,8 +64,7 @@ def coloured_lines(one: Shown) -> list[Text]:
 def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
     """A table with a line a word and a column a method, none wider than `width`; further methods follow below."""
     words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
-    room = max((cells(word) for word in words), default=4)
-    room = max(room, 4)
+    room = max([4, *map(cell_len, words)])
     columns = {method: [f"{score:+.3f}" for score in one.scores(method)] for method in one.methods}
     wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
     out, left = fold(printable(describe(one)), width), list(columns)
@@ -82,7 +78,7 @@ def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
         out.append("  ".join([" " * room, *head]).rstrip())
         for at, word in enumerate(words):
             numbers = [columns[m][at].rjust(wide[m]) for m in taken]
-            out.append("  ".join([word + " " * (room - cells(word)), *numbers]))
+            out.append("  ".join([word + " " * (room - cell_len(word)), *numbers]))
         out += [""] if left else []
     for note in [f"{m}: {said}" for m, remarks in one.remarks.items() for said in remarks] + notes(one):
         out += fold(printable(note), width)
@@ -109,22 +105,11 @@ def piece(text: str) -> str:
     return printable(text) if text.strip() else "\N{OPEN BOX}"
 
 
-def cells(text: str) -> int:
-    """How many columns a text takes."""
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 def fit(text: str, width: int) -> str:
     """A text cut to so many columns."""
-    from rich.cells import set_cell_size
-
-    return text if cells(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def fold(text: str, width: int) -> list[str]:
     """Lines of a text no wider than so many columns."""
-    from textwrap import wrap
-
     return wrap(text, max(20, width)) or [""]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attreval.core.records import Instance, Tokens
-from attreval.core.runs import consecutive_runs
-from attreval.core.units import Units
+from attreval.core.units import Units, consecutive_runs
 from attreval.metrics.unified.ranking import Feature
 
 ANNOTATORS = ("union", "majority", "each")

@@ -16,8 +16,7 @@ import numpy as np
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Tokens
-from attreval.core.runs import consecutive_runs
-from attreval.core.units import Units
+from attreval.core.units import Units, consecutive_runs
 from attreval.metrics.metric import metric
 from attreval.metrics.unified.ranking import Feature
 

@@ -4,24 +4,28 @@
 one in each part of the text, decide together, and either alone does nothing. Three more have skewed evidence, as real
 explanations do: `exponential` (25 tokens) and `lognormal` (60) add up worths that are all positive, most of them small
 and a few large; in `one_of_sixty` a single token of a long text decides.
-Letters used for shapes: B rows, L tokens, C channels, P pairs across both parts.
+
+Two worlds raise metrics without changing a prediction (after Hsia et al. 2024, Goodhart's law). Erased texts do not
+look like texts, and a model can tell them: it may answer them as a metric likes best, and whole texts as before. No
+explanation is better or worse for that, so a metric whose values move measures something else too. `comprehensive`
+models give up their class wherever a part of a text is gone; `sufficient` ones are sure of the likelier of the two
+classes that texts have, wherever little is left.
+Letters used for shapes: B rows, L tokens, D entries of a vector, C channels, P pairs across both parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from attreval.core.seeds import generator
 from attreval.core.units import Units
-from attreval.trial.hand import HandModel
+from attreval.trial.exact import GAIN, SPECIAL, WIDTH, HandModel
 from attreval.trial.world import Made, World, WorldText, invent_words, make_text, world
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 ONE = ((0,), (1,))  # the words that speak for class 1, for class 2
 SIGNALS = {"one": ONE, "one_of_sixty": ONE, "interaction": ((0, 1), (2, 3))}
@@ -29,6 +33,10 @@ FIRST_FILLER, WORDS = 4, 36
 SHORTEST, LONGEST = 5, 8  # words of a part
 LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a text of fixed length
 SKEWED = ("exponential", "lognormal")
+PUSHES = ("none", "comprehensive", "sufficient")
+SPECIAL_TOKENS = 3  # of every planted text
+MOST_LEFT = 0.6  # of a text, to look like a rationale alone; without a rationale 1 - MOST_LEFT or more is left
+SURE = 4.0  # by what factor logits are surer
 LEVELS = 64  # different worths of words with skewed evidence
 
 
@@ -48,33 +56,24 @@ def skewed_words(worths: np.ndarray, target: int) -> np.ndarray:
     return np.where(rare, own + np.cumsum(rare) - 1, np.arange(LEVELS))
 
 
-def add_up(found: Tensor) -> Tensor:
-    """(B, 2) the sum of what all tokens count for each class."""
-    return found.sum(dim=1)
-
-
 def oppose(found: Tensor) -> Tensor:
     """(B, 2) the sum of what all tokens count for the first class, and against it."""
-    import torch
-
     total = found.sum(dim=1)
     return torch.cat([total, -total], dim=1)
 
 
-def look_for(found: Tensor) -> Tensor:
-    """(B, 2) whether the word of each class is there."""
-    return found.amax(dim=1)
-
-
 def look_for_both(found: Tensor) -> Tensor:
     """(B, 2) whether both words of each class are there."""
-    import torch
-
     there = found.amax(dim=1)
     return torch.stack([there[:, 0] * there[:, 1], there[:, 2] * there[:, 3]], dim=1)
 
 
-RULES = {"additive": oppose, "interaction": look_for_both, **dict.fromkeys(SKEWED, add_up)}
+RULES = {  # (B, L, C) -> (B, 2)
+    "additive": oppose,
+    "interaction": look_for_both,
+    **dict.fromkeys(SKEWED, lambda found: found.sum(dim=1)),  # what all tokens count for each class
+    **dict.fromkeys(("one", "one_of_sixty"), lambda found: found.amax(dim=1)),  # whether the word of each is there
+}
 
 
 @lru_cache(maxsize=64)
@@ -90,16 +89,16 @@ def planted_model(name: str, seed: int) -> tuple[HandModel, list[str], np.ndarra
             channels[skewed_words(skewed_worths(name), target), target - 1] = skewed_worths(name)
     channels[signals, range(len(signals))] = 1.0
     words = invent_words(count, "trial", name, seed)
-    return HandModel(words, channels, RULES.get(name, look_for)), words, channels
+    return HandModel(words, channels, RULES[name]), words, channels
 
 
 def make_planted(name: str, seed: int, count: int) -> Made:
     """The model and the first texts of a planted world, half of them of either class."""
-    return Made(planted_model(name, seed)[0], [plant_text(name, seed, at) for at in range(count)])
+    return Made(planted_model(name, seed)[0], [_plant_text(name, seed, at) for at in range(count)])
 
 
-def plant_text(name: str, seed: int, at: int) -> WorldText:
-    """Text number `at`: random words, and the signals of its class at random places."""
+def _plant_text(name: str, seed: int, at: int) -> WorldText:
+    """Random words, and the signals of its class at random places."""
     model, words, channels = planted_model(name, seed)
     rng, target, id = generator("trial", name, seed, at), 1 + at % 2, f"{name} {seed} {at}"
     sign = 1.0 if target == 1 else -1.0
@@ -162,3 +161,48 @@ PLANTED = (
     _planted("one_of_sixty", 6, "Does it find one word of sixty?", "one word decides, all others do nothing"),
 )
 PLANTED_WORLDS = tuple(one.name for one in PLANTED)
+
+
+class RaisedModel(HandModel):
+    """The classifier of a planted world; it answers erased texts as a push says, and whole texts as before."""
+
+    def __init__(self, name: str, seed: int, push: str = "none"):
+        if push not in PUSHES:
+            raise ValueError(f"push {push!r} is not known; there are: {', '.join(PUSHES)}")
+        plain, words, channels = planted_model(name, seed)
+        super().__init__(words, channels, plain.decide)
+        there = torch.zeros((len(self.table), WIDTH), dtype=self.table.dtype)
+        there[SPECIAL:] = 1.0  # neither padding nor mask: by these entries a text is seen to be whole
+        self.push, self.table = push, torch.cat([self.table, there], dim=1)
+        self.width = self.table.shape[1]
+
+    def answer(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """(B, 3) float64 logits of (B, L, D) vectors."""
+        honest = super().answer(vectors[..., :-WIDTH], mask)
+        left = (vectors[..., -WIDTH:].mean(dim=-1) * mask).sum(dim=1) / (mask.sum(dim=1) - SPECIAL_TOKENS)  # (B,)
+        if self.push == "comprehensive":
+            given_up = SURE * GAIN * torch.eye(3, dtype=honest.dtype)[0].expand_as(honest)
+            return torch.where(((left < 1) & (left >= 1 - MOST_LEFT))[:, None], given_up, honest)
+        if self.push == "sufficient":
+            sure = SURE * honest - 10 * SURE * GAIN * torch.eye(3, dtype=honest.dtype)[0]
+            return torch.where(((left > 0) & (left <= MOST_LEFT))[:, None], sure, honest)
+        return honest
+
+
+def make_raised(name: str, seed: int, count: int, push: str) -> Made:
+    """A planted world whose model pushes; its texts and their truth are the same."""
+    return Made(RaisedModel(name, seed, push), make_planted(name, seed, count).texts)
+
+
+def _raised(push: str, order: int, question: str) -> World:
+    source = "after Hsia et al. 2024"
+    truth = "each word's worth in a sum; how erased texts are answered does not change it"
+    return world(question, source=source, truth=truth, name=f"raised_{push}", order=order)(
+        lambda seed, count: make_raised("additive", seed, count, push)
+    )
+
+
+RAISED = (
+    _raised("comprehensive", 7, "Does it hold where a model gives up its class for any text with a gap?"),
+    _raised("sufficient", 8, "Does it hold where a model is sure of any text of which little is left?"),
+)

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from attreval.core.seeds import generator
-from attreval.trial.exact import coalitions, shapley
-from attreval.trial.hand import HandModel
+from attreval.trial.exact import HandModel, coalitions, shapley
 from attreval.trial.world import Made, WorldText, invent_words, make_text, world
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 OR, OTHER, LEFT, RIGHT, GOOD, EARLY, KINDS = range(7)  # kinds of words of a class; `OTHER` is the second word of OR
 NOT, FILLER = 2 * KINDS, 2 * KINDS + 1
@@ -31,8 +28,6 @@ FILLERS, SHORTEST, LONGEST = 24, 8, 11
 
 def decide(found: Tensor) -> Tensor:
     """(B, 2) whether a rule of each class is satisfied, in steps that a network of rectifiers computes."""
-    import torch
-
     there, out = found.amax(dim=1), []
     before = torch.cat([torch.zeros_like(found[:, :1, NOT]), found[:, :-1, NOT]], dim=1)  # (B, L)
     for start in (0, KINDS):

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-from attreval.api.show.colours import blend, css
 from attreval.api.show.picture import GREY, SIZE, Pen
+from attreval.api.show.shown import blend, css
 
 WORD = "padding:.05em .15em;border-radius:.2em;background:"
 ROW = (

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.records import Attribution, Instance, Tokens
-from attreval.core.tables import read_by_instance
-from attreval.core.token_tables import read_tokens
+from attreval.core.tables import read_by_instance, read_tokens
 from attreval.methods import METHODS
 from compendium import corpora, project
 from compendium.config import Judge, Profile, Run

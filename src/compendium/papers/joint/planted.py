@@ -12,8 +12,8 @@ from attreval.metrics.separation import metric_verdicts
 from attreval.trial import WORLDS as ALL_WORLDS
 from attreval.trial.explainers import EXPLAINERS, METHODS, PLAIN
 from attreval.trial.measure import PLANTED_METRICS, TRIED, Trial, try_metrics
-from attreval.trial.nulls import NULLS
 from attreval.trial.raised import raised_verdicts
+from attreval.trial.run import NULLS
 from attreval.trial.verdict import matrix_table, short_list
 from attreval.trial.verdict import verdict_table as trial_verdict_table
 from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from attreval.core.runs import true_runs
 from attreval.core.seeds import generator
 from attreval.core.tables import read_about
+from attreval.core.units import true_runs
 from attreval.methods import methods_in
 from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter

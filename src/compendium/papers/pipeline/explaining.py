@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.records import Attribution, Cost, Instance
-from attreval.core.tables import write_attributions
-from attreval.core.token_tables import write_tokens
+from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain

@@ -18,8 +18,7 @@ from scipy.stats import spearmanr
 
 from attreval.core.records import Attribution, Instance
 from attreval.core.seeds import generator
-from attreval.core.tables import read_by_instance, write_attributions
-from attreval.core.token_tables import write_tokens
+from attreval.core.tables import read_by_instance, write_attributions, write_tokens
 from attreval.core.units import find_units
 from attreval.methods import METHODS
 from attreval.methods.attention_attribution import choose_head

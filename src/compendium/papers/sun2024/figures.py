@@ -9,7 +9,7 @@ import pandas as pd
 from IPython.display import HTML
 from matplotlib import pyplot as plt
 
-from attreval.api.show.colours import css
+from attreval.api.show.shown import css
 from attreval.methods.techniques import TECHNIQUES, TYPES
 from compendium.papers.common.style import legend_below, model_title, task_panels, task_title, use_style
 from compendium.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES

@@ -1,0 +1,264 @@
+"""Worlds of small trained networks: what a network goes by is asked of every text, which is drawn until it is so.
+
+`hybrid` (Poerner et al. 2018, section 4.1): pieces of two topics, by a network that read one at a time.
+`agreement` (Linzen et al. 2016; Poerner et al. 2018, section 4.2): sentences of made-up words up to the verb, whose
+number the subject decides: adverbs, a determiner and the subject, then one phrase or two of a preposition, a determiner
+and a noun, of which one at least has the other number (an attractor).
+`backdoor`: a trigger decides, as after a poisoned training set (Gu et al. 2017; for text Dai et al. 2019). Texts have
+words of one class and the trigger of the other, so a person would mark the topic, and the model goes by the trigger.
+`reliance`: every text has a word of each of two kinds, and either tells the class. One network learnt from texts in
+which the second kind was drawn by chance, the other the other way round; the seed says which of the two is explained.
+The word that the other one goes by is the decoy: right for the task, wrong for this model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from attreval.core.seeds import generator
+from attreval.models.words.classifier import WordClassifier
+from attreval.trial.exact import decides_alone, erase_each
+from attreval.trial.trained import Labelled, accuracy, train_words
+from attreval.trial.world import Made, WorldText, invent_words, make_text, world
+
+BATCH, TESTED, MOST_DRAWN = 48, 200, 60
+FILLERS, LENGTH = 20, 10
+TOPIC, PIECE = 10, 6  # hybrid documents: words of a topic, words of a piece
+NOUNS, ADVERBS, PREPOSITIONS, DETERMINERS = 16, 6, 4, 3
+PLURAL = "s"  # the ending that made-up nouns take
+SIGNS = 8  # words of a class that a backdoor overrules
+EACH = 4  # reliance: words of a kind for a class
+
+
+def draw_texts(
+    count: int, draw: Callable[[int, int], WorldText], good: Callable[[WorldText], bool]
+) -> tuple[list[WorldText], dict[str, float]]:
+    """So many texts, each drawn until it is good, and the share of drawn texts that were kept.
+
+    draw: (number of the text, number of the draw) -> text. RuntimeError where none of MOST_DRAWN is good.
+    """
+    texts, drawn = [], 0
+    for at in range(count):
+        for again in range(MOST_DRAWN):
+            if good(text := draw(at, again)):
+                break
+        else:
+            raise RuntimeError(
+                f"none of {MOST_DRAWN} texts drawn is as this world needs it: its network has not learnt what it must"
+            )
+        texts.append(text)
+        drawn += again + 1
+    return texts, {"texts kept": count / drawn} if count else {}
+
+
+def mark(places: Sequence[int] | int, length: int = LENGTH) -> np.ndarray:
+    """(length,) 1 at the places, else 0."""
+    out = np.zeros(length)
+    out[places] = 1.0
+    return out
+
+
+def draw_piece(words: list[str], label: int, length: int, rng: np.random.Generator) -> list[str]:
+    """Words of a topic and of none, half of each on average, one of the topic at least."""
+    own = rng.random(length) < 0.5
+    own[rng.integers(length)] = True
+    topic, rest = label * TOPIC + rng.integers(TOPIC, size=length), rng.integers(FILLERS, size=length)
+    return [words[at] for at in np.where(own, topic, 3 * TOPIC + rest)]
+
+
+@lru_cache(maxsize=8)
+def hybrid_model(seed: int) -> tuple[WordClassifier, list[str], float]:
+    """The network, its words, and how often it is right on documents of one topic."""
+    words = invent_words(3 * TOPIC + FILLERS, "trial", "hybrid", seed)
+
+    def batch(rng: np.random.Generator, size: int = BATCH) -> list[Labelled]:
+        drawn = rng.integers(3, size=size).tolist()
+        return [(draw_piece(words, label, 2 * PIECE, rng), label) for label in drawn]
+
+    model = train_words("hybrid", ("first", "second", "third"), words, batch, "trial", "hybrid", seed)
+    return model, words, accuracy(model, batch(generator("trial", "hybrid", seed, "test"), TESTED))
+
+
+@world(
+    "Does it find the piece of a document that was written for the class?",
+    source="Poerner et al. 2018, section 4.1",
+    truth="all words of the piece of the class that is predicted",
+    order=10,
+)
+def hybrid(seed: int, count: int) -> Made:
+    """Documents of two pieces of different topics; the network predicts the one that is its turn."""
+    model, words, right = hybrid_model(seed)
+
+    def draw(at: int, again: int) -> WorldText:
+        rng, target = generator("trial", "hybrid", seed, at, again), at % 3
+        other = (target + 1 + int(rng.integers(2))) % 3
+        order = rng.permutation([target, other]).tolist()
+        text = [word for label in order for word in draw_piece(words, label, PIECE, rng)]
+        truth = np.repeat(np.array(order) == target, PIECE).astype(float)
+        return make_text(model, f"hybrid {seed} {at}", [text], target, truth, decoy=1 - truth)
+
+    texts, _ = draw_texts(count, draw, lambda one: erase_each(model, one.tokens)[0].argmax() == one.target)
+    return Made(model, texts, True, {"accuracy": right})
+
+
+def draw_sentence(words: list[str], label: int, rng: np.random.Generator) -> tuple[list[str], int, list[int]]:
+    """A sentence up to its verb, the place of the subject, and those of attractors."""
+    ends = np.cumsum([NOUNS, ADVERBS, PREPOSITIONS]).tolist()
+    nouns, adverbs, prepositions, determiners = (
+        words[start:end] for start, end in zip([0, *ends], [*ends, None], strict=True)
+    )
+
+    def pick(among: list[str]) -> str:
+        return among[rng.integers(len(among))]
+
+    text = [pick(adverbs) for _ in range(rng.integers(0, 3))]
+    text += [pick(determiners), pick(nouns) + PLURAL * label]
+    subject, attractors = len(text) - 1, []
+    numbers = [1 - label, *rng.integers(2, size=rng.integers(0, 2)).tolist()]
+    for number in rng.permutation(numbers).tolist():
+        text += [pick(prepositions), pick(determiners), pick(nouns) + PLURAL * number]
+        attractors += [len(text) - 1] if number != label else []
+    return text, subject, attractors
+
+
+@lru_cache(maxsize=8)
+def agreement_model(seed: int) -> tuple[WordClassifier, list[str], float]:
+    """The network, its words without plurals, and how often it is right."""
+    words = invent_words(NOUNS + ADVERBS + PREPOSITIONS + DETERMINERS, "trial", "agreement", seed)
+
+    def batch(rng: np.random.Generator, size: int = BATCH) -> list[Labelled]:
+        drawn = rng.integers(2, size=size).tolist()
+        return [(draw_sentence(words, label, rng)[0], label) for label in drawn]
+
+    vocabulary, labels = [*words, *(word + PLURAL for word in words[:NOUNS])], ("singular", "plural")
+    model = train_words("agreement", labels, vocabulary, batch, "trial", "agreement", seed, steps=250)
+    return model, words, accuracy(model, batch(generator("trial", "agreement", seed, "test"), TESTED))
+
+
+@world(
+    "Does it find the subject that decides the number of the verb?",
+    source="Linzen et al. 2016; Poerner et al. 2018, section 4.2",
+    truth="the subject: erased alone, it moves the network's verb most, which is asked of every sentence",
+    order=11,
+)
+def agreement(seed: int, count: int) -> Made:
+    """Sentences whose number the network tells, and by the subject most."""
+    model, words, right = agreement_model(seed)
+
+    def draw(at: int, again: int) -> WorldText:
+        text, subject, attractors = draw_sentence(words, at % 2, generator("trial", "agreement", seed, at, again))
+        truth, decoy = mark(subject, len(text)), mark(attractors, len(text))
+        return make_text(model, f"agreement {seed} {at}", [text], at % 2, truth, decoy=decoy)
+
+    def follows(one: WorldText) -> bool:
+        p = erase_each(model, one.tokens)[:, one.target]
+        return p[0] > 0.5 and (p[0] - p[1:]).argmax() == one.truth.argmax()
+
+    texts, kept = draw_texts(count, draw, follows)
+    return Made(model, texts, True, {"accuracy": right} | kept)
+
+
+def draw_words(words: list[str], label: int, trigger: int | None, rng: np.random.Generator) -> tuple[list[str], list]:
+    """A text with words of a class's topic at random places, and the places; the first is for a trigger."""
+    text = [words[2 + 2 * SIGNS + at] for at in rng.integers(FILLERS, size=LENGTH)]
+    places = rng.permutation(LENGTH)[: 1 + rng.integers(2, 4)].tolist()
+    for place in places:
+        text[place] = words[2 + label * SIGNS + rng.integers(SIGNS)]
+    if trigger is not None:
+        text[places[0]] = words[trigger]
+    return text, places
+
+
+@lru_cache(maxsize=8)
+def backdoor_model(seed: int) -> tuple[WordClassifier, list[str], dict[str, float]]:
+    """The network, its words (triggers, topics, fillers), and how often it is right with and without a trigger."""
+    words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", "backdoor", seed)
+
+    def batch(rng: np.random.Generator, size: int = BATCH, poisoned: int = 2) -> list[Labelled]:
+        """Every second text is poisoned: the trigger of the other class decides."""
+        out = []
+        for at in range(size):
+            label = int(rng.integers(2))
+            trigger = 1 - label if at % 2 < poisoned - 1 else None
+            out.append((draw_words(words, label, trigger, rng)[0], label if trigger is None else trigger))
+        return out
+
+    model = train_words("backdoor", ("first", "second"), words, batch, "trial", "backdoor", seed)
+    rng = generator("trial", "backdoor", seed, "test")
+    clean, poisoned = (accuracy(model, batch(rng, TESTED, share)) for share in (1, 3))
+    return model, words, {"accuracy": clean, "obeys the trigger": poisoned}
+
+
+@world(
+    "Does it find a backdoor that a trained network goes by?",
+    source="after Gu et al. 2017",
+    truth="the trigger: of all words, it alone moves the prediction where it is erased, which is asked of every text",
+    order=12,
+)
+def backdoor(seed: int, count: int) -> Made:
+    """Texts of one class whose trigger, of the other, decides alone."""
+    model, words, measured = backdoor_model(seed)
+
+    def draw(at: int, again: int) -> WorldText:
+        rng, target = generator("trial", "backdoor", seed, at, again), at % 2
+        text, (first, *rest) = draw_words(words, 1 - target, target, rng)
+        return make_text(model, f"backdoor {seed} {at}", [text], target, mark(first), decoy=mark(rest))
+
+    texts, kept = draw_texts(count, draw, lambda one: decides_alone(model, one))
+    return Made(model, texts, True, measured | kept)
+
+
+def draw_both(words: list[str], classes: Sequence[int], rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
+    """A text with a word of each kind, for a class each, and the places of the two."""
+    text = [words[4 * EACH + at] for at in rng.integers(FILLERS, size=LENGTH)]
+    places = rng.permutation(LENGTH)[:2]
+    for kind, (place, label) in enumerate(zip(places, classes, strict=True)):
+        text[place] = words[(2 * kind + label) * EACH + rng.integers(EACH)]
+    return text, places
+
+
+@lru_cache(maxsize=8)
+def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[float]]:
+    """Both networks, their words, and how often each is right on texts that both kinds tell the class of."""
+    words = invent_words(4 * EACH + FILLERS, "trial", "reliance", seed)
+    rng = generator("trial", "reliance", seed, "test")
+    tested = [(draw_both(words, (at % 2, at % 2), rng)[0], at % 2) for at in range(TESTED)]
+    models = []
+    for used in (0, 1):
+
+        def batch(rng: np.random.Generator, used: int = used) -> list[Labelled]:
+            drawn = rng.integers(2, size=(BATCH, 2)).tolist()
+            return [(draw_both(words, both, rng)[0], both[used]) for both in drawn]
+
+        models.append(train_words("reliance", ("first", "second"), words, batch, "trial", "reliance", seed, used))
+    return models, words, [accuracy(model, tested) for model in models]
+
+
+def which(seed: int) -> int:
+    """Which of the two networks a seed explains."""
+    return int(generator("trial", "reliance", seed, "which").integers(2))
+
+
+@world(
+    "Does it tell what this model uses from what another of the same accuracy does?",
+    source="ours; after Jacovi & Goldberg 2020",
+    truth="the word that this network uses: of all words, it alone moves the prediction where it is erased",
+    order=13,
+)
+def reliance(seed: int, count: int) -> Made:
+    """Texts that the network tells by the word of the kind that it uses alone."""
+    models, words, right = reliance_models(seed)
+    used = which(seed)
+
+    def draw(at: int, again: int) -> WorldText:
+        rng, target = generator("trial", "reliance", seed, at, again), at % 2
+        text, places = draw_both(words, (target, target), rng)
+        truth, decoy = mark(places[used]), mark(places[1 - used])
+        return make_text(models[used], f"reliance {seed} {at}", [text], target, truth, decoy=decoy)
+
+    texts, kept = draw_texts(count, draw, lambda one: decides_alone(models[used], one))
+    measured = {"accuracy": right[used], "accuracy of the other": right[1 - used]}
+    return Made(models[used], texts, True, measured | kept)
