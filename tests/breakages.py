@@ -43,15 +43,15 @@ methods/lime.py methods/test_methods.py
 - 100 * (1 - np.sqrt(masks.mean(axis=1)))
 + 100 * (1 - masks.mean(axis=1))
 # limsse-momentum: LIMSSE descends by plain momentum, so what has not converged is not the released code's
-methods/descent.py methods/test_descent.py
+methods/limsse.py methods/test_descent.py
 - weights + MOMENTUM * step - RATE * slope
 + weights + step
 # shapley-middle-size: coalitions of half the units, their own complements, weigh twice in Shapley values
-methods/coalitions.py methods/test_shapley.py
+methods/shapley.py methods/test_shapley.py
 - np.where(2 * sizes == n, 1, 2)
 + np.full(len(sizes), 2)
 # rollout-order: attention rollout multiplies the layers from the wrong end
-methods/rollout.py methods/test_rollout.py
+methods/attention.py methods/test_rollout.py
 - in layers[::-1]
 + in layers
 # seeds-of-texts: all texts get the same random scores and samples

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from attreval.methods import METHODS
-from attreval.methods.applicable import LEAST
-from attreval.methods.run import explain
+from attreval.methods.run import LEAST, explain
 from attreval.models import forward
 from attreval.models.class_names import name_classes
 from attreval.models.examine import examine_model

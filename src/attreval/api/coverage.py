@@ -8,8 +8,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from attreval.methods import TECHNIQUES
 from attreval.methods.method import Method
-from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.metric import Metric
 
 LEVELS = {"token": "tokens", "pair": "pairs of tokens", "span": "pairs of spans"}

@@ -23,9 +23,8 @@ from attreval.evaluation.folder import check_folder, hold_folder
 from attreval.evaluation.judged import TOGETHER, Judged, Question, find_missing, judge, keep_in
 from attreval.evaluation.sample import make_documents, make_instance, read_given, read_rows, with_scores
 from attreval.methods import METHODS
-from attreval.methods.applicable import LEAST
 from attreval.methods.method import Budget
-from attreval.methods.run import predict
+from attreval.methods.run import LEAST, predict
 from attreval.models.class_names import name_classes
 from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer

@@ -17,8 +17,8 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import find_units
-from attreval.methods.coalitions import ASKS_COALITIONS, all_coalitions, ask_values
 from attreval.methods.method import Budget, Rng, method
+from attreval.methods.shapley import ASKS_COALITIONS, all_coalitions, ask_values
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import Conversation
 

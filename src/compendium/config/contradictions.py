@@ -5,8 +5,7 @@ Each is a ValueError that names the task, what came, and what would do.
 
 from __future__ import annotations
 
-from attreval.methods import METHODS, methods_for
-from attreval.methods.techniques import TECHNIQUES
+from attreval.methods import METHODS, TECHNIQUES, methods_for
 from compendium.corpora import TASKS
 
 OF_THE_PREDICTED = {  # judges that ask the model about the class it predicts, whatever was explained

@@ -17,7 +17,7 @@ import pandas as pd
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
-from attreval.methods.techniques import TECHNIQUES
+from attreval.methods import TECHNIQUES
 from attreval.metrics.unified.ranking import Feature, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, weighted_f1
 from compendium.config import Profile

@@ -14,8 +14,8 @@ import pandas as pd
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
+from attreval.methods import TECHNIQUES, TYPES
 from attreval.methods.spans import find_spans
-from attreval.methods.techniques import TECHNIQUES, TYPES
 from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
 from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
