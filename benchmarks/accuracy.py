@@ -28,7 +28,7 @@ from attreval.core.tables import write_csv
 from attreval.methods import METHODS
 from attreval.methods.lime import draw_weighted, fit_surrogate
 from attreval.methods.method import Budget, Scores, UnitSettings
-from attreval.metrics.pareto import overlap_at_k
+from attreval.metrics.agreement import overlap_at_k
 from attreval.models.loading import load_classifier
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer

@@ -13,7 +13,7 @@ from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.metrics.unified.faithfulness import ask_changes
 from attreval.models.questions import HeadImportance
-from attreval.models.questions.head_importance import class_layers
+from attreval.models.questions.inside import class_layers
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 

@@ -12,8 +12,7 @@ from attreval.core.alignment import fill_ids, to_words, tokenize
 from attreval.methods import METHODS, run
 from attreval.methods.run import LEAST, explain, try_methods
 from attreval.metrics.erasure import erase
-from attreval.models.examine import examine_model
-from attreval.models.loading import load_classifier
+from attreval.models.loading import examine_model, load_classifier
 from attreval.models.questions import Evaluate, SoftErasure
 from attreval.models.scorer import Scorer
 

@@ -46,7 +46,7 @@ def check(
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
     from attreval.api.loading import load
     from attreval.methods.run import try_methods
-    from attreval.models.examine import examine_model
+    from attreval.models.loading import examine_model
 
     loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
     rows, methods = examine_model(loaded), try_methods(loaded)

@@ -25,8 +25,8 @@ from attreval.evaluation.sample import make_documents, make_instance, read_given
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import LEAST, predict
-from attreval.models.class_names import name_classes
 from attreval.models.classifier import Classifier
+from attreval.models.folders import name_classes
 from attreval.models.scorer import Scorer
 from attreval.texts.data import Columns
 from attreval.texts.hybrid import classes_of_words

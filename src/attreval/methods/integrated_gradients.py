@@ -77,23 +77,21 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
     fill = _fill_of(tokens, baseline)
     base = np.where(tokens.special, tokens.ids, fill)
     started = f"starts from {_STARTS[baseline]}" if baseline in _STARTS else ""
-    if fill < 0:  # no text: what the model says of it stands at the end of a path that is asked for it without weight
-        return (yield from _refine(budget, lambda steps: _ask_with_ends(tokens, target, steps, base), started))
-    logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
-    owed = float((logits[0] - logits[1])[target])
+    if fill >= 0:
+        logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
+        owed = float((logits[0] - logits[1])[target])
 
     def ask(steps: int) -> Conversation:
-        answer = yield PathGradient(tokens.ids, tokens.segments, target, *gauss_legendre(steps), base)
-        return answer, (answer.gradient * answer.difference).sum(), owed
+        nodes, weights = gauss_legendre(steps)
+        if fill >= 0:
+            answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
+            return answer, (answer.gradient * answer.difference).sum(), owed
+        # no text: what the model says of it stands at the end of a path that is asked for it without weight
+        ends = (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0)
+        answer = yield PathGradient(tokens.ids, tokens.segments, target, *ends, base)
+        return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
 
     return (yield from _refine(budget, ask, started))
-
-
-def _ask_with_ends(tokens: Tokens, target: int, steps: int, base: np.ndarray) -> Conversation:
-    """The path gradient, the sum of its scores, and the difference of the values at its two ends."""
-    nodes, weights = gauss_legendre(steps)
-    answer = yield PathGradient(tokens.ids, tokens.segments, target, (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0), base)
-    return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
 
 
 @_integrated(

@@ -22,6 +22,10 @@ from attreval.core.records import Tokens
 from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.models.questions import Conversation, Evaluate
 
+FIRST, GROWTH = 64, 2  # texts of the first round, and by how much each further one is larger
+QUERIES, SURE = 10_000, 1_000  # masks of which the process's mean makes the scores, and its covariance their certainty
+NOISE = 1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
+
 
 def draw_masks(length: int, samples: int, rng: Rng) -> np.ndarray:
     """(B, L) bool, False where a token is removed: the first row is whole, the others lose 1..L random positions."""
@@ -66,11 +70,6 @@ def lime(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
     coefficients = fit_surrogate(masks, probabilities[:, target], sample_weights(masks, budget.lime_kernel_width))
     return Scores(coefficients[tokens.content])
-
-
-FIRST, GROWTH = 64, 2  # texts of the first round, and by how much each further one is larger
-QUERIES, SURE = 10_000, 1_000  # masks of which the process's mean makes the scores, and its covariance their certainty
-NOISE = 1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
 
 
 def draw_weighted(length: int, samples: int, width: float, rng: Rng) -> np.ndarray:

@@ -35,6 +35,7 @@ from attreval.models.questions import Computation, Conversation, Evaluate, softm
 LONGEST = 6
 RATE, MOMENTUM, PENALTY, SEED = 0.01, 0.9, 0.01, 12345  # of the released code
 TOGETHER = 8192  # F * N of a loop, at most; measured: more gain nothing, and hold more memory
+RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,6 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
         step = MOMENTUM * step - RATE * slope
         weights = weights + MOMENTUM * step - RATE * slope
     return [weights[f, : fit.n].copy() for f, fit in enumerate(fits)]
-
-
-RIDGE = 1e-6
 
 
 def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:

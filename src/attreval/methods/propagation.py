@@ -3,8 +3,7 @@
 In gated networks as Poerner et al. (2018, sections 3.2, 3.3) apply them: the epsilon rule, with gates as weights; the
 backward pass itself is in models.words.lrp. In transformers LRP is AttnLRP (Achtibat et al. 2024), with CP-LRP (Ali et
 al. 2022) and GIM (Edin et al. 2025b) beside it, in models.transformer_lrp; DeepLIFT is captum's (Zhao & Aletras
-2023, section 4.3), with what it covers in models.captum_deeplift, or follows its rule in every layer
-(models.transformer_deeplift).
+2023, section 4.3), or follows its rule in every layer; both are in models.transformer_deeplift.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class AgreementSpec(Section):
     as the released code does. people: have a `top_k` of their own like any voter (the code), or vote by their `share`
     (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones,
     or their `mean`. length_tolerance: texts within so many tokens of a length are a group of Figure 6.
-    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.pairwise_difference. runs: what
+    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.agreement. runs: what
     tables of agreement are of: `all` runs, or of a model's several seeds only the one with the `lowest_apd`, with which
     the paper explains.
     """
@@ -255,7 +255,7 @@ class LimitsSpec(Section):
 
 
 class TwinsSpec(Section):
-    """Models of a task that are trained alike but for `masked` (see models.masking) and the seeds that names give them.
+    """Models of a task that are trained alike but for `masked` (models.training) and the seeds that names give them.
 
     plain, masked: of each kind one or more; two of a kind tell masking from the seed. rows: test instances that all
     explain and are asked about; tested: on which their accuracy is taken.

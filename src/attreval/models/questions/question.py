@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -62,6 +63,11 @@ class Question(ABC):
     def takes_gradients(self) -> bool:
         """Whether the ledger counts a gradient for each pass."""
         return False
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question: all that they ask."""
+        asked = (getattr(self, one.name) for one in fields(cast(Any, self)))
+        return (type(self), *(one.tobytes() if isinstance(one, np.ndarray) else one for one in asked))
 
     @abstractmethod
     def items(self, ledger: Ledger) -> list[Item]:

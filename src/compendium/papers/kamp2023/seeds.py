@@ -18,7 +18,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.tables import read_attributions, write_attributions
-from attreval.metrics.pairwise_difference import profile_differences, profile_matrix
+from attreval.metrics.agreement import profile_differences, profile_matrix
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.runs import load_attributions, reported
@@ -35,7 +35,7 @@ def apd_table(step) -> pd.DataFrame:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
     apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
-    metrics.pairwise_difference. The last five columns: see `order_table`.
+    metrics.agreement. The last five columns: see `order_table`.
     """
     parts = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:

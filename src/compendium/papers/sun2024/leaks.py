@@ -18,7 +18,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES
-from attreval.metrics.unified.ranking import Feature, units_in
+from attreval.metrics.unified.faithfulness import Feature, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, weighted_f1
 from compendium.config import Profile
 from compendium.papers.common.runs import load_typed_attributions, load_typed_tokens

@@ -17,17 +17,26 @@ from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES, TYPES
 from attreval.methods.spans import find_spans
 from attreval.metrics.unified.complexity import random_entropy, unified_entropy
-from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
-from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
-from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
-from attreval.metrics.unified.ranking import (
+from attreval.metrics.unified.faithfulness import (
     Feature,
     Ranking,
+    ask_changes,
     make_ranking,
+    match_budget,
     piece_counts,
+    random_units,
     rank_features,
     take_units,
     units_in,
+)
+from attreval.metrics.unified.plausibility import (
+    GOLD_LEVELS,
+    Gold,
+    features_at,
+    interaction_agreement,
+    read_gold,
+    unit_agreement,
+    units_at,
 )
 from compendium.config import Profile
 from compendium.papers.common.runs import (
