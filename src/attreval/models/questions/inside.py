@@ -67,7 +67,7 @@ class ValueZeroing(Question):
         """One, with a pass a token. ValueError for a model without attention, or whose layers cannot be run alone."""
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
-        return [_Columns(self)]
+        return [_Columns(self.key(), (self.ids, self.segments), [("values",)] * len(self.ids), self)]
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
@@ -86,20 +86,10 @@ class ValueZeroing(Question):
 class _Columns(Item):
     """What the passes of one text give: a column of each layer's matrix."""
 
-    __slots__ = ("columns",)
-
-    def __init__(self, question: ValueZeroing):
-        length = len(question.ids)
-        super().__init__(question.key(), (question.ids, question.segments), [("values",)] * length, question)
-        self.columns: list = [None] * length
-
-    def add(self, number: int, output: Any) -> None:
-        """Take in the (S, L) distances of one pass."""
-        self.columns[number] = output
+    __slots__ = ()
 
     def answer(self) -> np.ndarray:
-        """The answer, when all passes are in."""
-        return np.stack(self.columns, axis=2)
+        return np.stack(self.outputs, axis=2)
 
 
 @dataclass(frozen=True)

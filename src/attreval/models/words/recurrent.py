@@ -143,19 +143,13 @@ class Recurrent(Gated):
 
         hide: a factor of the state where it enters the recurrent products.
         """
-        return (self._step_gru if self.cell == "gru" else self._step_lstm)(a, h, c, h if hide is None else h * hide)
-
-    def _step_gru(self, a: Tensor, h: Tensor, c: Tensor, seen: Tensor) -> tuple:
-        """z and r from the state, g from the reset state, and the mix of old state and g."""
-        n = self.hidden
-        opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
-        z, r = opened.chunk(2, dim=-1)
-        g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
-        return torch.addcmul(z * h, 1 - z, g), c, z, None
-
-    def _step_lstm(self, a: Tensor, h: Tensor, c: Tensor, seen: Tensor) -> tuple:
-        """i, f, o and g from the state, the cell, and what o shows of it."""
-        n = self.hidden
+        n, seen = self.hidden, h if hide is None else h * hide
+        if self.cell == "gru":  # z and r from the state, g from the reset state, and the mix of old state and g
+            opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
+            z, r = opened.chunk(2, dim=-1)
+            g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
+            return torch.addcmul(z * h, 1 - z, g), c, z, None
+        # i, f, o and g from the state, the cell, and what o shows of it
         a = torch.baddbmm(a, seen, self.recurrent_kernel)
         i, f, o = self.gate(a[..., : 3 * n]).chunk(3, dim=-1)
         c = torch.addcmul(f * c, i, torch.tanh(a[..., 3 * n :]))
