@@ -26,10 +26,9 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.core.tables import write_csv
 from attreval.methods import METHODS
-from attreval.methods.lime import fit_surrogate
-from attreval.methods.lime_gaussian_process import draw_weighted
+from attreval.methods.lime import draw_weighted, fit_surrogate
 from attreval.methods.method import Budget, Scores, UnitSettings
-from attreval.metrics.pareto import overlap_at_k
+from attreval.metrics.agreement import overlap_at_k
 from attreval.models.loading import load_classifier
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer

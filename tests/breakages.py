@@ -43,15 +43,15 @@ methods/lime.py methods/test_methods.py
 - 100 * (1 - np.sqrt(masks.mean(axis=1)))
 + 100 * (1 - masks.mean(axis=1))
 # limsse-momentum: LIMSSE descends by plain momentum, so what has not converged is not the released code's
-methods/descent.py methods/test_descent.py
+methods/limsse.py methods/test_descent.py
 - weights + MOMENTUM * step - RATE * slope
 + weights + step
 # shapley-middle-size: coalitions of half the units, their own complements, weigh twice in Shapley values
-methods/coalitions.py methods/test_shapley.py
+methods/shapley.py methods/test_shapley.py
 - np.where(2 * sizes == n, 1, 2)
 + np.full(len(sizes), 2)
 # rollout-order: attention rollout multiplies the layers from the wrong end
-methods/rollout.py methods/test_rollout.py
+methods/attention.py methods/test_rollout.py
 - in layers[::-1]
 + in layers
 # seeds-of-texts: all texts get the same random scores and samples
@@ -111,7 +111,7 @@ questions/logits.py models/test_scorer.py
 - Item((precision, row[0].tobytes(), row[1].tobytes())
 + Item((row[0].tobytes(), row[1].tobytes())
 # padding-cnn: what a CNN says of a text depends on the length of its neighbours in the batch
-words/cnn.py models/test_word_models.py
+words/convolutional.py models/test_word_models.py
 - g.masked_fill(~mask, 0).max(dim=0)
 + g.max(dim=0)
 # best-checkpoint: where accuracy is watched, the worst checkpoint of a training is kept

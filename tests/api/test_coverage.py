@@ -14,7 +14,7 @@ from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.metrics import METRICS
 from attreval.metrics.metric import metric
-from attreval.metrics.unified.ranking import rank_features
+from attreval.metrics.unified.faithfulness import rank_features
 from attreval.models.scorer import Scorer
 
 PAIR = ("the film was not good", "a very bad plot")

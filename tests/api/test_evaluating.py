@@ -16,11 +16,10 @@ from attreval.core.seeds import generator
 from attreval.metrics import EVALUATED, METRICS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.metrics.erasure import erase
-from attreval.metrics.marks import relevance, token_marks
 from attreval.metrics.metric import NEEDS
-from attreval.metrics.scored_text import FOUR_DRAWS
+from attreval.metrics.scored_text import FOUR_DRAWS, relevance, token_marks
 from attreval.metrics.soft_erasure import soft_erase, soft_values
-from attreval.metrics.unified.complexity import simplicity_of
+from attreval.metrics.unified.complexity import entropy
 from attreval.models.loading import new_classifier
 from attreval.models.questions import SoftErasure
 from attreval.models.scorer import Scorer
@@ -84,7 +83,7 @@ def test_values_are_those_of_the_packages_functions(tiny, found, table):
     expected = np.mean([np.mean([agreement_at_k([s[METHODS[0]], s[m]], 4) for m in others]) for s in scores])
     assert value(table, METHODS[0], "agreement") == pytest.approx(expected)
     assert value(table, METHODS[1], "simplicity") == pytest.approx(
-        np.mean([simplicity_of(s[METHODS[1]]) for s in scores])
+        np.mean([1 - entropy(s[METHODS[1]]) / np.log(len(s[METHODS[1]])) for s in scores])
     )
     hard, soft = [], []
     for one, s in zip(found, scores, strict=True):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attreval.core.records import Instance
-from attreval.metrics.marks import overlap, spaced_marks
+from attreval.metrics.scored_text import overlap, spaced_marks
 from attreval.texts.rows import Counts
 from compendium.corpora import snli
 from compendium.corpora.table import csv_rows, find_words, join_segments

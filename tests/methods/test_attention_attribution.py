@@ -8,13 +8,12 @@ from reference import attending, erasures, models, pieces
 from reference.words import tiny_words
 
 from attreval.core.units import find_units
-from attreval.methods import METHODS
+from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
-from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.unified.faithfulness import ask_changes
 from attreval.models.questions import HeadImportance
-from attreval.models.questions.head_importance import class_layers
+from attreval.models.questions.inside import class_layers
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 

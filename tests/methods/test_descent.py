@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import models, substitutes, words
 
-from attreval.methods import descent, limsse
-from attreval.methods.descent import Descent
+from attreval.methods import limsse
+from attreval.methods.limsse import Descent
 from attreval.methods.method import Budget
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
@@ -49,7 +49,7 @@ fits = st.lists(
 @given(asked=fits, most=st.sampled_from([1, 64, 4096]))
 def test_each_fit_is_that_of_the_released_code_in_any_company(asked, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(descent, "TOGETHER", most)
+        patch.setattr(limsse, "TOGETHER", most)
         found = Descent.together(asked)
     for fit, weights in zip(asked, found, strict=True):
         expected = substitutes.descend(presence(fit), fit.values, fit.classify, fit.epochs)

@@ -7,7 +7,6 @@ import pytest
 from reference import processes, surrogate
 
 from attreval.methods import lime
-from attreval.methods import lime_gaussian_process as by_process
 from attreval.methods.method import Budget
 
 WIDTH = 25.0
@@ -40,7 +39,7 @@ def converse_with(value, length, budget, seed):
         def __len__(self):
             return length
 
-    talk, read = by_process.lime_gaussian_process.converse(Text(), 1, budget, np.random.default_rng(seed)), 0
+    talk, read = lime.lime_gaussian_process.converse(Text(), 1, budget, np.random.default_rng(seed)), 0
     asked = next(talk)
     while True:
         p, read = value(asked.ids > 0), read + len(asked.ids)
@@ -53,7 +52,7 @@ def converse_with(value, length, budget, seed):
 @pytest.mark.parametrize("length", [1, 2, 7, 20])
 def test_masks_are_drawn_as_often_as_the_kernel_weighs_them(length):
     rng = np.random.default_rng(0)
-    masks = by_process.draw_weighted(length, 20_001, WIDTH, rng)
+    masks = lime.draw_weighted(length, 20_001, WIDTH, rng)
     assert masks[0].all() and not masks[1:].all(axis=1).any()
     kept = np.arange(length)
     weights = surrogate.weights([[1] * k + [0] * (length - k) for k in kept], WIDTH)
@@ -108,13 +107,13 @@ def test_a_constant_model_gets_zeros_without_a_fit():
 
 def test_the_posterior_is_the_textbook_one():
     rng = np.random.default_rng(1)
-    masks = by_process.distinct(by_process.draw_weighted(6, 40, WIDTH, rng), 20)
+    masks = lime.distinct(lime.draw_weighted(6, 40, WIDTH, rng), 20)
     values = game(6, rng, 4)(masks)
-    process = by_process.fit_process(masks, values)
-    queries = by_process.draw_weighted(6, 9, WIDTH, rng)
+    process = lime.fit_process(masks, values)
+    queries = lime.draw_weighted(6, 9, WIDTH, rng)
     near, linear = process.kernel_.k1, process.kernel_.k2
     hyper = (near.k1.constant_value, near.k2.length_scale, linear.k1.constant_value)
-    mean, covariance = processes.posterior(masks, values, queries, hyper, by_process.NOISE)
+    mean, covariance = processes.posterior(masks, values, queries, hyper, lime.NOISE)
     found_mean, found = process.predict(queries.astype(float), return_cov=True)
     np.testing.assert_allclose(found_mean, mean, atol=1e-9)
     np.testing.assert_allclose(found, covariance, atol=1e-9)

@@ -11,8 +11,8 @@ from reference import erasures, models, owen, words
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.methods import partition_shap as partition
-from attreval.methods.library_calls import converse_by_calls
 from attreval.methods.method import Budget
+from attreval.methods.partition_shap import converse_by_calls
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
 

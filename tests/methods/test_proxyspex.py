@@ -15,9 +15,9 @@ from attreval.api.catalogue import list_methods
 from attreval.cli import app
 from attreval.core.units import find_units, mask_units
 from attreval.methods import METHODS, method, methods_for, proxyspex
-from attreval.methods.coalitions import all_coalitions
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
+from attreval.methods.shapley import all_coalitions
 from attreval.models.scorer import Scorer
 from compendium.papers.sun2024 import explanations
 

@@ -7,9 +7,8 @@ from reference import architectures as shapes
 from reference import mixing
 from reference.models import instance, sample_instances, tiny_model
 
-from attreval.methods.applicable import LEAST
-from attreval.methods.rollout import roll_out
-from attreval.methods.run import explain
+from attreval.methods.attention import roll_out
+from attreval.methods.run import LEAST, explain
 from attreval.models.placing import freeze
 from attreval.models.questions import ValueZeroing
 from attreval.models.scorer import Scorer

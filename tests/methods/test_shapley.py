@@ -10,10 +10,8 @@ from reference import coalitions, erasures, models
 
 from attreval.core.units import find_units
 from attreval.methods import METHODS
-from attreval.methods.bivariate_shapley import bivariate_values
-from attreval.methods.coalitions import draw_coalitions, fit_values
-from attreval.methods.kernel_shap import shapley_values
 from attreval.methods.method import Budget, UnitSettings
+from attreval.methods.shapley import bivariate_values, draw_coalitions, fit_values, shapley_values
 from attreval.models.scorer import Scorer
 from compendium.papers.sun2024 import explanations
 

@@ -10,7 +10,7 @@ from reference import models
 
 from attreval.core.records import Evidence
 from attreval.core.units import find_units
-from attreval.metrics.unified.gold import read_gold
+from attreval.metrics.unified.plausibility import read_gold
 from attreval.texts.rows import Counts
 from compendium.corpora.snli import build_spanex_fever, build_spanex_snli
 from compendium.corpora.table import words_of

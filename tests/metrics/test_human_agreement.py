@@ -11,7 +11,7 @@ from reference import models
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import write_instances
-from attreval.metrics import marks as people
+from attreval.metrics import scored_text as people
 from attreval.texts.rows import Counts
 from compendium import config, corpora
 from compendium.corpora import reviews, snli, table

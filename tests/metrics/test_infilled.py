@@ -9,8 +9,8 @@ from reference import erasures, models
 from reference.scored import ask, scored
 from transformers import BertConfig, BertForMaskedLM
 
+from attreval.metrics.erased_sets import REWRITTEN
 from attreval.metrics.erasure import rationale_sizes
-from attreval.metrics.infilled import DRAWS
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import Settings
 from attreval.metrics.walk import order_of
@@ -72,7 +72,7 @@ def test_both_metrics_equal_their_twin(tiny, exact, infill, scores):
         kept = []
         for size in sizes:
             chosen = set(tokens.content[order[:size]].tolist())
-            kept += [[tokens.special[p] or (p in chosen) != without for p in range(len(tokens))]] * DRAWS
+            kept += [[tokens.special[p] or (p in chosen) != without for p in range(len(tokens))]] * REWRITTEN
         z = [np.exp(erasures.logits(network, row, tokens.segments)) for row in infill(tokens, np.array(kept))]
         drops = [full[k] / full.sum() - one[k] / one.sum() for one in z]
         assert found[name] == pytest.approx(np.mean(drops), abs=1e-9)

@@ -13,9 +13,9 @@ from sklearn.metrics import auc, f1_score, precision_recall_curve
 
 from attreval.core.records import Evidence
 from attreval.metrics import METRICS
-from attreval.metrics.habits import PLACES, kinds_of
 from attreval.metrics.marked import DRAWS
 from attreval.metrics.scored_text import ScoredText, Settings, without_asking
+from attreval.metrics.scores_alone import PLACES, kinds_of
 
 few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
 OF_MARKS = ("token_f1", "auprc", "iou_f1", "relevance_mass", "relevance_rank")

@@ -11,7 +11,7 @@ from reference import rank_correlation as slow
 from scipy.stats import kendalltau
 
 from attreval.core.seeds import generator
-from attreval.metrics import pareto, rank_correlation
+from attreval.metrics import agreement, rank_correlation
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that ties are common; sums are exact
 holes = st.one_of(few, st.just(float("nan")))
@@ -108,19 +108,21 @@ def test_a_judge_against_itself_is_sure_where_texts_are_alike_and_lost_where_the
 @given(rows=st.lists(st.tuples(few, holes), min_size=1, max_size=7))
 def test_undominated_is_that_of_every_comparison(rows):
     cost, quality = np.array(rows).T
-    assert pareto.pareto_front(cost, quality).tolist() == slow.undominated(cost, quality)
-    assert (pareto.pareto_front(cost, np.stack([quality, -quality]))[1] == slow.undominated(cost, -quality)).all()
+    assert rank_correlation.pareto_front(cost, quality).tolist() == slow.undominated(cost, quality)
+    assert (
+        rank_correlation.pareto_front(cost, np.stack([quality, -quality]))[1] == slow.undominated(cost, -quality)
+    ).all()
 
 
 @given(pair=pairs, k=st.integers(1, 4))
 def test_overlap_is_the_mean_over_tie_breaks(pair, k):
     a, b = map(np.array, pair)
-    np.testing.assert_allclose(pareto.overlap_at_k(a, b, k), slow.overlap_at_k(a, b, k), atol=1e-12)
-    assert np.isnan(pareto.overlap_at_k(a[:0], b[:0], k))
+    np.testing.assert_allclose(agreement.overlap_at_k(a, b, k), slow.overlap_at_k(a, b, k), atol=1e-12)
+    assert np.isnan(agreement.overlap_at_k(a[:0], b[:0], k))
     with pytest.raises(ValueError, match="same tokens"):
-        pareto.overlap_at_k(a, np.append(b, 0), k)
+        agreement.overlap_at_k(a, np.append(b, 0), k)
     with pytest.raises(ValueError, match="one cost a method"):
-        pareto.pareto_front(a, np.append(b, 0))
+        rank_correlation.pareto_front(a, np.append(b, 0))
 
 
 RUNS, DRAWS = 19, 120  # pooled together, and of the texts

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT, models
 
-from attreval.methods.techniques import TECHNIQUES
+from attreval.methods import TECHNIQUES
 from attreval.metrics import METRICS, STORED
 from attreval.metrics.metric import JUDGES, NEEDS, metric
 from attreval.metrics.normalised_aopc import MEASURES, Limits

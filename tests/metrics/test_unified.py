@@ -18,7 +18,7 @@ from attreval.core.units import find_units, mean_matrix, unit_scores
 from attreval.methods.combined import combine, trim
 from attreval.methods.method import Scores, UnitSettings
 from attreval.methods.spans import RULES, find_communities, find_spans, pair_graph
-from attreval.metrics.unified import complexity, plausibility, ranking
+from attreval.metrics.unified import complexity, plausibility
 from attreval.metrics.unified import faithfulness as diagnosis
 
 WORDS = ["the", "film", "unbelievable", "good", "was", ",", "slow", "plot"]
@@ -131,10 +131,10 @@ def span_rankings(units, seed, kind="signed", tokens=None):
 
     pairs = [tuple(p) for p in units.pairs().tolist()]
     return {
-        "token": ranking.make_ranking([(u,) for u in range(len(units))], single, units, rng),
-        "pair": ranking.make_ranking(pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng),
-        "span": ranking.make_ranking(held(spans.features), spans.values, units, rng),
-        "combined": ranking.make_ranking(held(joined.features), joined.values, units, rng),
+        "token": diagnosis.make_ranking([(u,) for u in range(len(units))], single, units, rng),
+        "pair": diagnosis.make_ranking(pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng),
+        "span": diagnosis.make_ranking(held(spans.features), spans.values, units, rng),
+        "combined": diagnosis.make_ranking(held(joined.features), joined.values, units, rng),
     }
 
 
@@ -143,7 +143,7 @@ def span_rankings(units, seed, kind="signed", tokens=None):
 def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
     tokens, units = read(tiny, first, second)
     rankings = span_rankings(units, seed, kind, tokens)
-    for k in ranking.piece_counts(rankings["span"], (), 10):
+    for k in diagnosis.piece_counts(rankings["span"], (), 10):
         sets = diagnosis.match_budget(rankings, k)
         assert sets["span"] == rankings["span"].units(k)
         assert {len(chosen) for chosen in sets.values()} == {len(sets["span"])}
@@ -156,15 +156,15 @@ def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
 def test_the_last_pair_gives_up_the_unit_that_is_worth_less(tiny):
     _, units = read(tiny, "the film", "was good")
     pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]
-    ranked = ranking.make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
-    assert ranking.take_units(ranked, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 weighs 3.5, unit 3 weighs 5
-    assert ranking.features_needed(ranked, 3) == 2
+    ranked = diagnosis.make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
+    assert diagnosis.take_units(ranked, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 weighs 3.5, unit 3 weighs 5
+    assert diagnosis.features_needed(ranked, 3) == 2
 
 
 def test_equal_scores_are_ordered_by_chance(tiny):
     units = find_units(tiny.tokens(models.instance("the film was good")), "word")
     record = Attribution("x", "random", 0, "token", units.groups, np.zeros(4))
-    seen = {ranking.rank_features(record, units, generator("tie", i)).features[0][0][0] for i in range(60)}
+    seen = {diagnosis.rank_features(record, units, generator("tie", i)).features[0][0][0] for i in range(60)}
     assert seen == {0, 1, 2, 3}
 
 
@@ -207,7 +207,7 @@ def test_the_gold_ranking_is_perfect(tiny, first, second, seed, rule):
         gold = list(spans.features)
         found = plausibility.interaction_agreement(plausibility.features_at(spans, spans), gold, rule)
         assert found == pytest.approx(1.0)
-        all_units = ranking.units_in(gold)
+        all_units = diagnosis.units_in(gold)
         sets = plausibility.units_at(spans, spans)
         assert plausibility.unit_agreement(sets, all_units) == pytest.approx(1.0)
         assert math.isnan(plausibility.unit_agreement(sets, set()))
@@ -225,7 +225,7 @@ def test_when_a_piece_is_one_that_people_gave():
     }
     for piece, expected in cases.items():
         rules = ("overlap", "exact", "iou50")
-        assert {rule for rule in rules if plausibility.MATCHES[rule](piece, gold)} == expected, piece
+        assert {rule for rule in rules if plausibility.matches(rule, piece, gold)} == expected, piece
     # of four pairs of units found, two are gold, which has six
     found = plausibility.interaction_agreement([[((0, 2), (5, 6))]], [gold], "token_pairs")
     assert found == pytest.approx(2 / 4 * 2 / 6)
@@ -235,11 +235,11 @@ def test_when_a_piece_is_one_that_people_gave():
 
 def test_thresholds_are_distinct_scores_and_no_more_than_there_are(tiny):
     _, units = read(tiny, "the film", "was good")
-    spans = ranking.make_ranking(
+    spans = diagnosis.make_ranking(
         [(0, 2), (1, 3), (0, 3), (1, 2)], np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x")
     )
     assert plausibility.threshold_counts(spans) == [2, 3, 4]
-    assert ranking.piece_counts(spans, (), 3) == [1, 2, 3] and ranking.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
+    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3] and diagnosis.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
 
 
 @given(scores=st.lists(st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=12))

@@ -12,9 +12,8 @@ from reference import erasures, models, walks
 from reference.scored import ask, scored
 
 from attreval.metrics import METRICS
-from attreval.metrics.f_fidelity import DRAWS, SIZES, draw_lost
+from attreval.metrics.erased_sets import DRAWS, SHARE, SIZES, draw_lost, draw_sets
 from attreval.metrics.scored_text import ScoredText, Settings
-from attreval.metrics.subsets import SHARE, draw_sets
 from attreval.metrics.walk import STEPS, ask_left, ask_walk, correlate, order_of
 from attreval.models.scorer import Scorer
 

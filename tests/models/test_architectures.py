@@ -9,12 +9,10 @@ from reference import architectures as shapes
 from reference.models import instance
 
 from attreval.core.alignment import fill_ids, to_words, tokenize
-from attreval.methods import METHODS, applicable
-from attreval.methods.applicable import LEAST, try_methods
-from attreval.methods.run import explain
+from attreval.methods import METHODS, run
+from attreval.methods.run import LEAST, explain, try_methods
 from attreval.metrics.erasure import erase
-from attreval.models.examine import examine_model
-from attreval.models.loading import load_classifier
+from attreval.models.loading import examine_model, load_classifier
 from attreval.models.questions import Evaluate, SoftErasure
 from attreval.models.scorer import Scorer
 
@@ -93,7 +91,7 @@ def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
     model, tried = loaded(kind), [name for name, method in METHODS.items() if "transformer" in method.families]
     if kind not in WHOLLY_TRIED:
         tried = [name for name in tried if name in REFUSABLE | PROBES]
-        monkeypatch.setattr(applicable, "METHODS", {name: METHODS[name] for name in tried})
+        monkeypatch.setattr(run, "METHODS", {name: METHODS[name] for name in tried})
     found = try_methods(model)
     assert set(found) == set(tried)
     assert {name for name, reason in found.items() if reason} == REFUSED[kind]

@@ -12,7 +12,7 @@ from reference.models import instance
 
 import attreval as av
 from attreval.methods import METHODS
-from attreval.methods.applicable import LEAST, try_methods
+from attreval.methods.run import LEAST, try_methods
 from attreval.models import label_words
 from attreval.models.loading import load_language_model
 from attreval.models.questions import SoftErasure

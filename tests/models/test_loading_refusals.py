@@ -13,13 +13,10 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from attreval.methods import METHODS
-from attreval.methods.applicable import LEAST
-from attreval.methods.run import explain
+from attreval.methods.run import LEAST, explain
 from attreval.models import forward
-from attreval.models.class_names import name_classes
-from attreval.models.examine import examine_model
-from attreval.models.folders import find_model
-from attreval.models.loading import load_classifier
+from attreval.models.folders import find_model, name_classes
+from attreval.models.loading import examine_model, load_classifier
 from attreval.models.scorer import Scorer
 
 DENSE, BIAS = "bert.encoder.layer.1.output.dense.weight", "bert.pooler.dense.bias"

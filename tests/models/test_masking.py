@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from reference import masks, models
 from scipy.stats import kstest
 
-from attreval.models.masking import mask_half, mask_share
-from attreval.models.training import evaluate, masked_copies, train
+from attreval.models.training import evaluate, mask_half, mask_share, masked_copies, train
 from compendium.config import TrainingSpec
 
 MODEL = models.tiny_model()

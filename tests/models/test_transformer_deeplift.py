@@ -12,8 +12,7 @@ from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
 
-from attreval.methods.applicable import LEAST
-from attreval.methods.run import explain
+from attreval.methods.run import LEAST, explain
 from attreval.models.placing import freeze
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer

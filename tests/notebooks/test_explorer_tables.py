@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attreval.methods.techniques import TECHNIQUES
+from attreval.methods import TECHNIQUES
 from attreval.metrics import METRICS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import local_maxima, select

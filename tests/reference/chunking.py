@@ -1,6 +1,6 @@
 """Chunks, written as a list of lists of tokens."""
 
-from attreval.metrics.chunks import FUNCTION_WORDS
+from attreval.metrics.phrases import FUNCTION_WORDS
 
 
 def kind_of(word):

@@ -12,8 +12,8 @@ from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
-from attreval.metrics.human_agreement import agreement_with_share, selection_with_share
-from attreval.metrics.marks import relevance
+from attreval.metrics.marked import agreement_with_share, selection_with_share
+from attreval.metrics.scored_text import relevance
 from compendium.config import AgreementSpec
 from compendium.explorer.page import make_page, pack_page
 

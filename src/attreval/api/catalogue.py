@@ -12,9 +12,8 @@ from collections.abc import Callable
 from functools import reduce
 
 from attreval.api.method_names import ALIASES
-from attreval.methods import METHODS
+from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.method import FAMILIES, Budget, Method
-from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics import METRICS
 from attreval.metrics.metric import Metric
 

@@ -20,8 +20,7 @@ from attreval.core.records import Instance
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, predict
 from attreval.methods.run import explain as ask_methods
-from attreval.models.classifier import Classifier
-from attreval.models.contrast import Contrast
+from attreval.models.classifier import Classifier, Contrast
 from attreval.models.scorer import Scorer
 from attreval.texts.data import index_of
 

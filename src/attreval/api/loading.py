@@ -105,8 +105,7 @@ def wrap(
     if tokenize is not None or mask is not None:
         raise ValueError("`tokenize` and `mask` are of a function from texts; a module has its tokenizer for both")
     from attreval.models.checks import check_readings
-    from attreval.models.class_names import check_names, own_names
-    from attreval.models.folders import NOT_FAST, refuse_problem
+    from attreval.models.folders import NOT_FAST, check_names, own_names, refuse_problem
     from attreval.models.transformer import Transformer
 
     check_length(max_length)

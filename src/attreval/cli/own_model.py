@@ -60,8 +60,8 @@ def check(
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
     from attreval.api.loading import load
-    from attreval.methods.applicable import try_methods
-    from attreval.models.examine import examine_model
+    from attreval.methods.run import try_methods
+    from attreval.models.loading import examine_model
 
     loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
     rows, methods = examine_model(loaded), try_methods(loaded)

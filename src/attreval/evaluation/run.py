@@ -35,11 +35,10 @@ from attreval.evaluation.judged import (
 )
 from attreval.evaluation.page import check_folder, hold_folder, write_report
 from attreval.methods import METHODS
-from attreval.methods.applicable import LEAST
 from attreval.methods.method import Budget
-from attreval.methods.run import predict
-from attreval.models.class_names import name_classes
+from attreval.methods.run import LEAST, predict
 from attreval.models.classifier import Classifier
+from attreval.models.folders import name_classes
 from attreval.models.scorer import Scorer
 from attreval.texts.data import Columns
 from attreval.texts.rows import Row

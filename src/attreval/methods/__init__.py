@@ -13,15 +13,23 @@ from typing import Any
 from attreval.methods.method import Method
 
 _FOLDER = "attreval.methods"  # spelt out, as compendium.imports finds what is collected by this string
+TYPES = ("token", "pair", "span", "combined")  # of explanations (Sun et al. 2024), the last is ours
 METHODS: dict[str, Method]
-__all__ = ["METHODS", "Method", "methods_for", "methods_in"]
+TECHNIQUES: dict[str, dict[str, str]]  # of Sun et al. (2024): technique -> type of explanation -> method
+__all__ = ["METHODS", "TECHNIQUES", "TYPES", "Method", "methods_for", "methods_in"]
 
 
 def __getattr__(name: str) -> Any:
-    """METHODS, collected from all files at first use: some of these files import it themselves."""
-    if name != "METHODS":
+    """METHODS, and TECHNIQUES of them, from all files at first use: some of these files import them themselves."""
+    if name == "METHODS":
+        return _collect_methods()
+    if name != "TECHNIQUES":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _collect_methods()
+    found: dict[str, dict[str, str]] = {}
+    for theirs, ours in methods_in("sun2024").items():
+        technique, kind = theirs.split()
+        found.setdefault(technique, {})[kind] = ours
+    return found
 
 
 def _collect_methods() -> dict[str, Method]:

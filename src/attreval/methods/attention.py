@@ -1,14 +1,24 @@
-"""Attention, and attention scaled by its gradient (Serrano & Smith 2019; Jain et al. 2020; Zhao & Aletras 2023).
+"""Attention, attention scaled by its gradient, attention rollout and value zeroing; for transformers only.
 
-The attention of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads; for transformers only.
-Letters used for shapes: L tokens, n content tokens, H heads.
+Attention is that of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads (Serrano & Smith 2019;
+Jain et al. 2020; Zhao & Aletras 2023). Rollout (Abnar & Zuidema 2020) and value zeroing (Mohebbi et al. 2023) ask no
+class: each layer has a matrix that says how much of token j is in state i, and their product says so for the state that
+the class is read off, the first token's.
+Letters used for shapes: L tokens, n content tokens, S layers, H heads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
 from attreval.core.records import Tokens
 from attreval.methods.method import Budget, Rng, method, on_content
-from attreval.models.questions import AttentionPath, Conversation
+from attreval.models.questions import AttentionPath, Conversation, ValueZeroing
+
+_attention = partial(method, kind="attention", signed=False, families=("transformer",))
 
 
 def _ask_attention(tokens: Tokens, target: int) -> Conversation:
@@ -20,14 +30,11 @@ def _ask_attention(tokens: Tokens, target: int) -> Conversation:
     return answer.attention[0, :, 0].mean(axis=0), answer.gradient[0, :, 0].mean(axis=0)
 
 
-@method(
+@_attention(
     "Attention",
     source="Zhao & Aletras 2023, section 4.3",
-    kind="attention",
     evaluations="1",
     order=31,
-    signed=False,
-    families=("transformer",),
     in_papers={"zhao2023": (1, "Attention")},
 )
 def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
@@ -36,13 +43,12 @@ def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversa
     return on_content(tokens, weights)
 
 
-@method(
+@_attention(
     "Scaled attention",
     source="Zhao & Aletras 2023, section 4.3",
-    kind="attention",
     evaluations="1",
     order=32,
-    families=("transformer",),
+    signed=True,
     in_papers={"zhao2023": (2, "ScaledAttention")},
 )
 def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
@@ -51,16 +57,35 @@ def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> C
     return on_content(tokens, weights * gradient)
 
 
-@method(
-    "Scaled attention (released)",
-    source="Zhao & Aletras 2023, released code",
-    kind="attention",
-    evaluations="1",
-    order=33,
-    signed=False,
-    families=("transformer",),
-)
+@_attention("Scaled attention (released)", source="Zhao & Aletras 2023, released code", evaluations="1", order=33)
 def scaled_attention_squared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023) computes instead."""
     weights, _ = yield from _ask_attention(tokens, target)
     return on_content(tokens, weights * weights)
+
+
+def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
+    """(L,) how much of each token is in the first token's last state, of (S, L, L) mixings of non-negative numbers.
+
+    Rows are brought to the sum 1; a row of zeros stays so.
+    """
+    first = np.eye(len(layers[0]))[0]
+    for mixing in layers[::-1]:
+        total = mixing.sum(axis=1, keepdims=True)
+        first = first @ np.divide(mixing, total, out=np.zeros_like(mixing), where=total > 0)
+    return first
+
+
+@_attention("Attention rollout", source="Abnar & Zuidema 2020", evaluations="1", order=34)
+def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """(n,) products of attention over layers, mean over heads, half of each being what goes past it."""
+    answer = yield AttentionPath(tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True)
+    passed = np.eye(len(tokens))
+    return on_content(tokens, roll_out([weights + passed for weights in answer.attention.mean(axis=1)]))
+
+
+@_attention("Value zeroing", source="Mohebbi et al. 2023", evaluations="L", order=35)
+def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """(n,) how much states change in each layer when a token's value is zero, multiplied over layers."""
+    distances = yield ValueZeroing(tokens.ids, tokens.segments)
+    return on_content(tokens, roll_out(distances))

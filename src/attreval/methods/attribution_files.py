@@ -61,7 +61,18 @@ def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> Non
     """Write attributions as .jsonl or .parquet, by the file's ending; read_attribution_file gives them back."""
     from attreval.core.tables import write_whole
 
-    path, objects = Path(path), [_as_object(row) for row in rows]
+    path = Path(path)
+    objects = [
+        {
+            "id": row.id,
+            "text": list(row.segments),
+            "method": row.method,
+            "target": row.target,
+            "spans": np.asarray(row.spans).tolist(),
+            "scores": np.asarray(row.scores, float).tolist(),
+        }
+        for row in rows
+    ]
     if path.suffix not in (".jsonl", ".parquet"):
         raise ValueError(f"attributions are written as .jsonl or .parquet; got {path.name}")
     with write_whole(path) as part:
@@ -74,17 +85,6 @@ def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> Non
 
             listed = [one | {"target": None if one["target"] is None else str(one["target"])} for one in objects]
             pq.write_table(pa.Table.from_pylist(listed), part)
-
-
-def _as_object(row: GivenScores) -> dict:
-    return {
-        "id": row.id,
-        "text": list(row.segments),
-        "method": row.method,
-        "target": row.target,
-        "spans": np.asarray(row.spans).tolist(),
-        "scores": np.asarray(row.scores, float).tolist(),
-    }
 
 
 def _rows(path: Path) -> Iterator[dict]:
@@ -194,7 +194,10 @@ def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterab
                 f"the attributions name a method {row.method!r}, as one here is named; give it another name, such as "
                 f"{row.method + '_theirs'!r}"
             )
-        explained = class_of(row.target, labels, f"{row.method!r} explains")
+        explained = None if row.target is None else index_of(row.target, labels)
+        if explained is None and row.target is not None:
+            there = ", ".join(map(str, labels))
+            raise ValueError(f"{row.method!r} explains the class {row.target!r}; there are: {there}")
         of_text = by_method.setdefault(row.method, {}).setdefault(row.segments, [])
         if any((row.id, explained) == (other.id, known) for known, other in of_text):
             which = repr(row.id) if row.id else f"{row.segments!r:.80}"
@@ -203,15 +206,6 @@ def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterab
             )
         of_text.append((explained, row))
     return {name: _method(name, stored, tuple(labels)) for name, stored in by_method.items()}
-
-
-def class_of(target: str | int | None, labels: Sequence[str], who: str) -> int | None:
-    """The index of a class given by name, in any case, or by number; None where it is not given. ValueError else."""
-    if target is None:
-        return None
-    if (at := index_of(target, labels)) is None:
-        raise ValueError(f"{who} the class {target!r}; there are: {', '.join(map(str, labels))}")
-    return at
 
 
 def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:

@@ -8,17 +8,14 @@ Letters used for shapes: n units.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, unit_scores
 from attreval.methods.attention_attribution import attention_attribution_spans, attention_head, attention_head_spans
-from attreval.methods.bivariate_shapley import bivariate_shapley_spans
 from attreval.methods.integrated_gradients import integrated_gradients
-from attreval.methods.kernel_shap import kernel_shap
 from attreval.methods.method import Budget, Method, Rng, Scores, method
+from attreval.methods.shapley import bivariate_shapley_spans, kernel_shap
 from attreval.models.questions import Conversation
 
 
@@ -44,8 +41,11 @@ def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scor
     return Scores(np.array(list(found.values()), dtype=float), features=tuple(found), note=note)
 
 
-def combined(title: str, one: Method, spans: Method, **facts: Any) -> Method:
-    """The method that combines a method of units with a method of spans, which share their questions."""
+def combined(name: str, title: str, one: Method, spans: Method, evaluations: str, order: int, place: int) -> Method:
+    """The method that combines a method of units with a method of spans, which share their questions.
+
+    place: its row in the list of Sun et al. (2024).
+    """
 
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         state = rng.bit_generator.state
@@ -54,47 +54,39 @@ def combined(title: str, one: Method, spans: Method, **facts: Any) -> Method:
         pairs = yield from spans.converse(tokens, target, budget, rng)
         return combine(tokens, find_units(tokens, budget.units.unit), single, pairs)
 
-    about: dict[str, Any] = {
-        "source": "ours, after the outlook of Sun et al. 2024",
-        "level": "span",
-        "stochastic": True,
-    }
-    return method(title, draws=spans.draws, **about, **facts)(converse)
+    return method(
+        title,
+        name=name,
+        source="ours, after the outlook of Sun et al. 2024",
+        kind=one.kind,
+        evaluations=evaluations,
+        order=order,
+        level="span",
+        signed=one.signed,
+        sampled=one.sampled,
+        families=spans.families,
+        limits=tuple(dict.fromkeys(one.limits + spans.limits)),
+        stochastic=True,
+        draws=spans.draws,
+        in_papers={"sun2024": (place, name.replace("_", " "))},
+    )(converse)
 
 
 shapley_combined = combined(
-    "Shapley, combined",
-    kernel_shap,
-    bivariate_shapley_spans,
-    name="shapley_combined",
-    kind="perturbation",
+    *("shapley_combined", "Shapley, combined", kernel_shap, bivariate_shapley_spans),
     evaluations=f"2 {kernel_shap.evaluations}",
     order=52,
-    sampled=True,
-    limits=kernel_shap.limits,
-    in_papers={"sun2024": (4, "shapley combined")},
+    place=4,
 )
 attention_combined = combined(
-    "Attention of the head, combined",
-    attention_head,
-    attention_head_spans,
-    name="attention_combined",
-    kind="attention",
+    *("attention_combined", "Attention of the head, combined", attention_head, attention_head_spans),
     evaluations="4",
     order=53,
-    signed=False,
-    families=attention_head.families,
-    in_papers={"sun2024": (8, "attention combined")},
+    place=8,
 )
 gradients_combined = combined(
-    "Integrated gradients, combined",
-    integrated_gradients,
-    attention_attribution_spans,
-    name="gradients_combined",
-    kind="gradient",
+    *("gradients_combined", "Integrated gradients, combined", integrated_gradients, attention_attribution_spans),
     evaluations=f"{integrated_gradients.evaluations}, and {attention_attribution_spans.evaluations}",
     order=54,
-    families=attention_attribution_spans.families,
-    limits=integrated_gradients.limits + attention_attribution_spans.limits,
-    in_papers={"sun2024": (12, "gradients combined")},
+    place=12,
 )

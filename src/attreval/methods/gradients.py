@@ -7,18 +7,20 @@ Letters used for shapes: L tokens, n content tokens, D embedding width.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.methods.method import Budget, Method, Rng, method, on_content
 from attreval.models.questions import Conversation, PathAnswer, PathGradient
 
+_gradient = partial(method, kind="gradient", evaluations="1")
 
-@method(
+
+@_gradient(
     "Gradient (L1)",
     source="Simonyan et al. 2014; Kamp et al. 2023",
-    kind="gradient",
-    evaluations="1",
     order=2,
     signed=False,
     in_papers={"kamp2023": (3, "VanillaGradient")},
@@ -29,11 +31,9 @@ def gradient_l1(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conver
     return on_content(tokens, np.abs(answer.gradient).sum(axis=1))
 
 
-@method(
+@_gradient(
     "Gradient (L2)",
     source="Simonyan et al. 2014; Poerner et al. 2018",
-    kind="gradient",
-    evaluations="1",
     order=3,
     signed=False,
     in_papers={"poerner2018": (1, "grad_1s_L2")},
@@ -44,11 +44,9 @@ def gradient_l2(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conver
     return on_content(tokens, np.linalg.norm(answer.gradient, axis=1))
 
 
-@method(
+@_gradient(
     "Gradient x Input",
     source="Shrikumar et al. 2017",
-    kind="gradient",
-    evaluations="1",
     order=4,
     in_papers={"poerner2018": (5, "grad_1s_dot"), "kamp2023": (4, "GradientXInput")},
 )
@@ -82,8 +80,7 @@ def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
         steps = budget.riemann_steps if path else 1
         nodes, weights = tuple((i + 1) / steps for i in range(steps)), (1 / steps,) * steps
         answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, of=of)
-        scores = np.linalg.norm(answer.gradient, axis=1) if measure == "l2" else answer.dot()
-        return on_content(tokens, scores)
+        return on_content(tokens, np.linalg.norm(answer.gradient, axis=1) if measure == "l2" else answer.dot())
 
     return converse
 
@@ -98,11 +95,9 @@ AVERAGED = (  # the other two of the eight are gradient_l2 and gradient_x_input
 )
 
 
-@method(
+@_gradient(
     "Gradient x Input (absolute)",
     source="Zhao & Aletras 2023, section 4.3",
-    kind="gradient",
-    evaluations="1",
     order=36,
     signed=False,
     in_papers={"zhao2023": (3, "InputXGrad")},
@@ -113,14 +108,7 @@ def gradient_x_input_absolute(tokens: Tokens, target: int, budget: Budget, rng: 
     return on_content(tokens, np.abs(answer.dot()))
 
 
-@method(
-    "Gradient x Input (released)",
-    source="Zhao & Aletras 2023, released code",
-    kind="gradient",
-    evaluations="1",
-    order=37,
-    signed=False,
-)
+@_gradient("Gradient x Input (released)", source="Zhao & Aletras 2023, released code", order=37, signed=False)
 def gradient_x_input_shared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) the same, with one gradient for all places of a token, as the released code takes it."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)

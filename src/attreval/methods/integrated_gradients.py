@@ -10,7 +10,7 @@ Letters used for shapes: L tokens, n content tokens, D embedding width, m path n
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -21,6 +21,12 @@ from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGr
 
 _RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
 
+_integrated = partial(
+    method,
+    kind="gradient",
+    evaluations="path_steps to path_steps_most, + 2",
+    limits=("path_steps", "path_steps_most"),
+)
 _STARTS = {  # of paths that do not start from padding, where the method's name does not say it
     "mask": "the mask token, or what methods erase to where there is none",
     "unknown": "the unknown token",
@@ -47,8 +53,8 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
         met = abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed))
         if met or 2 * steps > budget.path_steps_most:
             missed = f"the path misses {abs(gap):.2g} of the {abs(owed):.2g} that it must add up to"
-            notes = [*([] if met else [f"not converged with {steps} nodes: {missed}"]), *([note] if note else [])]
-            return answer, {"gap": gap, "note": "; ".join(notes)}
+            notes = "" if met else f"not converged with {steps} nodes: {missed}", note
+            return answer, {"gap": gap, "note": "; ".join(filter(None, notes))}
         steps *= 2
 
 
@@ -71,32 +77,27 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
     fill = _fill_of(tokens, baseline)
     base = np.where(tokens.special, tokens.ids, fill)
     started = f"starts from {_STARTS[baseline]}" if baseline in _STARTS else ""
-    if fill < 0:  # no text: what the model says of it stands at the end of a path that is asked for it without weight
-        return (yield from _refine(budget, lambda steps: _ask_with_ends(tokens, target, steps, base), started))
-    logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
-    owed = float((logits[0] - logits[1])[target])
+    if fill >= 0:
+        logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
+        owed = float((logits[0] - logits[1])[target])
 
     def ask(steps: int) -> Conversation:
-        answer = yield PathGradient(tokens.ids, tokens.segments, target, *gauss_legendre(steps), base)
-        return answer, (answer.gradient * answer.difference).sum(), owed
+        nodes, weights = gauss_legendre(steps)
+        if fill >= 0:
+            answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
+            return answer, (answer.gradient * answer.difference).sum(), owed
+        # no text: what the model says of it stands at the end of a path that is asked for it without weight
+        ends = (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0)
+        answer = yield PathGradient(tokens.ids, tokens.segments, target, *ends, base)
+        return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
 
     return (yield from _refine(budget, ask, started))
 
 
-def _ask_with_ends(tokens: Tokens, target: int, steps: int, base: np.ndarray) -> Conversation:
-    """The path gradient, the sum of its scores, and the difference of the values at its two ends."""
-    nodes, weights = gauss_legendre(steps)
-    answer = yield PathGradient(tokens.ids, tokens.segments, target, (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0), base)
-    return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
-
-
-@method(
+@_integrated(
     "Integrated Gradients",
     source="Sundararajan et al. 2017, eq. 1",
-    kind="gradient",
-    evaluations="path_steps to path_steps_most, + 2",
     order=5,
-    limits=("path_steps", "path_steps_most"),
     in_papers={"kamp2023": (6, "IntegratedGradientXInput"), "sun2024": (9, "gradients token")},
 )
 def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
@@ -106,13 +107,10 @@ def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
     return on_content(tokens, answer.dot(), **facts)
 
 
-@method(
+@_integrated(
     "Integrated Gradients (plain)",
     source="Kamp et al. 2023, IntGrad",
-    kind="gradient",
-    evaluations="path_steps to path_steps_most, + 2",
     order=6,
-    limits=("path_steps", "path_steps_most"),
     in_papers={"kamp2023": (5, "IntegratedGradient")},
 )
 def integrated_gradients_plain(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
@@ -121,13 +119,10 @@ def integrated_gradients_plain(tokens: Tokens, target: int, budget: Budget, rng:
     return on_content(tokens, answer.gradient.sum(axis=1), note=facts["note"])
 
 
-@method(
+@_integrated(
     "Integrated Gradients (from zero)",
     source="Zhao & Aletras 2023, section 4.3",
-    kind="gradient",
-    evaluations="path_steps to path_steps_most, + 2",
     order=38,
-    limits=("path_steps", "path_steps_most"),
     in_papers={"zhao2023": (4, "IG")},
 )
 def integrated_gradients_zero(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:

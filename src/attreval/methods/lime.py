@@ -1,17 +1,30 @@
 """LIME (Ribeiro et al. 2016): a linear surrogate, fitted to the class probability of texts with masked tokens.
 
-Over token ids, with the sampling, kernel and surrogate that Kamp et al. (2023) used:
-positions are features, special tokens included; a removed one becomes the mask token, without decoding and tokenising.
-Letters used for shapes: B samples, L tokens, n content tokens.
+Over token ids, with the sampling, kernel and surrogate that Kamp et al. (2023) used: positions are features, special
+tokens included; a removed one becomes the mask token, without decoding and tokenising.
+
+`lime_gaussian_process` has the same limit, a weighted regression over all masked texts, from fewer texts. Masks are
+drawn as often as LIME's kernel weighs them, so that every text counts alike (importance sampling), and a Gaussian
+process (Rasmussen & Williams 2006, chapter 2) over masks, exp(-c * Hamming distance) and linear, stands for the model
+on the masks that were not read: Bayesian quadrature (O'Hagan 1991) of the regression. It says how sure the scores are,
+and sampling stops there.
+Letters used for shapes: B samples, L tokens, n content tokens, Q masks that the process is asked for.
 """
 
 from __future__ import annotations
+
+import warnings
+from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.models.questions import Conversation, Evaluate
+
+FIRST, GROWTH = 64, 2  # texts of the first round, and by how much each further one is larger
+QUERIES, SURE = 10_000, 1_000  # masks of which the process's mean makes the scores, and its covariance their certainty
+NOISE = 1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
 
 
 def draw_masks(length: int, samples: int, rng: Rng) -> np.ndarray:
@@ -57,3 +70,84 @@ def lime(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
     coefficients = fit_surrogate(masks, probabilities[:, target], sample_weights(masks, budget.lime_kernel_width))
     return Scores(coefficients[tokens.content])
+
+
+def draw_weighted(length: int, samples: int, width: float, rng: Rng) -> np.ndarray:
+    """(B, L) bool masks, drawn as often as LIME's kernel weighs those that it draws; the whole text is the first."""
+    removed = np.arange(1, length + 1)
+    sizes = np.arange(length)[None] >= removed[:, None]
+    chances = sample_weights(sizes, width)
+    return remove_random(length, rng.choice(removed, samples - 1, p=chances / chances.sum()), rng)
+
+
+def distinct(masks: np.ndarray, most: int) -> np.ndarray:
+    """The first `most` different rows, in their order."""
+    _, first = np.unique(masks, axis=0, return_index=True)
+    return masks[np.sort(first)[:most]]
+
+
+def fit_process(masks: np.ndarray, values: np.ndarray, before: Any = None) -> Any:
+    """A Gaussian process of (B,) values of (B, L) masks, its kernel by marginal likelihood, from `before` on."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
+
+    length = masks.shape[1]
+    # the squared distance of two masks is their Hamming distance
+    near = ConstantKernel(1.0, (1e-3, 1e3)) * RBF(np.sqrt(length / 8), (0.3, 100.0))
+    linear = ConstantKernel(1 / length, (1e-6, 10.0)) * DotProduct(1.0, "fixed")
+    process = GaussianProcessRegressor(before or near + linear, alpha=NOISE, normalize_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length scale at its bound: as good as linear
+        return process.fit(masks.astype(float), values)
+
+
+def read_process(process: Any, queries: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, float]:
+    """(n,) LIME coefficients of a process's mean, and their reliability, in [0, 1].
+
+    The reliability is the share of the variance between scores that is not the process's own doubt: the squared
+    correlation to expect with the scores of all masked texts.
+    """
+    mean = process.predict(queries.astype(float))
+    scores = fit_surrogate(queries, mean, np.ones(len(queries)))[content]
+    some = queries[:SURE].astype(float)
+    _, covariance = process.predict(some, return_cov=True)
+    centred = some - some.mean(axis=0)
+    regression = np.linalg.solve(centred.T @ centred + np.eye(some.shape[1]), centred.T)[content]
+    regression = regression - regression.mean(axis=0)  # what all scores share decides no order
+    spread = float(((scores - scores.mean()) ** 2).sum())
+    doubt = float(np.einsum("nq,qr,nr->", regression, covariance, regression))
+    return scores, spread / (spread + max(0.0, doubt)) if spread else 1.0
+
+
+@method(
+    "LIME (Gaussian process)",
+    source="ours: the limit of Ribeiro et al. 2016 by Bayesian quadrature",
+    kind="perturbation",
+    evaluations="64 to min(L^2, lime_samples)",
+    order=10,
+    sampled=True,
+    limits=("lime_samples",),
+    stochastic=True,
+)
+def lime_gaussian_process(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """(n,) LIME coefficients for the probability of the target class, as reliable as `lime_reliability` asks."""
+    length, width = len(tokens), budget.lime_kernel_width
+    most = max(2, min(length**2, budget.lime_samples))
+    masks = distinct(draw_weighted(length, 2 * most, width, rng), most)
+    queries = draw_weighted(length, QUERIES, width, rng)
+    values, kernel, size = np.zeros(0), None, FIRST
+    while True:
+        part = masks[len(values) : size]
+        ids = np.where(part, tokens.ids[None], tokens.mask_id)
+        probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
+        values = np.concatenate([values, probabilities[:, target]])
+        if not np.ptp(values):
+            scores, reliability = np.zeros(len(tokens.content)), 1.0
+        else:
+            process = fit_process(masks[: len(values)], values, kernel)
+            scores, reliability = read_process(process, queries, tokens.content)
+            kernel = process.kernel_
+        if len(values) == len(masks) or reliability >= budget.lime_reliability:
+            return Scores(scores, reliability=reliability)
+        size *= GROWTH

@@ -9,6 +9,7 @@ Letters used for shapes: n content tokens, w windows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def _omit(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.delete(tokens.ids, window), np.delete(tokens.segments, window)
 
 
-def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: int, order: int) -> Method:
+def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: int, order: int = 0) -> Method:
     """The method that erases windows of so many tokens.
 
     short, row: its name in Poerner et al. and its row, for windows of one token. single: the source of these.
@@ -75,16 +76,9 @@ def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: 
     return converse
 
 
-def occlusion(size: int, order: int = 0) -> Method:
-    """Occlusion of windows of `size` tokens: erased tokens become the mask token."""
-    return _windowed("Occlusion", "occ", 12, "Zeiler & Fergus 2014", _occlude, size, order)
-
-
-def omission(size: int, order: int = 0) -> Method:
-    """Omission of windows of `size` tokens: erased tokens are deleted, the text gets shorter."""
-    return _windowed("Omission", "omit", 9, "Kadar et al. 2017", _omit, size, order)
-
-
+# of windows of `size` tokens, which become the mask token, or are deleted
+occlusion = partial(_windowed, "Occlusion", "occ", 12, "Zeiler & Fergus 2014", _occlude)
+omission = partial(_windowed, "Omission", "omit", 9, "Kadar et al. 2017", _omit)
 ERASURES = (
     occlusion(1, order=7),
     omission(1, order=8),

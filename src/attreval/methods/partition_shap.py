@@ -2,6 +2,10 @@
 
 Owen values down a tree of the text's phrases, by shap's own explainer, with the tree and settings that
 Kamp et al. (2023) had from ferret 0.4.1. Tokens outside a coalition become the mask token; special tokens stay.
+
+shap calls the model itself, so it runs in a thread that waits while it asks. Only one of the two ever runs: the
+conversation waits for the library's next question, the library for its answer. So what the library draws from NumPy's
+global generator can be its own, whoever else is talking to the ledger.
 Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
 """
 
@@ -9,21 +13,87 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.methods.library_calls import converse_by_calls
 from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.models.questions import Conversation, Evaluate, Question
 
+Work = Callable[[Callable[[Question], Any]], Any]
 _AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
 _SEPARATOR = "[SEP]"
 _LETTER = re.compile("[A-Za-z]")
+
+
+class _Abandoned(BaseException):
+    """Raised inside the library's call when the conversation has ended without it."""
+
+
+def converse_by_calls(work: Work, rng: Rng) -> Conversation:
+    """The conversation of `work(ask)`, a call that puts its questions by calling `ask`; returns what `work` returns.
+
+    rng: seeds what `work` draws from NumPy's global generator; nobody else's draws move. An exception in `work` is
+    raised here, and one that ends the conversation ends the thread too.
+    """
+    requests: SimpleQueue = SimpleQueue()
+    replies: SimpleQueue = SimpleQueue()
+    thread = Thread(target=_run_library, args=(work, requests, replies), daemon=True)
+    own = np.random.RandomState(rng.integers(2**32)).get_state()
+    try:
+        with _global_draws(own) as after:
+            thread.start()
+            kind, value = requests.get()
+        while kind == "asks":
+            answer = yield value
+            with _global_draws(after[0]) as after:
+                replies.put(answer)
+                kind, value = requests.get()
+    finally:
+        if thread.is_alive():
+            replies.put(_Abandoned())
+            thread.join()
+    if kind == "raises":
+        raise value
+    return value
+
+
+def _run_library(work: Work, requests: SimpleQueue, replies: SimpleQueue) -> None:
+    """The library's side: do the work, and report what it asks, returns or raises."""
+
+    def ask(question: Question) -> Any:
+        requests.put(("asks", question))
+        answer = replies.get()
+        if isinstance(answer, _Abandoned):
+            raise answer
+        return answer
+
+    try:
+        requests.put(("returns", work(ask)))
+    except _Abandoned:
+        pass
+    except BaseException as error:
+        requests.put(("raises", error))
+
+
+@contextmanager
+def _global_draws(state: Any) -> Iterator[list[Any]]:
+    """Let NumPy's global generator go on from `state` inside the block; gives a list for where it got to."""
+    after: list[Any] = []
+    outside = np.random.get_state()  # noqa: NPY002 - that is where libraries draw
+    np.random.set_state(state)  # noqa: NPY002 - that is where libraries draw
+    try:
+        yield after
+    finally:
+        after.append(np.random.get_state())  # noqa: NPY002
+        np.random.set_state(outside)  # noqa: NPY002 - that is where libraries draw
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import find_units
-from attreval.methods.coalitions import ASKS_COALITIONS, all_coalitions, ask_values
 from attreval.methods.method import Budget, Rng, method
+from attreval.methods.shapley import ASKS_COALITIONS, all_coalitions, ask_values
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import Conversation
 
@@ -94,17 +94,10 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
 
 
 def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """shapiq's InteractionValues of a game: (N, n) coalitions -> (N,) values; by one thread."""
-    ProxySPEX, threadpool_limits = _libraries()
-    made = ProxySPEX(n=n, index="FBII", max_order=2, random_state=seed)
-    made.decoder_args |= {"deterministic": [True], "force_col_wise": [True]}  # else LightGBM times two ways, takes one
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names of LightGBM's settings, and of draws that take long
-        return made.approximate(samples, game)
+    """shapiq's InteractionValues of a game: (N, n) coalitions -> (N,) values; by one thread.
 
-
-def _libraries() -> tuple[Any, Any]:
-    """ProxySPEX and what holds libraries to one thread. ValueError where they, or theirs, are not installed."""
+    ValueError where the libraries, or theirs, are not installed.
+    """
     try:
         import lightgbm  # noqa: F401 - its library may be there and lack one of the system's
         from shapiq.approximator import ProxySPEX
@@ -112,7 +105,11 @@ def _libraries() -> tuple[Any, Any]:
     except (ImportError, OSError) as error:
         need = f"ProxySPEX needs {' and '.join(REQUIRES)} ({error}): pip install 'attreval[interactions]'"
         raise ValueError(need) from error
-    return ProxySPEX, threadpool_limits
+    made = ProxySPEX(n=n, index="FBII", max_order=2, random_state=seed)
+    made.decoder_args |= {"deterministic": [True], "force_col_wise": [True]}  # else LightGBM times two ways, takes one
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names of LightGBM's settings, and of draws that take long
+        return made.approximate(samples, game)
 
 
 def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.methods import METHODS, methods_for
-from attreval.methods.method import Budget, Scores
+from attreval.methods.method import Budget, Scores, UnitSettings
+from attreval.models.checks import TEXTS
 from attreval.models.questions import choose_start, softmax
 from attreval.models.scorer import Scorer
+from attreval.texts.words import words_of
+
+LEAST = Budget(  # next to none: whether a method explains a model at all
+    path_steps=2,
+    path_steps_most=2,
+    lime_samples=8,
+    shap_evaluations=8,
+    riemann_steps=2,
+    limsse_samples=8,
+    limsse_epochs=2,
+    units=UnitSettings(shapley_samples=8, attention_steps=2, attention_steps_most=2),
+)
 
 
 @dataclass(frozen=True)
@@ -119,3 +133,21 @@ def attribution(
         scores.special,
         scores.note,
     )
+
+
+def try_methods(model: Any) -> dict[str, str]:
+    """Method -> why it does not explain the model, empty where it does, of every method of the model's family.
+
+    Each is run on two short texts with the LEAST budget.
+    """
+    texts = [Instance(str(i), (text,), 0, words_of((text,))) for i, text in enumerate(TEXTS)]
+    found = {}
+    for name, method in METHODS.items():
+        if model.family not in method.families:
+            continue
+        try:
+            explain(Scorer(model), texts, [name], LEAST, ("check",))
+            found[name] = ""
+        except ValueError as error:
+            found[name] = str(error).removeprefix(f"{texts[0].id}, {name}: ").removeprefix(f"{texts[1].id}, {name}: ")
+    return found

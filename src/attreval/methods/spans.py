@@ -9,7 +9,7 @@ Letters used for shapes: n units.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -119,12 +119,6 @@ def _whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tupl
     return out
 
 
-def _adjacent_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
-    """(part, token positions) of the longest runs of words that stand side by side."""
-    found = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])
-    return [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in found]
-
-
 def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Scores:
     """Scores of pairs of spans from the (n, n) scores of pairs of units, or a note why there are none.
 
@@ -135,7 +129,9 @@ def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitS
     features, scores = [], []
     communities = find_communities(units, matrix, settings, rng)
     for community in communities:
-        found = _adjacent_runs(_whole_words(tokens, units, community))
+        words = _whole_words(tokens, units, community)
+        runs = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])  # of words that stand side by side
+        found = [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in runs]
         for (side, a), (other, b) in product(found, repeat=2):
             if side < other or (len(np.unique(units.side)) == 1 and a < b):
                 features.append(tuple(sorted(a + b)))

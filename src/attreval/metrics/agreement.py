@@ -2,13 +2,19 @@
 
 A voter is one vector of token scores; its top k are the k highest scores. Where scores are equal at the border, every
 choice among them is equally likely, and the expectation over these choices is computed in closed form.
-Letters used for shapes: m voters, n tokens.
+`pairwise_agreement` gives the same numbers for every pair of voters at several k at once, for the many worlds that a
+null needs: overlaps come from matrix products, and a tie of one voter from a hypergeometric distribution that is
+remembered.
+
+The average pairwise difference says how far explanations move when only the training seed changes: Kamp et al. (2023,
+appendix A) train one model ten times and explain with the one whose attributions differ least from the others'.
+Letters used for shapes: m voters, n tokens, q values of k; r runs, i instances, m methods, n longest text in tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import comb
 
@@ -140,6 +146,18 @@ def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
     return total / len(voters)
 
 
+def overlap_at_k(a: np.ndarray, b: np.ndarray, k: int) -> float:
+    """Expected share of the k highest of one explanation that are among the k highest of the other, from 0 to 1.
+
+    Ties are broken at random, apart for each. NaN where there is no token.
+    """
+    if len(a) != len(b):
+        raise ValueError(f"two explanations of the same tokens are compared; got {len(a)} and {len(b)} scores")
+    if not len(a):
+        return float("nan")
+    return float(relevance_at_k([a], k) @ relevance_at_k([b], k) / min(k, len(a)))
+
+
 def tie_breaker(text: ScoredText, *voters: str) -> np.random.Generator | None:
     """What breaks ties among voters: None, for the expectation, or a draw, as the text's settings say."""
     if text.settings.ties == "expectation":
@@ -161,3 +179,100 @@ def agreement(text: ScoredText, method: str) -> float:
 def agreement_dynamic(text: ScoredText, method: str) -> float:
     """How far the local maxima of methods are the same tokens."""
     return text.over_rivals(method, "dynamic of two", lambda a, b: agreement_of([peaks_of(text, a), peaks_of(text, b)]))
+
+
+def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.ndarray:
+    """(q, m, m) expected agreement@k of every two voters on one text; 1 on the diagonal.
+
+    ValueError for k below 1, for no token, and for scores that are not numbers.
+    """
+    n, scores = count_tokens(voters), np.array(voters, dtype=float)
+    if n == 0 or min(ks) < 1 or np.isnan(scores).any():
+        raise ValueError(f"agreement@k needs tokens, k of at least 1 and numbers; got {n} tokens, k {min(ks)}")
+    sizes = np.minimum(ks, n)
+    border = -np.sort(-scores, axis=1)[:, sizes - 1].T[..., None]  # (q, m, 1)
+    sure, tied = scores > border, scores == border
+    left = sizes[:, None] - sure.sum(axis=2)
+    closed = left == tied.sum(axis=2)
+    sure |= tied & closed[..., None]
+    left = np.where(closed, 0, left)
+    counts = sure.astype(int)
+    both = counts @ counts.swapaxes(1, 2)
+    out = sizes[:, None, None] / (2.0 * sizes[:, None, None] - both)
+    for at, one in zip(*np.nonzero(left), strict=True):
+        inside = counts[at] @ tied[at, one].astype(int)  # of each voter's sure tokens, how many the tie holds
+        size, open_ties = int(sizes[at]), int(tied[at, one].sum())
+        for other in range(len(voters)):
+            if other == one:
+                value = 1.0
+            elif left[at, other]:
+                value = agreement_at_k([voters[one], voters[other]], int(ks[at]))
+            else:
+                value = _with_one_tie(
+                    size, int(both[at, one, other]), open_ties, int(inside[other]), int(left[at, one])
+                )
+            out[at, one, other] = out[at, other, one] = value
+    return out
+
+
+@lru_cache(maxsize=100_000)
+def _with_one_tie(size: int, both: int, tied: int, inside: int, left: int) -> float:
+    """Expected agreement where one voter picks `left` of its `tied` tokens, `inside` of which the other selects."""
+    ways = {more: comb(inside, more) * comb(tied - inside, left - more) for more in range(min(inside, left) + 1)}
+    return sum(way * size / (2 * size - both - more) for more, way in ways.items()) / comb(tied, left)
+
+
+def pairwise_agreement_of(selections: np.ndarray) -> np.ndarray:
+    """(m, m) agreement of every two (m, n) bool selections of any sizes; NaN where neither selects anything."""
+    chosen = np.asarray(selections, dtype=int)
+    both, sizes = chosen @ chosen.T, chosen.sum(axis=1)
+    total = sizes[:, None] + sizes[None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total / (2 * (total - both))
+
+
+def to_shares(scores: np.ndarray) -> np.ndarray:
+    """Scores divided by the sum of their sizes; zeros stay zeros."""
+    scores = np.asarray(scores, dtype=float)
+    total = np.abs(scores).sum()
+    return scores / total if total > 0 else scores
+
+
+def profile_matrix(profiles: Sequence[np.ndarray], longest: int) -> np.ndarray:
+    """(i * m, n) matrix of one run: a normalised profile a row, padded with zeros at the end."""
+    matrix = np.zeros((len(profiles), longest))
+    for row, scores in zip(matrix, profiles, strict=True):
+        row[: len(scores)] = to_shares(scores)
+    return matrix
+
+
+def profile_differences(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
+    """(r, i * m) mean absolute difference of each profile of a run from those of the runs, all of one shape.
+
+    itself: average over all runs, the run itself (a zero) included, as the released code does; else over the others.
+    Padding counts as cells, so the size depends on the lengths. ValueError: fewer than two runs, or other shapes.
+    """
+    if len(matrices) < 2:
+        raise ValueError(f"a pairwise difference needs at least two runs; got {len(matrices)}")
+    if len({m.shape for m in matrices}) > 1:
+        raise ValueError(f"runs explain the same instances by the same methods; got {[m.shape for m in matrices]}")
+    sums = [sum(np.abs(a - b).mean(axis=1) for b in matrices) for a in matrices]
+    return np.array(sums) / (len(matrices) - (not itself))
+
+
+def average_pairwise_difference(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
+    """(r,) mean absolute difference of each run's matrix from those of the runs; see `profile_differences`."""
+    return profile_differences(matrices, itself).mean(axis=1)
+
+
+APD = metric(
+    "Average pairwise difference",
+    judge="agreement",
+    source="Kamp et al. 2023, appendix A",
+    about="How far explanations move with the training seed.",
+    needs=("scores", "models"),
+    range=(0.0, 2.0),
+    higher_is_better=False,
+    order=27,
+    notebook="05_kamp2023_seeds",
+)(average_pairwise_difference)

@@ -36,6 +36,7 @@ class PeakRule:
     plateau_ends: bool = False
 
 
+NO_PEAK = np.zeros(0, dtype=int)
 PAPER = PeakRule(above_mean=True, ends="never", plateaus=False)
 RELEASED = PeakRule()
 PEAK_RULES = {
@@ -62,7 +63,7 @@ def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
     scores = check_scores(scores)
     n = len(scores)
     if n < 2:
-        return np.zeros(0, dtype=int)
+        return NO_PEAK
     mean = scores.mean()
     peaks = []
     for a, end in find_runs(scores.tolist()):
@@ -92,18 +93,13 @@ def select(positions: np.ndarray, n: int) -> np.ndarray:
 def prominent_peaks(scores: np.ndarray, share: float = 0.25) -> np.ndarray:
     """(p,) peaks at or above the mean that rise from their surroundings by a share of the range (scipy.signal)."""
     scores = check_scores(scores)
-    return _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else _no_peak()
+    return _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else NO_PEAK
 
 
 def distant_peaks(scores: np.ndarray, distance: int = 3) -> np.ndarray:
     """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest (scipy.signal)."""
     scores = check_scores(scores)
-    return _scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else _no_peak()
-
-
-def _no_peak() -> np.ndarray:
-    """(0,) positions."""
-    return np.zeros(0, dtype=int)
+    return _scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else NO_PEAK
 
 
 def _scipy_peaks(scores: np.ndarray, **conditions: Any) -> np.ndarray:
@@ -111,7 +107,7 @@ def _scipy_peaks(scores: np.ndarray, **conditions: Any) -> np.ndarray:
     from scipy.signal import find_peaks
 
     if np.ptp(scores) == 0:
-        return _no_peak()
+        return NO_PEAK
     floor = scores.min() - np.ptp(scores)  # a step down at both ends makes peaks there possible
     found, _ = find_peaks(np.concatenate([[floor], scores, [floor]]), **conditions)
     return found - 1
@@ -123,7 +119,7 @@ def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np
 
     scores = check_scores(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
-        return _no_peak()
+        return NO_PEAK
     found = np.asarray(find_peaks_cwt(scores - scores.min(), np.array(widths)), dtype=int)
     return found[scores[found] >= scores.mean()]
 
@@ -131,20 +127,20 @@ def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np
 def above_mean(scores: np.ndarray) -> np.ndarray:
     """(p,) every token whose score exceeds the mean: the rule without its neighbours."""
     scores = check_scores(scores)
-    return np.flatnonzero(scores > scores.mean()) if len(scores) else _no_peak()
+    return np.flatnonzero(scores > scores.mean()) if len(scores) else NO_PEAK
 
 
 def above_deviation(scores: np.ndarray) -> np.ndarray:
     """(p,) every token whose score exceeds the mean by one standard deviation."""
     scores = check_scores(scores)
-    return np.flatnonzero(scores > scores.mean() + scores.std()) if len(scores) else _no_peak()
+    return np.flatnonzero(scores > scores.mean() + scores.std()) if len(scores) else NO_PEAK
 
 
 def largest_gap(scores: np.ndarray) -> np.ndarray:
     """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as large."""
     scores = check_scores(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
-        return _no_peak()
+        return NO_PEAK
     ranked = np.sort(scores)
     gaps = np.diff(ranked)
     return np.flatnonzero(scores >= ranked[gaps.argmax() + 1])

@@ -15,6 +15,7 @@ from functools import partial
 from math import ceil
 
 import numpy as np
+from scipy.stats import rankdata
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
@@ -66,6 +67,12 @@ def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> n
     return np.lexsort((tie, -scores))
 
 
+def rank_shares(scores: np.ndarray) -> np.ndarray:
+    """(n,) ranks from 0, the lowest score, to 1, equal scores sharing their mean; 1/2 for one token."""
+    scores = finite(scores)
+    return (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(len(scores), 0.5)
+
+
 def rationale_sizes(n: int, ratios: Sequence[float]) -> list[int]:
     """How many of n tokens each ratio selects: rounded up, at least one."""
     # rounding guards against 0.14 * 50 = 7.000000000000001, whose ceiling is 8
@@ -89,17 +96,24 @@ def erase(
     """
     ratios, layout = tuple(ratios or protocol.ratios), find_layout(tokens, protocol, query)
     order = layout.scored[rank_tokens(fit_scores(tokens, layout, scores), rng)]
-    without, only = [], []
-    for size in rationale_sizes(layout.size, ratios):
-        chosen = np.isin(np.arange(len(tokens)), order[:size]) & layout.erasable
-        without.append(chosen | layout.beside)
-        only.append(layout.erasable & ~chosen)
-    gone = np.stack([layout.base, *without, *only])
+    chosen = [np.isin(np.arange(len(tokens)), order[:size]) for size in rationale_sizes(layout.size, ratios)]
+    chosen = np.array(chosen) & layout.erasable  # (r, L)
+    gone = np.concatenate([layout.base[None], chosen | layout.beside, layout.erasable & ~chosen])
     logits = yield from ask_erased(tokens, gone, protocol.erased)
     target = int(logits[0].argmax())
     p = softmax(protocol.sharpness * logits)[:, target]
     drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
-    found = erasure_measures(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
+    without, only = p[2 : 2 + len(ratios)], p[2 + len(ratios) :]
+    found = Erasure(
+        ratios=ratios,
+        comprehensiveness=p[0] - without,
+        sufficiency=p[0] - only,
+        normalised_comprehensiveness=normalised_comprehensiveness(p[0], p[1], without, drifted),
+        normalised_sufficiency=normalised_sufficiency(p[0], p[1], only, drifted),
+        full=float(p[0]),
+        erased=float(p[1]),
+        target=target,
+    )
     if protocol.clipped:
         return found
     return replace(
@@ -128,32 +142,6 @@ def ask_erased(tokens: Tokens, gone: np.ndarray, erased: str) -> Conversation:
     put = {"first": 0, "pad": tokens.pad_id, "mask": tokens.mask_id}[erased]
     rows = np.concatenate([tokens.ids[None], np.where(gone, put, tokens.ids)])
     return (yield Evaluate(rows, tokens.segments))
-
-
-def erasure_measures(
-    full: float,
-    erased: float,
-    without: np.ndarray,
-    only: np.ndarray,
-    ratios: tuple[float, ...],
-    target: int = 0,
-    drifted: np.ndarray | int = 0,
-) -> Erasure:
-    """Erasure measures from probabilities of the explained class (Zhao & Aletras 2023, eq. 1-2).
-
-    full: whole text. erased: the baseline. without, only: (r,) rationale erased, only rationale left. drifted: by how
-    many margins the baseline has sunk before.
-    """
-    return Erasure(
-        ratios=ratios,
-        comprehensiveness=full - without,
-        sufficiency=full - only,
-        normalised_comprehensiveness=normalised_comprehensiveness(full, erased, without, drifted),
-        normalised_sufficiency=normalised_sufficiency(full, erased, only, drifted),
-        full=float(full),
-        erased=float(erased),
-        target=target,
-    )
 
 
 def normalised_comprehensiveness(

@@ -1,7 +1,8 @@
-"""Scores against marked tokens: F1, AUPRC and spans (DeYoung et al. 2020), mass and ranks (Arras et al. 2022).
+"""Scores against tokens that people marked: agreement@k (Kamp et al. 2023), F1, AUPRC, spans, mass and ranks.
 
-They ask the model nothing. All scores being equal, each gives what random ones get on average: in closed form, or,
-where the order of tied tokens matters in other ways, as the mean over DRAWS of their orders.
+F1, AUPRC and spans are those of DeYoung et al. (2020), mass and ranks those of Arras et al. (2022). All scores being
+equal, each gives what random ones get on average: in closed form, or, where the order of tied tokens matters in other
+ways, as the mean over DRAWS of their orders. They ask the model nothing.
 Letters used for shapes: n content tokens, g marked ones.
 """
 
@@ -14,10 +15,58 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.core.units import true_runs
-from attreval.metrics.agreement import relevance_at_k
+from attreval.metrics.agreement import agreement_at_k, agreement_of, relevance_at_k, tie_breaker, top_k, union_sizes
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, peaks_of, select
 from attreval.metrics.erasure import finite, rank_tokens
 from attreval.metrics.metric import metric
+from attreval.metrics.phrases import phrase_f1
 from attreval.metrics.scored_text import ScoredText
+
+_people = partial(
+    metric, judge="agreement", needs=("scores", "marks"), higher_is_better=True, joint=True, planted=False
+)
+
+
+def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float:
+    """Expected agreement@k of a method with people whose relevance is the share of them (Kamp et al. 2023, section 3).
+
+    The paper's words; its released code makes people a voter with a top k of its own, which agreement_at_k does.
+    Relevance is the mean of the method's vote and the share. NaN where there is no token.
+    """
+    scores, share = np.asarray(scores, dtype=float), np.asarray(share, dtype=float)
+    if scores.shape != share.shape:
+        raise ValueError(f"method and people score the same tokens; got {scores.shape} and {share.shape}")
+    if not len(scores):
+        return float("nan")
+    sure, tied, left = top_k(scores, k)
+    covered = sure | (share > 0)
+    total = (min(k, len(scores)) + share.sum()) / 2
+    sizes = union_sizes([(tied, left)] if left else [], covered)
+    return float(sum(p * total / (size + covered.sum()) for size, p in sizes.items()))
+
+
+def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
+    """The same for a selection of any size, (n,) bool; NaN where neither side puts forward a token."""
+    mean = (np.asarray(selection, dtype=float) + np.asarray(share, dtype=float)) / 2
+    return float(mean.sum() / (mean > 0).sum()) if (mean > 0).any() else float("nan")
+
+
+@_people("People (fixed k)", source="Kamp et al. 2023, section 3", order=23, also=("plausibility", "human_agreement"))
+def people(text: ScoredText, method: str) -> float:
+    """How far a method selects the k tokens that most people mark."""
+    if text.settings.people == "share":
+        return agreement_with_share(text.scores[method], text.share, text.settings.k)
+    return agreement_at_k([text.scores[method], text.share], text.settings.k, tie_breaker(text, method, "people"))
+
+
+@_people("People (dynamic k)", source="Kamp et al. 2023, section 4", order=24)
+def people_dynamic(text: ScoredText, method: str) -> float:
+    """How far a method's local maxima are those of the share of people who mark a token."""
+    if text.settings.people == "share":
+        return selection_with_share(peaks_of(text, method), text.share)
+    marked = select(local_maxima(text.share, PEAK_RULES[text.settings.peaks]), len(text.share))
+    return agreement_of([peaks_of(text, method), marked])
+
 
 DRAWS = 16  # orders of tied tokens
 OVERLAP = 0.5  # of two spans over what either holds, from which on one finds the other
@@ -63,20 +112,12 @@ def iou_f1(text: ScoredText, method: str) -> float:
     """F1 of runs of the k highest-scored tokens; one is right that shares half of what it and a marked run hold."""
     evidence = text.evidence
     k = min(text.settings.k, len(evidence))
-    return over_orders(text, method, lambda order: spans_f1(np.isin(np.arange(len(evidence)), order[:k]), evidence))
+    given = true_runs(evidence)
 
+    def measure(order: np.ndarray) -> float:
+        return phrase_f1(true_runs(np.isin(np.arange(len(evidence)), order[:k])), given, OVERLAP)
 
-def spans_f1(chosen: np.ndarray, evidence: np.ndarray) -> float:
-    """F1 of the runs in (n,) bool tokens against those in others; a run finds the one that it overlaps enough."""
-    found, given = list(true_runs(chosen)), list(true_runs(evidence))
-
-    def fits(a: tuple[int, int], b: tuple[int, int]) -> bool:
-        shared = min(a[1], b[1]) - max(a[0], b[0])
-        return shared > 0 and shared / (max(a[1], b[1]) - min(a[0], b[0])) >= OVERLAP
-
-    precision = np.mean([any(fits(a, b) for b in given) for a in found])
-    recall = np.mean([any(fits(a, b) for a in found) for b in given])
-    return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
+    return over_orders(text, method, measure)
 
 
 @_mass("Relevance mass", source="Arras et al. 2022, section 3.2", order=16, also=("relevance_mass_accuracy",))

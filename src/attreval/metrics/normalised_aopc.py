@@ -9,7 +9,7 @@ Letters used for shapes: L tokens, n tokens that can be erased, W beams, r ratio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,10 +18,11 @@ import numpy as np
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import ask_erased, ask_hard, erase, faithfulness, fit_scores, rank_tokens, rationale_sizes
-from attreval.metrics.protocol import Layout, Protocol, find_layout
+from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import Conversation, softmax
 
+Ask = Callable[[np.ndarray, np.ndarray], Conversation]
 MEASURES = ("comprehensiveness", "sufficiency")
 BEAM, EXACT = 5, 10
 LEAST_RANGE = 1e-8  # closer limits leave nothing to be told
@@ -44,23 +45,19 @@ class Limits:
 def areas_in_limits(
     tokens: Tokens,
     scores: Sequence[np.ndarray],
-    ratios: Sequence[float] | None = None,
-    rngs: Sequence[np.random.Generator | None] | None = None,
-    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
-    query: int | None = None,
-    beam: int = BEAM,
-    exact: int = EXACT,
+    rngs: Sequence[np.random.Generator],
+    protocol: Protocol,
+    query: int | None,
 ) -> Conversation:
     """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions, none outside of them.
 
-    rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase` and `find_limits`.
+    rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase`.
     """
     layout = find_layout(tokens, protocol, query)
-    rngs = rngs or [None] * len(scores)
     orders = [rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)]
-    limits, areas = (yield from find_limits(tokens, ratios, protocol, query, beam, exact, orders)), []
+    limits, areas = (yield from find_limits(tokens, None, protocol, query, orders=orders)), []
     for order in orders:
-        hard = yield from erase(tokens, -np.argsort(order), ratios, None, protocol, query)
+        hard = yield from erase(tokens, -np.argsort(order), None, None, protocol, query)
         areas.append([getattr(hard, measure).mean() for measure in MEASURES])
     return limits, np.array(areas)
 
@@ -86,41 +83,33 @@ def find_limits(
     n, ratios = len(layout.scored), tuple(ratios or protocol.ratios)
     sizes = np.minimum(rationale_sizes(layout.size, ratios), n)
     weights = np.bincount(sizes, minlength=n + 1) / len(sizes)  # (n + 1,) of each size's value in the area
-    asking = _Asking(tokens, layout, protocol)
-    search = _every_order(asking, weights) if n <= exact else _beam_search(asking, weights, beam)
-    found = yield from search
+
+    def ask(without: np.ndarray, only: np.ndarray) -> Conversation:
+        """The (m, 2) falls of the probability where (m, n) rationales are erased, and where only they stay."""
+        gone = np.zeros((2 * len(without), len(tokens)), dtype=bool)
+        gone[:, layout.scored] = np.concatenate([without, ~only])
+        gone &= layout.erasable
+        gone[: len(without)] |= layout.beside
+        logits = yield from ask_erased(tokens, gone, protocol.erased)
+        p = softmax(protocol.sharpness * logits)[:, logits[0].argmax()]
+        return (p[0] - p[1:]).reshape(2, -1).T
+
+    found = yield from (_every_order(ask, weights) if n <= exact else _beam_search(ask, weights, beam))
     for order in orders if n > exact else ():
         prefixes = np.argsort(order)[None] < np.unique(sizes)[:, None]
-        areas = weights[np.unique(sizes)] @ (yield from asking.values(prefixes, prefixes))
+        areas = weights[np.unique(sizes)] @ (yield from ask(prefixes, prefixes))
         found = np.stack([np.minimum(found[:, 0], areas), np.maximum(found[:, 1], areas)], axis=1)
     return Limits(found[0], found[1], exact=n <= exact)
 
 
-class _Asking:
-    """Values of rationales of one text: how far the probability of the predicted class falls."""
-
-    def __init__(self, tokens: Tokens, layout: Layout, protocol: Protocol):
-        self.tokens, self.layout, self.protocol = tokens, layout, protocol
-
-    def values(self, without: np.ndarray, only: np.ndarray) -> Conversation:
-        """The conversation that gives the (m, 2) falls where (m, n) rationales are erased, and where only they stay."""
-        gone = np.zeros((2 * len(without), len(self.tokens)), dtype=bool)
-        gone[:, self.layout.scored] = np.concatenate([without, ~only])
-        gone &= self.layout.erasable
-        gone[: len(without)] |= self.layout.beside
-        logits = yield from ask_erased(self.tokens, gone, self.protocol.erased)
-        p = softmax(self.protocol.sharpness * logits)[:, logits[0].argmax()]
-        return (p[0] - p[1:]).reshape(2, -1).T
-
-
-def _every_order(asking: _Asking, weights: np.ndarray) -> Conversation:
+def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
     """(2, 2) least and greatest area of each measure over all n! orders, by the best way to each of the 2^n sets."""
     n = len(weights) - 1
     sets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
     sizes = sets.sum(axis=1)
     counted = weights[sizes] > 0
     values = np.zeros((len(sets), 2))
-    values[counted] = yield from asking.values(sets[counted], sets[counted])
+    values[counted] = yield from ask(sets[counted], sets[counted])
     gains = np.repeat(values * weights[sizes][:, None], 2, axis=1) * [-1, 1, -1, 1]  # the least is found as a greatest
     best = np.full(gains.shape, -np.inf)
     best[0] = 0
@@ -132,7 +121,7 @@ def _every_order(asking: _Asking, weights: np.ndarray) -> Conversation:
     return best[-1].reshape(2, 2) * [-1, 1]
 
 
-def _beam_search(asking: _Asking, weights: np.ndarray, beam: int) -> Conversation:
+def _beam_search(ask: Ask, weights: np.ndarray, beam: int) -> Conversation:
     """(2, 2) least and greatest area of each measure among the orders that four searches, a beam wide, come to.
 
     A rationale grows by a token at a time. Those are followed whose area would be best if their value stood still.
@@ -145,7 +134,7 @@ def _beam_search(asking: _Asking, weights: np.ndarray, beam: int) -> Conversatio
         sides = [np.concatenate([grown[2 * measure + end][0] for end in (0, 1)]) for measure in (0, 1)]
         most = max(len(side) for side in sides)
         padded = [np.concatenate([side, np.repeat(side[:1], most - len(side), axis=0)]) for side in sides]
-        values = yield from asking.values(*padded)
+        values = yield from ask(*padded)
         rest = weights[size + 1 :].sum()
         for goal, (measure, sign) in enumerate(goals):
             sets, areas = grown[goal]
@@ -183,8 +172,7 @@ naopc = partial(faithfulness, source="Edin et al. 2025", by_name=True)
 @naopc("Comprehensiveness (NAOPC)", higher_is_better=True, order=33)
 def naopc_comprehensiveness(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when the top tokens are erased, between its least and its greatest for any
-    order.
-    """
+    order."""
     return (yield from ask_share(text, method, "comprehensiveness"))
 
 

@@ -1,8 +1,13 @@
 """Phrases that a profile of scores puts forward, not only tokens, and their F1 (after Kamp et al. 2023, section 6).
 
 The paper leaves spans to future work and sketches one way in its Figure 5: each token goes to the nearest peak. Here,
-besides, a phrase is a run of neighbouring tokens that stay above the mean around a peak; peaks
-with nothing below the mean between them make one phrase. Letters used for shapes: n tokens, p peaks, s phrases.
+besides, a phrase is a run of neighbouring tokens that stay above the mean around a peak; peaks with nothing below the
+mean between them make one phrase.
+
+Kamp et al. (2024) compare methods on syntactic spans that a parser finds. A chunk comes by a shallow cut of the text in
+place of a parse (Liberman & Church 1992): it begins at a function word behind a content word, at a mark of punctuation
+and behind it, so that `the old man | of the sea | .` needs no parser.
+Letters used for shapes: n tokens, p peaks, s phrases or chunks.
 """
 
 from __future__ import annotations
@@ -12,12 +17,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from attreval.core.units import true_runs
+from attreval.metrics.agreement import to_shares
 from attreval.metrics.dynamic_k import RELEASED, PeakRule, check_scores, local_maxima
 from attreval.metrics.metric import metric
-from attreval.metrics.pairwise_difference import to_shares
 from attreval.metrics.scored_text import ScoredText
 
 Phrase = tuple[int, int]  # first token, and the one behind the last
+_WORDS = """
+a an the this that these those my your his her its our their some any no every each both all another such
+of in on at by for with from to into onto over under about after before between through during against without
+within along across behind beside near off out up down around toward towards upon as than like
+and or but nor so yet if because while although though when where whether since until unless
+i you he she it we they me him us them who whom whose which what there
+is are was were be been being am do does did have has had
+will would shall should can could may might must not n't 's 're 've 'll 'd 'm
+"""
+FUNCTION_WORDS = frozenset(_WORDS.split())
+CONTINUED = "##"  # begins a piece of a word that began before
 
 
 def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
@@ -33,30 +49,12 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
     return (np.abs(scores[:, None] - scores[peaks]) + np.abs(places[:, None] - peaks)).argmin(axis=1)
 
 
-def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED, most: int | None = None) -> list[Phrase]:
-    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak.
-
-    most: a longer run is cut to so many tokens around its highest. A profile without a peak has no phrase.
-    """
+def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED) -> list[Phrase]:
+    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak; none without a peak."""
     scores = check_scores(scores)
     peaks = set(local_maxima(scores, rule).tolist())
-    if not peaks:
-        return []
-    high = scores >= scores.mean()
-    out = []
-    for start, end in true_runs(high):
-        if peaks.intersection(range(start, end)):
-            out.append((start, end) if most is None else _shorten(scores, start, end, most))
-    return out
-
-
-def _shorten(scores: np.ndarray, start: int, end: int, most: int) -> Phrase:
-    """At most so many neighbouring tokens of a run, those with the highest sum; the first of several as high."""
-    if end - start <= most:
-        return start, end
-    sums = [scores[a : a + most].sum() for a in range(start, end - most + 1)]
-    best = start + int(np.argmax(sums))
-    return best, best + most
+    runs = true_runs(scores >= scores.mean()) if peaks else []
+    return [(start, end) for start, end in runs if peaks.intersection(range(start, end))]
 
 
 def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
@@ -67,18 +65,21 @@ def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
     return chosen
 
 
-def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase]) -> float:
+def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase], least: float = 0.0) -> float:
     """F1 of phrases: one is right when it overlaps a given one, and a given one is covered when it is overlapped.
 
-    NaN where neither side has a phrase, 0 where only one has.
+    least: the share of what two hold together that they must share. NaN where neither side has a phrase, 0 where only
+    one has.
     """
-    if not found and not given:
-        return float("nan")
     if not found or not given:
-        return 0.0
-    hits = [any(a < d and c < b for c, d in given) for a, b in found]
-    covered = [any(a < d and c < b for a, b in found) for c, d in given]
-    precision, recall = np.mean(hits), np.mean(covered)
+        return 0.0 if found or given else float("nan")
+
+    def fits(a: Phrase, b: Phrase) -> bool:
+        shared = min(a[1], b[1]) - max(a[0], b[0])
+        return shared > 0 and shared / (max(a[1], b[1]) - min(a[0], b[0])) >= least
+
+    precision = np.mean([any(fits(a, b) for b in given) for a in found])
+    recall = np.mean([any(fits(a, b) for a in found) for b in given])
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
@@ -95,3 +96,27 @@ def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase]) -> float:
 def phrases(text: ScoredText, method: str) -> float:
     """How far the phrases of a profile overlap those that people mark."""
     return phrase_f1(find_phrases(text.scores[method]), list(true_runs(text.share >= 0.5)))
+
+
+def find_chunks(tokens: Sequence[str]) -> np.ndarray:
+    """(n,) number of the chunk that each token is in, from 0; pieces of a word stay together."""
+    out, number, previous = [], -1, ""  # previous: function, content or mark; nothing before the first token
+    for token in tokens:
+        word = token.lower()
+        if word.startswith(CONTINUED) and previous:
+            out.append(number)
+            continue
+        kind = "mark" if not any(c.isalnum() for c in word) else "function" if word in FUNCTION_WORDS else "content"
+        number += kind == "mark" or previous in ("", "mark") or (kind == "function" and previous == "content")
+        out.append(number)
+        previous = kind
+    return np.array(out, dtype=int)
+
+
+def chosen_chunks(selections: np.ndarray, chunks: np.ndarray) -> np.ndarray:
+    """(..., s) bool, the chunks that hold a selected token, of (..., n) bool tokens. ValueError for other lengths."""
+    selections = np.asarray(selections, dtype=bool)
+    if selections.shape[-1] != len(chunks):
+        raise ValueError(f"selections of {selections.shape[-1]} tokens do not fit chunks of {len(chunks)}")
+    held = chunks[:, None] == np.arange(chunks.max(initial=-1) + 1)
+    return selections.astype(int) @ held.astype(int) > 0

@@ -15,7 +15,7 @@ import numpy as np
 from attreval.core.bootstrap import draw_counts, mean_of_known
 from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import RANDOM, ScoredText
 
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
 LEAST_SPREAD = 1e-4  # of true means, in variances of those seen
@@ -109,15 +109,12 @@ def true_tau_b(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
     return tau_b(*np.moveaxis(true_means(means, drawn, rng), -1, 0))
 
 
-def correlate(
-    run: Drawn, a: str, b: str, without: Sequence[str] = ("random",), names: Sequence[object] = ()
-) -> tuple[float, np.ndarray, int]:
+def correlate(run: Drawn, a: str, b: str, names: Sequence[object] = ()) -> tuple[float, np.ndarray, int]:
     """tau-b of two judges of a run without noise, (d,) draws of it, and over how many methods: those both have scored.
 
-    without: methods that are left out; names: what the draws derive from, beside the judges. NaN for fewer than FEWEST
-    methods.
+    names: what the draws derive from, beside the judges. NaN for fewer than FEWEST methods.
     """
-    shared = shared_methods(run, a, b, without)
+    shared = shared_methods(run, a, b)
     if shared.sum() < FEWEST:
         return float("nan"), np.full(len(run.drawn[a]), np.nan), int(shared.sum())
     means, drawn = (np.stack([of[a][..., shared], of[b][..., shared]], axis=-1) for of in (run.means, run.drawn))
@@ -125,9 +122,9 @@ def correlate(
     return float(np.median(taus)), taus, int(shared.sum())
 
 
-def shared_methods(run: Drawn, a: str, b: str, without: Sequence[str] = ("random",)) -> np.ndarray:
-    """(m,) Which methods both judges of a run have scored, but those that are left out."""
-    return ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, without)
+def shared_methods(run: Drawn, a: str, b: str) -> np.ndarray:
+    """(m,) Which methods both judges of a run have scored, random scores left out."""
+    return ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, RANDOM)
 
 
 def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], orders: np.ndarray) -> np.ndarray:
@@ -190,6 +187,24 @@ def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndar
     drawn = mean_of_known(np.stack([drawn for _, drawn in known]))
     middle, widened = float(np.median(drawn)), np.sqrt(1 + SHARED * (len(known) - 1))
     return middle, np.clip(middle + widened * (drawn - middle), -1, 1), len(known)
+
+
+def pareto_front(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:
+    """(..., m) bool: no other method has at most the cost and at least the quality, and one of both strictly.
+
+    cost: (m,); quality: (..., m), higher is better. Methods whose cost or quality is NaN are never on it, and
+    dominate nobody. Raises ValueError for different numbers of methods.
+    """
+    cost, quality = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
+    if cost.shape != quality.shape[-1:]:
+        raise ValueError(f"one cost a method is needed; got {cost.shape} costs for {quality.shape[-1:]} methods")
+    known = ~np.isnan(quality) & ~np.isnan(cost)
+    as_cheap, cheaper = cost[:, None] <= cost, cost[:, None] < cost  # [i, j]: i against j
+    with np.errstate(invalid="ignore"):
+        as_good = quality[..., :, None] >= quality[..., None, :]
+        better = quality[..., :, None] > quality[..., None, :]
+    beats = as_cheap & as_good & (cheaper | better) & known[..., :, None]
+    return known & ~beats.any(axis=-2)
 
 
 def verdict(low: float, high: float) -> str:

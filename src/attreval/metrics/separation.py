@@ -16,8 +16,8 @@ from attreval.metrics.metric import metric
 TIED = 1e-9  # values closer than this are a tie
 
 
-def separation(values: pd.DataFrame, draws: int, confidence: float, of: str = "oracle") -> pd.DataFrame:
-    """One row a metric, world and explainer: how often `of` comes first on the same text, a tie counting half.
+def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
+    """One row a metric, world and explainer: how often the oracle comes first on the same text, a tie counting half.
 
     low, high: bootstrap bounds over texts; draws of one text are averaged. mean: of the metric's own values. gap: the
     explainer's mean less that of random scores; gap_low, gap_high hold for all metrics and worlds at once (Bonferroni).
@@ -32,7 +32,7 @@ def separation(values: pd.DataFrame, draws: int, confidence: float, of: str = "o
         held, sign = list(dict.fromkeys(part.explainer)), part.sign.iloc[0]
         names, table = wide.columns.get_level_values("explainer"), wide.to_numpy(dtype=float)
         by = {explainer: table[:, names == explainer] for explainer in held}
-        right, chance = by[of][:, :1], mean_of_known(by["random"].T)
+        right, chance = by["oracle"][:, :1], mean_of_known(by["random"].T)
         leads = {explainer: sign * (right - some) for explainer, some in by.items()}
         won = np.stack([mean_of_known(_wins(lead).T) for lead in leads.values()], axis=1)  # (texts, explainers)
         means, lows, highs = bootstrap_mean(won, draws, confidence, "meta", measured, world)

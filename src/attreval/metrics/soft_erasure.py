@@ -2,8 +2,12 @@
 
 Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised score a as its
 probability, for Soft-NC with 1 - a. The paper does not say how scores become probabilities. With any rule that lets the
-mean of a differ between methods, methods are also compared by how much text they keep at all; `calibrated` and `rank`
-give every method the same mean, which Huang & Chan (2026, arXiv 2601.03089) propose as well: see `pi_soft`.
+mean of a differ between methods, methods are also compared by how much text they keep at all: min-max scaled scores of
+a high mean keep more than others do. `calibrated` and `rank` give every method the same mean, which Huang & Chan (2026,
+arXiv 2601.03089) propose as well. In their π-Soft-NC and π-Soft-NS the mean probability to stay is π for every
+explanation, and the area over π from 0.1 to 0.9 is taken. How scores are brought to that mean is ours: one number is
+added to the log-odds of all, so that none is cut off at 0 or 1. `soft_nc_equal` and `soft_ns_equal` are the two at
+π = 1/2. The areas take 72 evaluations a method with four draws, shared by both.
 Letters used for shapes: L tokens, n content tokens, s draws, K classes.
 """
 
@@ -25,15 +29,18 @@ from attreval.metrics.erasure import (
     fit_scores,
     normalised_comprehensiveness,
     normalised_sufficiency,
+    rank_shares,
 )
 from attreval.metrics.protocol import Layout, Norm, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import Conversation, SoftErasure, softmax
 
+RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of the areas
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
 SOURCE = "Zhao & Aletras 2023, section 3.2"
 BLIND = "min-max: an explanation with few high scores keeps and removes less than random scores do"
 soft = partial(faithfulness, higher_is_better=True, disturbs=True)
+_pi = partial(soft, source="Huang & Chan 2026", by_name=True, planted=False)
 equal = partial(soft, source=f"after {SOURCE}; Huang & Chan 2026, at a rate of one half", joint=True)
 
 
@@ -78,7 +85,10 @@ def soft_erase(
     scores = fit_scores(tokens, layout, scores)
     rows, seeds = [], []
     for measure in ("sufficiency", "comprehensiveness"):
-        importance = token_importances(tokens, layout, scores, _norm_of(protocol.norm, measure), protocol.keep_rate)
+        norm: str = protocol.norm
+        if norm == "released":  # the released code runs with one rule and takes its Soft-NS, then with the other
+            norm = "sigmoid" if measure == "sufficiency" else "minmax_released"
+        importance = token_importances(tokens, layout, scores, norm, protocol.keep_rate)
         kept = (measure == "sufficiency") != protocol.inverted
         chance = importance if kept else 1 - importance
         rows += [_disturbance_strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
@@ -103,13 +113,6 @@ def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: 
     return row
 
 
-def _norm_of(norm: str, measure: str) -> str:
-    """The rule for one of the two measures; the released code runs with one and takes its Soft-NS, then the other."""
-    if norm != "released":
-        return norm
-    return "sigmoid" if measure == "sufficiency" else "minmax_released"
-
-
 def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarray:
     """(n,) numbers in [0, 1] from scores.
 
@@ -126,9 +129,7 @@ def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> n
     if norm == "softmax":
         return np.exp(scores - np.logaddexp.reduce(scores))
     if norm == "rank":
-        from scipy.stats import rankdata
-
-        return (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(1, 0.5)
+        return rank_shares(scores)
     if norm == "calibrated":
         return _shift_odds(to_unit_interval(scores, "minmax"), keep_rate)
     raise ValueError(f"unknown norm {norm!r}; there are: minmax, sigmoid, softmax, rank, calibrated")
@@ -211,3 +212,23 @@ def soft_nc_equal(text: ScoredText, method: str) -> Conversation:
 def soft_ns_equal(text: ScoredText, method: str) -> Conversation:
     """Soft-NS with strengths whose mean is one half for every explanation, so that their order alone decides."""
     return (yield from ask_soft(text, method, "calibrated")).sufficiency
+
+
+def _ask_area(text: ScoredText, method: str, measure: str) -> Conversation:
+    """Area under one of SoftValues at RATES by the trapezoid rule, as a share of the width: a mean value."""
+    values = []
+    for rate in RATES:
+        values.append(getattr((yield from ask_soft(text, method, "calibrated", rate)), measure))
+    return float(np.trapezoid(values, RATES) / (RATES[-1] - RATES[0]))
+
+
+@_pi("\N{GREEK SMALL LETTER PI}-Soft-NC", order=97, hard="nc")
+def pi_soft_nc(text: ScoredText, method: str) -> Conversation:
+    """Soft-NC with strengths of one mean for every explanation, averaged over means from 0.1 to 0.9."""
+    return (yield from _ask_area(text, method, "comprehensiveness"))
+
+
+@_pi("\N{GREEK SMALL LETTER PI}-Soft-NS", order=98, hard="ns")
+def pi_soft_ns(text: ScoredText, method: str) -> Conversation:
+    """Soft-NS with strengths of one mean for every explanation, averaged over means from 0.1 to 0.9."""
+    return (yield from _ask_area(text, method, "sufficiency"))

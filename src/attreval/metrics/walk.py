@@ -1,7 +1,10 @@
-"""Texts with some of their tokens erased, and the walk along all tokens in the order of their scores.
+"""Texts with some of their tokens erased, the walk along all tokens in the order of their scores, and what it tells.
 
-What the tokens of highest score do when they go, one after the other, and when they alone stay: the curves of deletion
-and insertion, and all that is read off them, ask the model for the same texts. They are asked once.
+What the tokens of highest score do when they go, one after the other, and when they alone stay, is asked once: each of
+the metrics costs n evaluations a method, 50 at most, and nothing where another has asked. Areas under the curves of a
+class's probability: Petsiuk et al. (2018) take them by the trapezoid rule; Samek et al. (2017) average the fall over
+all steps, the whole text's 0 among them. Both are for pixels; an erased token becomes what the protocol says. How many
+tokens decide: flips of the predicted class, and the fewest tokens that keep its probability.
 Letters used for shapes: L tokens, n tokens that may be erased, m sets of them, s steps.
 """
 
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.stats import rankdata
 
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import ask_erased, faithfulness, finite, fit_scores, rank_tokens
@@ -60,10 +64,9 @@ def erasable_scores(text: ScoredText, method: str) -> np.ndarray:
     return finite(fit_scores(text.tokens, layout, text.scores[method])[layout.erasable[layout.scored]])
 
 
-def order_of(text: ScoredText, method: str, draw: int = 0) -> np.ndarray:
+def order_of(text: ScoredText, method: str) -> np.ndarray:
     """(n,) places among the tokens that may be erased, by falling score; ties in an order that is drawn."""
-    names = text.names_of(method)
-    return rank_tokens(erasable_scores(text, method), generator("ties", *names, *[draw] * bool(draw)))
+    return rank_tokens(erasable_scores(text, method), generator("ties", *text.names_of(method)))
 
 
 def ask_left(text: ScoredText, gone: np.ndarray) -> Conversation:
@@ -102,10 +105,69 @@ def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> f
     if len(scores) < 2 or np.ptp(effects) < FLAT:
         return float("nan")
     if ranks:
-        from scipy.stats import rankdata
-
         scores, effects = rankdata(scores), rankdata(effects)
     scores = scores / max(np.abs(scores).max(), np.finfo(float).tiny)
     if np.ptp(scores) < 1e-12:
         return 0.0
     return float(np.clip(np.corrcoef(scores, effects)[0, 1], -1, 1))
+
+
+@named("Deletion (area)", source="Petsiuk et al. 2018, section 3", higher_is_better=False, order=84)
+def deletion(text: ScoredText, method: str) -> Conversation:
+    """The class's mean probability while tokens are erased one by one, the highest-scored first."""
+    walk = yield from ask_walk(text, method, deleting=True)
+    return np.trapezoid(walk.p, walk.shares)
+
+
+@named("Insertion (area)", source="Petsiuk et al. 2018, section 3", higher_is_better=True, order=85)
+def insertion(text: ScoredText, method: str) -> Conversation:
+    """The class's mean probability while tokens come back into an empty text one by one, the highest-scored first."""
+    walk = yield from ask_walk(text, method, deleting=False)
+    return np.trapezoid(walk.p, walk.shares)
+
+
+@named("AOPC", source="Samek et al. 2017, eq. 12", range=(-1.0, 1.0), higher_is_better=True, order=86)
+def aopc(text: ScoredText, method: str) -> Conversation:
+    """How far the class's probability falls on average while tokens are erased one by one, the highest-scored first."""
+    return (yield from ask_walk(text, method, deleting=True)).drops.mean()
+
+
+NEAR = 0.1  # how far below the whole text's a probability counts as kept
+
+
+@named(
+    "Decision flip (share of tokens)",
+    source="Serrano & Smith 2019, section 5; as in Chrysostomou & Aletras 2021; Nguyen 2018",
+    higher_is_better=False,
+    order=87,
+    also=("dffot", "switching_point"),
+)
+def flip_share(text: ScoredText, method: str) -> Conversation:
+    """The share of tokens erased, the highest-scored first, when the predicted class flips; 1 where it never does."""
+    walk = yield from ask_walk(text, method, deleting=True)
+    return walk.shares[np.argmin(walk.stays)] if not walk.stays.all() else 1.0
+
+
+@named(
+    "Decision flip (first token)",
+    source="Chrysostomou & Aletras 2021, section 5",
+    higher_is_better=True,
+    order=88,
+    also=("dfmit", "flip_rate"),
+)
+def flip_first(text: ScoredText, method: str) -> Conversation:
+    """1 where erasing the highest-scored token flips the predicted class, else 0; its mean is a flip rate.
+
+    Of a text that is walked in fewer steps than it has tokens, those of the first step go together.
+    """
+    return not (yield from ask_walk(text, method, deleting=True)).stays[1]
+
+
+@named("Effective complexity", source="after Nguyen & Martínez 2020, section 3.3", higher_is_better=False, order=89)
+def effective_complexity(text: ScoredText, method: str) -> Conversation:
+    """The least share of tokens, the highest-scored first, that alone keep the class's probability within a tenth.
+
+    The paper has an expected loss in place of the probability, and a bound of one's choice.
+    """
+    walk = yield from ask_walk(text, method, deleting=False)
+    return walk.shares[np.argmax(walk.drops <= NEAR)]  # all tokens always do

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from attreval.core.records import Instance, Tokens
+from attreval.models.scorer import pad_rows
 
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
@@ -42,7 +43,7 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
     plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
     for short, long in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
         try:
-            both = model.tokens(_instance(short)), model.tokens(_instance(long))
+            both = tuple(model.tokens(Instance("probe", (text,), 0, np.zeros((0, 3)))) for text in (short, long))
         except ValueError:  # no token at all
             continue
         ids = np.concatenate([one.ids[one.content] for one in both])
@@ -54,17 +55,10 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
     )
 
 
-def _instance(text: str) -> Instance:
-    return Instance("probe", (text,), 0, np.zeros((0, 3)))
-
-
 def rows_of(model: Any, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
     """(n, L) ids, mask and segments of texts, padded at the end."""
-    shape = (len(texts), max(len(one) for one in texts))
-    ids, mask, segments = np.full(shape, model.pad_id), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for row, one in enumerate(texts):
-        ids[row, : len(one)], segments[row, : len(one)], mask[row, : len(one)] = one.ids, one.segments, 1
-    return tuple(torch.from_numpy(x).to(model.device) for x in (ids, mask, segments))
+    rows = pad_rows([(one.ids, one.segments) for one in texts], model.pad_id)
+    return tuple(x.to(model.device) for x in rows)
 
 
 def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarray:
@@ -165,10 +159,6 @@ def _list_wrong(model: Any, precision: str) -> dict[str, Reading]:
     return {way: read for way, read in compare_readings(model, precision).items() if not read.difference <= TOLERANCE}
 
 
-def _embeddings(model: Any) -> str:
-    return check_readings(model)["embeddings"]
-
-
 def _attention(model: Any) -> str:
     """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must stay."""
     if not model.reads_first and not model.network.config.is_encoder_decoder and model.causal:
@@ -220,8 +210,6 @@ def _layers(model: Any) -> str:
 
 def _bias(model: Any) -> str:
     """A number added to attention scores must reach every layer."""
-    if reason := model.refusal("attention"):
-        return reason
     ids, mask, segments = rows_of(model, probe_texts(model))
     plain = model.logits(ids, mask, segments)
     shape = (len(ids), 1, 1, ids.shape[1])
@@ -247,8 +235,6 @@ def _entry(model: Any) -> str:
 
 def _deeplift(model: Any) -> str:
     """captum must be able to put its rule into the network."""
-    if reason := model.refusal("embeddings"):
-        return reason
     from attreval.models.questions import DEEPLIFT
 
     ids, mask, segments = rows_of(model, probe_texts(model))
@@ -263,8 +249,6 @@ def _deeplift(model: Any) -> str:
 
 def _lrp(model: Any) -> str:
     """Every function that the network calls must have a rule: all relevance reaches the text or a bias."""
-    if reason := model.refusal("embeddings"):
-        return reason
     from attreval.models.transformer_lrp import unaccounted
 
     ids, mask, segments = rows_of(model, probe_texts(model))
@@ -279,8 +263,6 @@ def _lrp(model: Any) -> str:
 
 def _complete_deeplift(model: Any) -> str:
     """Scores must sum to the difference of logits from zero embeddings."""
-    if reason := model.refusal("embeddings"):
-        return reason
     from attreval.models.questions import DEEPLIFT_COMPLETE
 
     ids, mask, segments = rows_of(model, probe_texts(model))
@@ -297,25 +279,34 @@ def _complete_deeplift(model: Any) -> str:
     )
 
 
-PROBES: dict[str, Callable[..., str]] = {
-    "embeddings": _embeddings,
-    "attention": _attention,
-    "first token": _first_token,
-    "summary": _summary,
-    "layers": _layers,
-    "bias": _bias,
-    "entry": _entry,
-    "deeplift": _deeplift,
-    "complete deeplift": _complete_deeplift,
-    "lrp": _lrp,
+class Probe(NamedTuple):
+    """What can be needed of a transformer, in words. ask: why it lacks it. first: what is needed for that in turn."""
+
+    said: str
+    ask: Callable[[Any], str]
+    first: tuple[str, ...] = ()
+
+
+PROBES = {
+    "embeddings": Probe("gradients by word embeddings", lambda model: check_readings(model)["embeddings"]),
+    "attention": Probe("attention weights", _attention),
+    "first token": Probe("attention of the first token", _first_token),
+    "summary": Probe("attention from layer to layer (attention rollout)", _summary),
+    "layers": Probe("layers run again alone (value zeroing)", _layers),
+    "bias": Probe("numbers added to attention scores (soft erasure by attention)", _bias, ("attention",)),
+    "entry": Probe("vectors that enter the network (soft erasure)", _entry),
+    "deeplift": Probe("DeepLIFT by captum", _deeplift, ("embeddings",)),
+    "complete deeplift": Probe("DeepLIFT by the rescale rule in every layer", _complete_deeplift, ("embeddings",)),
+    "lrp": Probe("layer-wise relevance propagation", _lrp, ("embeddings",)),
 }
 
 
 def try_out(model: Any, need: str) -> str:
     """Why a transformer cannot answer what needs this (a key of PROBES); empty where it can."""
+    probe = PROBES[need]
     try:
         with torch.no_grad():
-            return PROBES[need](model)
+            return next(filter(None, map(model.refusal, probe.first)), "") or probe.ask(model)
     except ValueError as error:
         return str(error)
     except _BROKEN as error:

@@ -84,25 +84,19 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
         places = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
         for side in (part.encoder, part.decoder):
             side.embed_positions.weight[2 : 2 + len(places)] = places
-            _copy_layer(side.layernorm_embedding, embeddings.LayerNorm)
+            side.layernorm_embedding.load_state_dict(embeddings.LayerNorm.state_dict())
             for layer, source in zip(side.layers, encoder.encoder.layer, strict=False):
                 _copy_attention(layer.self_attn, layer.self_attn_layer_norm, source.attention)
                 if side is part.decoder:
                     _copy_attention(layer.encoder_attn, layer.encoder_attn_layer_norm, source.attention)
-                _copy_layer(layer.fc1, source.intermediate.dense)
-                _copy_layer(layer.fc2, source.output.dense)
-                _copy_layer(layer.final_layer_norm, source.output.LayerNorm)
+                layer.fc1.load_state_dict(source.intermediate.dense.state_dict())
+                layer.fc2.load_state_dict(source.output.dense.state_dict())
+                layer.final_layer_norm.load_state_dict(source.output.LayerNorm.state_dict())
 
 
 def _copy_attention(attention: nn.Module, norm: nn.Module, source: nn.Module) -> None:
     """Copy a BERT attention block into a BART one and the normalisation behind it."""
     for name in ("query", "key", "value"):
-        _copy_layer(getattr(attention, f"{name[0]}_proj"), getattr(source.self, name))
-    _copy_layer(attention.out_proj, source.output.dense)
-    _copy_layer(norm, source.output.LayerNorm)
-
-
-def _copy_layer(layer: nn.Module, source: nn.Module) -> None:
-    """Copy weight and bias."""
-    layer.weight.copy_(source.weight)
-    layer.bias.copy_(source.bias)
+        getattr(attention, f"{name[0]}_proj").load_state_dict(getattr(source.self, name).state_dict())
+    attention.out_proj.load_state_dict(source.output.dense.state_dict())
+    norm.load_state_dict(source.output.LayerNorm.state_dict())

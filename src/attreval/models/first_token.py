@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attreval.models import forward
+from attreval.models.transformer_hooks import add_mask
 
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 
@@ -126,10 +127,7 @@ def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> 
         scores = (back @ hidden.transpose(1, 2) * size**-0.5)[:, :, None]  # (B, H, 1, L); a key's bias moves all alike
         if position_bias is not None:
             scores = scores + position_bias[:, :, :1]
-        if attention_mask is not None and attention_mask.dtype == torch.bool:
-            scores = scores.masked_fill(~attention_mask[:, :, :1], torch.finfo(scores.dtype).min)
-        elif attention_mask is not None:
-            scores = scores + attention_mask[:, :, :1]
+        scores = add_mask(scores, None if attention_mask is None else attention_mask[:, :, :1])
         weights = attention.dropout(functional.softmax(scores, dim=-1))[:, :, 0]  # (B, H, L)
         mean = torch.einsum("bhe,hde->bhd", weights @ hidden, value.weight.view(-1, size, value.in_features))
         mean = mean + weights.sum(dim=-1, keepdim=True) * value.bias.view(-1, size)

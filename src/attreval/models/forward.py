@@ -36,7 +36,10 @@ def classify(
             raise ValueError("a text enters an encoder-decoder twice; what enters it is not disturbed here")
         vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
         return encoder_decoder.classify(network, mask, vectors)
-    if entering is not None and has_relative_positions(network):  # nothing is added to the word embeddings
+    base = network.base_model
+    rotary = hasattr(base, "rotary_emb") and not hasattr(base, "embeddings")  # Llama and its like
+    if entering is not None and (rotary or network.config.model_type == "xlnet"):
+        # attention alone knows positions: nothing is added to the word embeddings
         vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
         ids, embeddings, entering = None, entering(vectors), None
     length = mask.shape[1]
@@ -84,12 +87,6 @@ def reads_last_token(network: nn.Module) -> bool:
     if hasattr(network, "sequence_summary"):
         return network.sequence_summary.summary_type == "last" and hasattr(network, "logits_proj")
     return isinstance(getattr(network, "score", None), nn.Linear) and not network.config.is_encoder_decoder
-
-
-def has_relative_positions(network: nn.Module) -> bool:
-    """Whether word embeddings enter as they are, and attention alone knows positions: Llama and its like, XLNet."""
-    base = network.base_model
-    return network.config.model_type == "xlnet" or (hasattr(base, "rotary_emb") and not hasattr(base, "embeddings"))
 
 
 def takes_types(network: nn.Module, tokenizer: Any) -> bool:

@@ -20,31 +20,14 @@ Infill = Callable[[Tokens, np.ndarray], np.ndarray]
 
 
 def load_infill(folder: str | Path, tokenizer: Any = None, device: str = "cpu", seed: int = 0) -> Infill:
-    """What writes erased tokens anew, by a masked language model from a local folder.
+    """What writes erased tokens anew: (tokens, (m, L) bool kept) -> (m, L) ids, by a masked language model.
 
-    Parameters
-    ----------
-    folder : path
-        What `AutoModelForMaskedLM.save_pretrained` wrote; nothing is downloaded.
-    tokenizer : optional
-        The classifier's. Its vocabulary is compared with that of the folder's tokenizer.
-    device : str
-        Where the language model computes.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    callable
-        (tokens, (m, L) bool kept) -> (m, L) ids. All erased places are masked at once, and each word is drawn from what
-        the language model gives its place; special tokens are never written. The same texts are written the same way.
-
-    Raises
-    ------
-    ValueError
-        Where the vocabularies differ, the model is no masked language model, or the tokens have no mask token.
-    OSError
-        Where the folder holds no masked language model.
+    All erased places are masked at once, and each word is drawn from what the language model gives its place; special
+    tokens are never written. The same texts are written the same way.
+    folder: what `AutoModelForMaskedLM.save_pretrained` wrote; nothing is downloaded. tokenizer: the classifier's, whose
+    vocabulary is compared with that of the folder's. device: where the language model computes. seed: of the draws.
+    Raises ValueError where the vocabularies differ, the model is no masked language model, or the tokens have no mask
+    token; OSError where the folder holds no masked language model.
     """
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
@@ -56,14 +39,12 @@ def load_infill(folder: str | Path, tokenizer: Any = None, device: str = "cpu", 
         raise ValueError(
             f"the model in {folder} is no masked language model: {sorted(loaded['missing_keys'])[0]} is missing"
         )
-    network = network.to(device).eval()
+    network, special = network.to(device).eval(), []
     if tokenizer is not None:
         own = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         if own.get_vocab() != tokenizer.get_vocab():
             raise ValueError(f"the masked language model in {folder} has another vocabulary than the classifier")
         special = list(own.all_special_ids)
-    else:
-        special = []
 
     def infill(tokens: Tokens, kept: np.ndarray) -> np.ndarray:
         rows = np.where(kept, tokens.ids, tokens.mask_id)

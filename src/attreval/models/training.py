@@ -1,4 +1,9 @@
-"""Training of a classifier: seeded, early-stopped on dev, best checkpoint kept."""
+"""Training of a classifier: seeded, early-stopped on dev, best checkpoint kept.
+
+Texts to learn from can be masked uniformly at random (Madsen et al. 2024), so that what erasure makes of a text is no
+news: of half of each batch a share is drawn uniformly between 0 and 1 for each text, and each content token becomes the
+mask token with that probability, so that any number of masked ones is equally likely. Special tokens stay.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,6 @@ from attreval import __version__
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import part_of, write_json
-from attreval.models.masking import mask_half, mask_share
 from attreval.models.placing import freeze, pick_precision
 from attreval.models.scorer import Scorer, pad_rows
 from attreval.models.transformer import Transformer
@@ -29,6 +33,20 @@ from attreval.models.unfinished import Changing
 from attreval.models.words.classifier import WordClassifier
 
 Model = Transformer | WordClassifier
+
+
+def mask_share(tokens: Tokens, rng: np.random.Generator) -> Tokens:
+    """A text with a uniformly drawn share of its content tokens replaced by the mask token."""
+    share = rng.random()
+    gone = ~tokens.special & (rng.random(len(tokens)) < share)
+    return replace(tokens, ids=np.where(gone, tokens.mask_id, tokens.ids))
+
+
+def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]:
+    """A batch in its order with half of its texts, drawn at random, masked; of an odd number one more or one less."""
+    half = (len(batch) + rng.integers(2)) // 2
+    chosen = set(rng.permutation(len(batch))[:half].tolist())
+    return [mask_share(tokens, rng) if at in chosen else tokens for at, tokens in enumerate(batch)]
 
 
 @dataclass(frozen=True)
@@ -173,7 +191,7 @@ def train(
     """Train, keep the checkpoint that is best on dev (by spec.watch) in `folder`, and return the training curve.
 
     What is checked and kept is the running average of the weights (decay spec.averaging, 0 for the weights themselves).
-    Where spec.masked, half of each batch is masked (models.masking), and dev is read twice, as it is and masked.
+    Where spec.masked, half of each batch is masked (`mask_half`), and dev is read twice, as it is and masked.
     spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of, words).
     unfinished: a file; a training that was cut off goes on from it, to the same weights bit for bit.
     The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is complete.
@@ -266,10 +284,5 @@ def save_whole(model: Model, folder: Path, record: dict | None = None) -> None:
     model.save(part)
     if record is not None:
         write_json(part / "training.json", record)
-    publish(part, folder)
-
-
-def publish(part: Path, folder: Path) -> None:
-    """Move a finished folder to its name, replacing an older one."""
     shutil.rmtree(folder, ignore_errors=True)
     part.rename(folder)

@@ -18,13 +18,11 @@ from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward, transformer_deeplift, transformer_lrp
-from attreval.models.captum_deeplift import deeplift
-from attreval.models.class_names import match_labels, own_names
-from attreval.models.folders import find_model, open_network, open_tokenizer
+from attreval.models.folders import find_model, match_labels, open_network, open_tokenizer, own_names
 from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
-from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
+from attreval.models.transformer_hooks import AttentionWeights
 
 
 @dataclass
@@ -174,7 +172,7 @@ class Transformer:
         if rule.reference and rule.attention == "rescaled":
             return transformer_deeplift.relevance(self, embeddings, mask, segments, targets)
         if rule.reference:
-            return deeplift(self, embeddings, mask, segments, targets, where)
+            return transformer_deeplift.deeplift(self, embeddings, mask, segments, targets, where)
         return transformer_lrp.relevance(self, embeddings, mask, segments, targets, rule)
 
     @property
@@ -200,10 +198,6 @@ class Transformer:
         with watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
-
-    def zero_values(self, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str) -> Tensor:
-        """(R, S, L) distances of states of one text, (1, L), when the values of (R,) tokens are zero in each layer."""
-        return zeroed_distances(self, ids, mask, segments, zeroed, precision)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""

@@ -8,7 +8,7 @@ Letters used for shapes: B rows, H heads, L tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +16,12 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-Change = Callable[[Tensor], Tensor]
+
+def add_mask(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Attention scores with what an attention mask, of booleans or of numbers to be added, makes of them."""
+    if mask is None:
+        return scores
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
 
 
 class AttentionWeights(TorchFunctionMode):
@@ -64,10 +69,7 @@ class AttentionWeights(TorchFunctionMode):
         if is_causal or enable_gqa or dropout_p:
             raise ValueError("attention weights are read from encoders in evaluation mode only")
         scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
-        if attn_mask is not None and attn_mask.dtype == torch.bool:
-            scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
-        elif attn_mask is not None:
-            scores = scores + attn_mask
+        scores = add_mask(scores, attn_mask)
         if self.bias is not None:
             scores = scores + self.bias.to(scores.dtype)
         return self.take(functional.softmax(scores, dim=-1)) @ value
@@ -139,28 +141,24 @@ def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
 
 
 @contextmanager
-def _changed_output(module: torch.nn.Module, change: Change) -> Iterator[None]:
-    """While it lasts, what a module gives is changed on its way out; the hook never stays behind."""
-    handle = module.register_forward_hook(lambda _, given, out: change(out))
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
-def changed_entry(network: torch.nn.Module, change: Change | None) -> AbstractContextManager[None]:
+def changed_entry(network: torch.nn.Module, change: Callable[[Tensor], Tensor] | None) -> Iterator[None]:
     """While it lasts, the vectors that enter the network are changed. Where `change` is None nothing is.
 
     They are word, position and type embeddings together, normalised where the architecture does so. ValueError where
     it does not say which module gives them.
     """
     if change is None:
-        return nullcontext()
+        yield
+        return
     base = network.base_model
     entry = getattr(base, "embeddings", None) or getattr(base, "drop", None)  # GPT-2 adds up in its forward pass
     if entry is None:
         raise ValueError(f"{type(network).__name__} has no module `embeddings` whose output enters its first layer")
-    return _changed_output(entry, change)
+    handle = entry.register_forward_hook(lambda _, given, out: change(out))
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 @torch.no_grad()

@@ -28,6 +28,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from attreval.models.questions import Rule
+from attreval.models.transformer_hooks import add_mask
 from attreval.models.words.lrp import Reroute
 
 PRODUCTS = {"mul": 0, "multiply": 0, "matmul": 0, "rmul": 0, "rmatmul": 0, "bmm": 0, "einsum": 1}
@@ -124,21 +125,15 @@ class Propagation(TorchFunctionMode):
         scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
         if is_causal:
             attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-        if attn_mask is not None and attn_mask.dtype == torch.bool:
-            scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
-        elif attn_mask is not None:
-            scores = scores + attn_mask
-        return self.product(torch.matmul, 0, (self.softmax(functional.softmax, scores, dim=-1), value), {})
+        weights = self.softmax(functional.softmax, add_mask(scores, attn_mask), dim=-1)
+        return self.product(torch.matmul, 0, (weights, value), {})
 
 
 def layer_norm(
     x: Tensor, shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Layer normalisation over the last dimensions, of which there are len(shape), with a constant deviation."""
-    over = tuple(range(-len(shape), 0))
-    x = x - x.mean(dim=over, keepdim=True)
-    x = x * torch.rsqrt(x.detach().square().mean(dim=over, keepdim=True) + eps)
-    x = x if weight is None else x * weight
+    x = rms_norm(x - x.mean(dim=tuple(range(-len(shape), 0)), keepdim=True), shape, weight, eps)
     return x if bias is None else x + bias
 
 
@@ -159,12 +154,21 @@ def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
 
 def relevance(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule) -> Tensor:
     """(B, L, D) relevance of (B, L, D) word embeddings for (B,) target classes, in the precision of the embeddings."""
+    return propagate(model, embeddings, mask, segments, targets, lambda network: Propagation(network, rule))
+
+
+def propagate(
+    model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, mode: Callable, halves: int = 1
+) -> Tensor:
+    """The modified gradient times the input. mode: of the network; halves: 2 with zero embeddings beside the text."""
     points = embeddings.detach().requires_grad_(True)
     precision = str(points.dtype).removeprefix("torch.")
+    mask, segments = mask.repeat(halves, 1), segments.repeat(halves, 1)
     with torch.enable_grad():
-        with Propagation(model.at(precision), rule):
-            logits = model.logits(None, mask, segments, precision, embeddings=points, whole=True)
-        (gradient,) = torch.autograd.grad(logits.gather(1, targets[:, None]).sum(), points)
+        read = torch.cat([points, torch.zeros_like(points)]) if halves > 1 else points
+        with mode(model.at(precision)):
+            logits = model.logits(None, mask, segments, precision, embeddings=read, whole=True)
+        (gradient,) = torch.autograd.grad(logits[: len(points)].gather(1, targets[:, None]).sum(), points)
     return gradient * points.detach()
 
 

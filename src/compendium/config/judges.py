@@ -33,7 +33,7 @@ class AgreementSpec(Section):
     vote by their `share` (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive`
     differences, `signed` ones, or their `mean`. length_tolerance: texts within so many tokens of a length are a group
     of Figure 6. tie_draws: random tie-breaks compared with the expectation. apd_itself: see
-    metrics.pairwise_difference. runs: what tables of agreement are of: `all` runs, or of a model's several seeds only
+    metrics.agreement. runs: what tables of agreement are of: `all` runs, or of a model's several seeds only
     the one with the `lowest_apd`, with which the paper explains.
     """
 
@@ -166,7 +166,7 @@ class DiagnosisSpec(Section):
     at, all from 1 to `most_pieces` where empty. random_draws: of the random baselines. random_sizes: how many units
     random explanations mask, the `mean` over techniques (the paper leaves it open), or besides, for every technique
     and k, as many as `each` does. match: when a piece is one that
-    people gave, see metrics.unified.plausibility; annotators: see metrics.unified.gold; random_scores: see
+    people gave, see metrics.unified.plausibility; annotators: see metrics.unified.plausibility; random_scores: see
     metrics.unified.complexity. span_rules: other ways to make spans, compared with Louvain's.
     """
 
@@ -226,7 +226,7 @@ class LimitsSpec(Section):
 
 
 class TwinsSpec(Section):
-    """Models of a task that are trained alike but for `masked` (see models.masking) and the seeds that names give them.
+    """Models of a task that are trained alike but for `masked` (models.training) and the seeds that names give them.
 
     plain, masked: of each kind one or more; two of a kind tell masking from the seed. rows: test instances that all
     explain and are asked about; tested: on which their accuracy is taken.

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from attreval.core.section import Section
-from attreval.methods import METHODS, methods_for
-from attreval.methods.techniques import TECHNIQUES
+from attreval.methods import METHODS, TECHNIQUES, methods_for
 from compendium.config import judges
 from compendium.config.judges import FaithfulnessSpec
 from compendium.config.own import AttributionsSpec, CorpusSpec, check_classes, check_run_name, class_names

@@ -22,7 +22,7 @@ class ModelSpec(Section):
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from:
     `glove` (of the registry, 50 wide), or a text file of word vectors by its absolute path or its place in the folder
     that ATTREVAL_CORPORA names; kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved;
-    order: see models.words.quasi_recurrent.
+    order: see models.words.convolutional.
     training: what to change in the profile's training for this model; a task's own changes go before.
     """
 
@@ -132,7 +132,7 @@ class TrainingSpec(Section):
     head_learning_rate: of what is no part of the pretrained encoder, where it learns at another rate. clip: largest
     norm of the gradient, null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
     the model's max_length. frozen_layers: an encoder's embeddings and so many of its lowest layers stay as they were
-    pretrained; null for none. masked: half of each batch has a random share of its tokens masked, see models.masking.
+    pretrained; null for none. masked: half of each batch has a random share of its tokens masked, see models.training.
     """
 
     epochs: int = Field(1, ge=1)

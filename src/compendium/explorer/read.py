@@ -18,10 +18,10 @@ from attreval.core.seeds import generator
 from attreval.core.tables import read_csv, read_values
 from attreval.core.units import Units, find_units
 from attreval.methods import METHODS
-from attreval.metrics.marks import token_marks
 from attreval.metrics.pointing_game import find_games
-from attreval.metrics.unified.gold import read_gold
-from attreval.metrics.unified.ranking import Feature, rank_features
+from attreval.metrics.scored_text import token_marks
+from attreval.metrics.unified.faithfulness import Feature, rank_features
+from attreval.metrics.unified.plausibility import read_gold
 from compendium import corpora
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import (

@@ -13,9 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from attreval.methods import METHODS
+from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.method import FAMILIES, Budget
-from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec

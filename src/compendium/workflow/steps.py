@@ -21,14 +21,10 @@ from compendium.workflow.parameters import NOTEBOOKS
 TASK_FACTS = ("title", "labels", "segments", "trained_on", "evidence_from", "splits")  # of TASKS, that steps read
 # what training imports with the models, and never runs: a test traces trainings of all architectures
 NOT_TRAINED = (
-    "attreval.models.captum_deeplift",
     "attreval.models.transformer_deeplift",
     "attreval.models.transformer_lrp",
     "attreval.models.words.relevance_walk",
-    *(
-        f"attreval.models.questions.{name}"
-        for name in ("attention", "cell_parts", "head_importance", "path_gradient", "soft_erasure", "value_zeroing")
-    ),
+    *(f"attreval.models.questions.{name}" for name in ("attention", "inside", "path_gradient", "soft_erasure")),
 )
 # sections of a profile that the crossed design takes over
 OF_CROSSED = ("crossed", "models", "training", "explain", "agreement", "faithfulness", "pointing", "bootstrap")

@@ -9,10 +9,10 @@ from reference import leaking, models
 
 from attreval.core.tables import write_attributions, write_csv, write_tokens
 from attreval.core.units import Units
+from attreval.methods import TECHNIQUES
 from attreval.methods.attention_attribution import choose_head
 from attreval.methods.method import UnitSettings
 from attreval.methods.run import Explained, explain
-from attreval.methods.techniques import TECHNIQUES
 from attreval.models.scorer import Scorer
 from compendium import config
 from compendium.papers.sun2024 import agents, explanations

@@ -17,9 +17,8 @@ from reference import models
 from reference.steps import Recorder
 
 from attreval.core.records import Attribution, Evidence
-from attreval.methods import METHODS
+from attreval.methods import METHODS, TECHNIQUES, TYPES
 from attreval.methods.method import UnitSettings
-from attreval.methods.techniques import TECHNIQUES, TYPES
 from compendium import config, corpora
 from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec
 from compendium.papers.common.claims import read_claims

@@ -28,12 +28,6 @@ def entropy(scores: np.ndarray) -> float:
     return float(entr(scores / total).sum()) if total > 0 else float(np.log(len(scores)))
 
 
-def simplicity_of(scores: np.ndarray) -> float:
-    """1 less the entropy of (n,) scores as a share of the highest, ln n; NaN for one score."""
-    n = len(scores)
-    return 1 - entropy(scores) / np.log(n) if n > 1 else float("nan")
-
-
 def unified_entropy(scores: np.ndarray, k: int) -> float:
     """Entropy of the k highest of (n,) falling scores; of all where there are fewer (eq. 19-20). NaN for k = 0."""
     return entropy(scores[:k])
@@ -65,8 +59,12 @@ def random_entropy(k: int, distribution: str = "uniform") -> float:
     planted=False,
 )
 def simplicity(text: ScoredText, method: str) -> float:
-    """How few tokens hold a method's scores: 1 for one token, 0 where all count alike."""
-    return simplicity_of(text.scores[method])
+    """How few tokens hold a method's scores: 1 for one token, 0 where all count alike.
+
+    1 less the entropy of (n,) scores as a share of the highest, ln n; NaN for one score.
+    """
+    scores = text.scores[method]
+    return 1 - entropy(scores) / np.log(len(scores)) if len(scores) > 1 else float("nan")
 
 
 @metric(

@@ -18,7 +18,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Tokens
 from attreval.core.units import Units, consecutive_runs
 from attreval.metrics.metric import metric
-from attreval.metrics.unified.ranking import Feature
+from attreval.metrics.unified.faithfulness import Feature
 
 FORMS = ("symbol", "text")
 
@@ -54,8 +54,9 @@ def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], ma
     ranks: dict[tuple[int, int], list[int]] = {}
     for rank, feature in enumerate(features):
         for part in filter(None, feature):
-            for start, end in _run_ends(part, units):
-                ranks.setdefault((start, end), []).append(rank)
+            for run in consecutive_runs(part):
+                ends = units.groups[run[0]][0], units.groups[run[-1]][-1]
+                ranks.setdefault(ends, []).append(rank)
     before: dict[int, list[int]] = {}
     behind: dict[int, list[int]] = {}
     for start, end in sorted(ranks, key=lambda span: (span[1] - span[0], span)):  # short ones first: they go inside
@@ -68,11 +69,6 @@ def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], ma
         ids += here
         segments += [side] * len(here)
     return replace(tokens, ids=np.array(ids), segments=np.array(segments))
-
-
-def _run_ends(part: tuple[int, ...], units: Units) -> list[tuple[int, int]]:
-    """First and last token position of each run of neighbouring units."""
-    return [(units.groups[run[0]][0], units.groups[run[-1]][-1]) for run in consecutive_runs(part)]
 
 
 def append_text(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks) -> Tokens:

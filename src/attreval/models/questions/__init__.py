@@ -1,8 +1,9 @@
 """What can be asked of a model, a file a type of question: what it asks, and how the ledger has it answered."""
 
+# ruff: noqa: F401 - what is imported here is what this package offers
+
 from attreval.models.questions.attention import AttentionAnswer, AttentionPath
-from attreval.models.questions.cell_parts import CellParts
-from attreval.models.questions.head_importance import HeadImportance
+from attreval.models.questions.inside import CellParts, HeadImportance, ValueZeroing
 from attreval.models.questions.logits import Evaluate, Windows, softmax
 from attreval.models.questions.path_gradient import (
     CP_LRP,
@@ -19,31 +20,3 @@ from attreval.models.questions.path_gradient import (
 )
 from attreval.models.questions.question import Computation, Conversation, Question, Row
 from attreval.models.questions.soft_erasure import SoftErasure
-from attreval.models.questions.value_zeroing import ValueZeroing
-
-__all__ = [
-    "CP_LRP",
-    "DEEPLIFT",
-    "DEEPLIFT_COMPLETE",
-    "GIM",
-    "LRP",
-    "MEAN",
-    "ZERO",
-    "AttentionAnswer",
-    "AttentionPath",
-    "CellParts",
-    "Computation",
-    "Conversation",
-    "Evaluate",
-    "HeadImportance",
-    "PathAnswer",
-    "PathGradient",
-    "Question",
-    "Row",
-    "Rule",
-    "SoftErasure",
-    "ValueZeroing",
-    "Windows",
-    "choose_start",
-    "softmax",
-]

@@ -5,7 +5,7 @@ Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,11 +55,6 @@ class AttentionPath(Question):
         """Whether it asks for more than the weights."""
         return bool(self.nodes)
 
-    def key(self) -> Hashable:
-        """What makes two of these the same question."""
-        rows = (self.ids.tobytes(), self.segments.tobytes())
-        return ("attention", *rows, self.target, self.layers, self.nodes, self.weights, self.of, self.rows)
-
     def items(self, ledger: Ledger) -> list[Item]:
         """One. ValueError for a model without attention, or whose attention cannot be read."""
         check_attention(ledger.model, "weights to ask for")
@@ -100,8 +95,14 @@ class _LayerSums(Item):
     __slots__ = ("attention", "gradient", "layers", "passes", "values")
 
     def __init__(self, question: AttentionPath, layers: int):
-        self.layers = _pick_layers(question.layers, layers)
-        self.passes = _list_passes(question, self.layers)
+        if bad := [layer for layer in question.layers if not -layers <= layer < layers]:
+            raise ValueError(f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}")
+        self.layers = tuple(layer % layers for layer in question.layers) or tuple(range(layers))
+        nodes = list(enumerate(question.nodes))
+        # a node of 1 is the text itself: one pass serves all layers, and the weights are always part of the answer
+        whole: list[tuple] = [(self.layers, i, 1.0) for i, node in nodes if node == 1] or [(self.layers, None, 1.0)]
+        # at every other node each layer takes a pass of its own
+        self.passes = whole + [((layer,), i, node) for i, node in nodes if node != 1 for layer in self.layers]
         # passes that need the same layers share batches: what lies below the lowest of them keeps no graph
         groups = [(wanted, bool(question.nodes)) for wanted, _, _ in self.passes]
         super().__init__(question.key(), (question.ids, question.segments), groups, question)
@@ -130,22 +131,3 @@ class _LayerSums(Item):
         attention = np.stack(self.attention)
         gradient = np.stack(self.gradient) if self.detail.nodes else np.full(attention.shape, np.nan)
         return AttentionAnswer(attention, gradient, self.values)
-
-
-def _pick_layers(asked: Sequence[int], layers: int) -> tuple[int, ...]:
-    """The layers asked for, from 0; all where none is named. ValueError for one that the encoder does not have."""
-    if bad := [layer for layer in asked if not -layers <= layer < layers]:
-        raise ValueError(f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}")
-    return tuple(layer % layers for layer in asked) or tuple(range(layers))
-
-
-def _list_passes(question: AttentionPath, layers: tuple[int, ...]) -> list[tuple[tuple[int, ...], int | None, float]]:
-    """(layers wanted, number of the node, node) of each pass that a question takes.
-
-    A node of 1 is the text itself: one pass serves all layers. At every other node each layer takes a pass of its own.
-    """
-    whole: list[tuple[tuple[int, ...], int | None, float]]
-    whole = [(layers, i, 1.0) for i, node in enumerate(question.nodes) if node == 1]
-    if not whole:  # the weights themselves are always part of the answer
-        whole = [(layers, None, 1.0)]
-    return whole + [((layer,), i, node) for i, node in enumerate(question.nodes) if node != 1 for layer in layers]

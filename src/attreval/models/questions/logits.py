@@ -14,8 +14,6 @@ import numpy as np
 from attreval.models.classifier import Classifier
 from attreval.models.questions.question import Item, Ledger, Pass, Question, Row
 
-Of = Literal["logit", "probability"]
-
 
 @dataclass(frozen=True)
 class Windows:
@@ -41,7 +39,7 @@ class Evaluate(Question):
     segments: np.ndarray | Sequence[np.ndarray]
     sampled: bool = False
     windows: Windows | None = None
-    of: Of = "logit"
+    of: Literal["logit", "probability"] = "logit"
     precision: str | None = None
 
     def rows(self) -> list[Row]:
@@ -68,7 +66,8 @@ class Evaluate(Question):
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
-        return stack_logits(answers, model, self.of)
+        logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
+        return softmax(logits) if self.of == "probability" else logits
 
     def shortcut(self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]) -> dict[Hashable, Any]:
         """The rows of windows, where the model has a way that is cheaper for so many of them."""
@@ -84,12 +83,6 @@ class Evaluate(Question):
         with torch.inference_mode():
             logits = model.erased(ids, hint.size, hint.blank, items[0].groups[0][0]).double().cpu().numpy()
         return {item.key: row for item, row in zip(rows, logits, strict=True)}
-
-
-def stack_logits(answers: Sequence[np.ndarray], model: Classifier, of: Of) -> np.ndarray:
-    """(n, K) logits or probabilities from n rows of logits."""
-    logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
-    return softmax(logits) if of == "probability" else logits
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -98,12 +98,6 @@ class PathGradient(Question):
 
     takes_gradients = True
 
-    def key(self) -> Hashable:
-        """What makes two of these the same question."""
-        base = None if self.baseline is None else self.baseline.tobytes()
-        rows = (self.ids.tobytes(), self.segments.tobytes(), base)
-        return (*rows, self.target, self.nodes, self.weights, self.of, self.rule, self.where)
-
     def items(self, ledger: Ledger) -> list[Item]:
         """One, with a pass a node. ValueError for a transformer of which this gradient cannot be taken."""
         if self.where != "words" and self.rule and self.rule.need != "deeplift":

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -34,10 +35,11 @@ class Ledger(Protocol):
 class Item:
     """What is remembered as one answer. groups: the group of each pass that it takes; the first part orders them."""
 
-    __slots__ = ("detail", "groups", "key", "output", "row")
+    __slots__ = ("detail", "groups", "key", "outputs", "row")
 
     def __init__(self, key: Hashable, row: Row, groups: Sequence[tuple], detail: Any = None):
         self.key, self.row, self.groups, self.detail = key, row, groups, detail
+        self.outputs: list = [None] * len(groups)
 
     def point(self, number: int) -> Hashable:
         """What pass `number` runs forward. Passes of a group with the same point are run together, side by side."""
@@ -45,11 +47,11 @@ class Item:
 
     def add(self, number: int, output: Any) -> None:
         """Take in what pass `number` gave; it is the answer where there is one pass only."""
-        self.output = output
+        self.outputs[number] = output
 
     def answer(self) -> Any:
         """The answer, when all passes are in."""
-        return self.output
+        return self.outputs[0]
 
 
 Pass = tuple[Any, int]  # an item of the question's own kind, and the number of one of its passes
@@ -62,6 +64,11 @@ class Question(ABC):
     def takes_gradients(self) -> bool:
         """Whether the ledger counts a gradient for each pass."""
         return False
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question: all that they ask."""
+        asked = (getattr(self, one.name) for one in fields(cast(Any, self)))
+        return (type(self), *(one.tobytes() if isinstance(one, np.ndarray) else one for one in asked))
 
     @abstractmethod
     def items(self, ledger: Ledger) -> list[Item]:

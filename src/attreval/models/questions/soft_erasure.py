@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 
 from attreval.models.classifier import Classifier
-from attreval.models.questions.logits import Of, stack_logits
 from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs
 
 _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
@@ -22,12 +21,12 @@ _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the release
 
 @dataclass(frozen=True)
 class SoftErasure(Question):
-    """Ask for the (n, K) logits or probabilities of a text whose tokens are disturbed, each by a strength of its own.
+    """Ask for the (n, K) logits of a text whose tokens are disturbed, each by a strength of its own.
 
     ids, segments: (L,). strengths: (n, L), a row a disturbed text. seeds: n, what is drawn derives from them.
     kind: `keep` keeps each entry of a vector that enters the encoder with the strength as its probability, and sets the
     others to 0; `noise` multiplies each entry by 1 + strength * N(0, 1); `attend` takes the strengths as the attention
-    mask (transformers only; nothing is drawn). sampled: the caller allows the faster precision.
+    mask (transformers only; nothing is drawn).
     """
 
     ids: np.ndarray
@@ -35,14 +34,11 @@ class SoftErasure(Question):
     strengths: np.ndarray
     seeds: tuple[int, ...]
     kind: Literal["keep", "noise", "attend"] = "keep"
-    sampled: bool = False
-    of: Of = "logit"
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """Each disturbed text, in its precision. ValueError for a transformer that cannot be disturbed so."""
+        """Each disturbed text. ValueError for a transformer that cannot be disturbed so."""
         check_needs(ledger.model, "bias" if self.kind == "attend" else "entry")
-        precision = ledger.sampled_precision if self.sampled else ledger.precision
-        group, row = (precision, self.kind), (self.ids, self.segments)
+        group, row = (ledger.precision, self.kind), (self.ids, self.segments)
         text = (self.ids.tobytes(), self.segments.tobytes())
         return [
             Item((*group, *text, strengths.tobytes(), seed), row, (group,), (strengths, seed))
@@ -74,7 +70,7 @@ class SoftErasure(Question):
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
-        return stack_logits(answers, model, self.of)
+        return np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
 
 
 def draw_factors(kind: str, strengths: np.ndarray, seed: int, width: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,11 @@ from torch import Tensor, nn
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
-from attreval.models.class_names import check_names, match_labels
+from attreval.models.folders import check_names, match_labels
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
-from attreval.models.words.cnn import Convolutional
+from attreval.models.words.convolutional import Convolutional, Quasi
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
-from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent, turn
 from attreval.models.words.vocabulary import PAD, UNKNOWN, WordVectors, count_words, start_embeddings
 from attreval.models.words.window_erasure import can_reuse, erased_states
@@ -34,7 +33,7 @@ DESCRIPTION = "words.json"  # the file by which a folder of such a model is know
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a network is made of. hidden: units a direction, or filters. order: see models.words.quasi_recurrent."""
+    """What a network is made of. hidden: units a direction, or filters. order: see models.words.convolutional."""
 
     architecture: str
     words: int
@@ -203,20 +202,21 @@ class WordClassifier:
         network = self.at(precision)
         x = network.embedding(ids) if embeddings is None else embeddings
         x = x if entering is None else entering(x)
-        logits = network(x, mask, GRADIENTS if rule is None else RelevanceRules(rule))
-        return logits if self.order is None else logits[:, self.order]
+        return self.ordered(network(x, mask, GRADIENTS if rule is None else RelevanceRules(rule)))
+
+    def ordered(self, scores: Tensor) -> Tensor:
+        """(..., K) scores with the classes as `labels` names them."""
+        return scores if self.order is None else scores[..., self.order]
 
     def decompose(self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True) -> Tensor:
         """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see questions.CellParts."""
         network = self.at(precision)
-        parts = network.decompose(network.embedding(ids), mask, output_gate)
-        return parts if self.order is None else parts[..., self.order]
+        return self.ordered(network.decompose(network.embedding(ids), mask, output_gate))
 
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
         """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see window_erasure."""
         network = self.at(precision)
-        logits = network.output(erased_states(network.core, network.embedding(ids), size, blank))
-        return logits if self.order is None else logits[:, self.order]
+        return self.ordered(network.output(erased_states(network.core, network.embedding(ids), size, blank)))
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
@@ -280,18 +280,8 @@ def new_word_classifier(
     if spec.embeddings and vectors is None:
         raise ValueError(f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given")
     known = vectors(spec.embeddings, vocabulary) if vectors and spec.embeddings else None
-    sizes = Sizes(
-        architecture=spec.architecture,
-        words=len(vocabulary) + 2,
-        classes=len(labels),
-        embedding_size=spec.embedding_size,
-        hidden=spec.hidden,
-        bidirectional=spec.bidirectional,
-        kernel=spec.kernel,
-        dropout=spec.dropout,
-        gate=spec.gate,
-        order=spec.order,
-    )
+    given = [one.name for one in fields(Sizes) if one.name not in ("words", "classes")]
+    sizes = Sizes(words=len(vocabulary) + 2, classes=len(labels), **{name: getattr(spec, name) for name in given})
     torch.manual_seed(seed_of("weights", *names))
     network = Network(sizes)
     table = start_embeddings(vocabulary, sizes.embedding_size, generator("embeddings", *names), known)

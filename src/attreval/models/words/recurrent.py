@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
-from attreval.models.words.relevance_walk import walk_with_relevance
+from attreval.models.words.relevance_walk import RelevanceWalk
 
 BLOCKS = {"gru": 3, "lstm": 4}  # z r g; i f o g
 
@@ -38,15 +38,10 @@ class Trace:
     shown: Tensor | None
 
 
-def _reading_order(mask: Tensor) -> Tensor:
-    """(L, B, 1) positions that turn each row around within its own length. mask: (L, B, 1) bool."""
-    steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
-    return torch.where(mask, mask.sum(dim=0) - 1 - steps, steps)
-
-
 def turn(x: Tensor, mask: Tensor) -> Tensor:
-    """(L, B, ...) with each row turned around within its own length; turning twice gives x back."""
-    return x.gather(0, _reading_order(mask).expand(x.shape))
+    """(L, B, ...) with each row turned around within its own length, by a (L, B, 1) bool mask; twice gives x back."""
+    steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
+    return x.gather(0, torch.where(mask, mask.sum(dim=0) - 1 - steps, steps).expand(x.shape))
 
 
 def both_ways(x: Tensor, mask: Tensor, directions: int) -> Tensor:
@@ -64,7 +59,40 @@ def init_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
     nn.init.uniform_(kernel, -((6 / (fan_in + fan_out)) ** 0.5), (6 / (fan_in + fan_out)) ** 0.5)
 
 
-class Recurrent(nn.Module):
+class Gated(nn.Module):
+    """What recurrent and quasi-recurrent layers, of GRU and LSTM cells, have in common."""
+
+    cell: str
+    hidden: int
+    directions: int
+    bias: nn.Parameter
+
+    def open_forget_gate(self) -> None:
+        """Let the forget gate of an LSTM start open."""
+        if self.cell == "lstm":
+            with torch.no_grad():
+                self.bias[:, self.hidden : 2 * self.hidden] = 1
+
+    @property
+    def width(self) -> int:
+        """Units of the state that the classifier sees."""
+        return self.directions * self.hidden
+
+    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
+        """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
+        return self.run(x, mask, rules)[0]
+
+    def trace(self, x: Tensor, mask: Tensor) -> Trace:
+        """What the layer did at each step."""
+        kept, state, shown = zip(*self.run(x, mask, GRADIENTS, keep=True)[1], strict=True)
+        return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
+
+    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
+        """Last states, and with `keep` the (kept, state, shown) of each step."""
+        raise NotImplementedError
+
+
+class Recurrent(Gated):
     """A GRU or LSTM layer in one or two directions.
 
     dropout: share of the state that training hides from the recurrent products, one mask a text (Gal &
@@ -85,33 +113,16 @@ class Recurrent(nn.Module):
             for block in self.recurrent_kernel.unflatten(2, (-1, hidden)).unbind(2):
                 for square in block:
                     nn.init.orthogonal_(square)
-            if cell == "lstm":
-                self.bias[:, hidden : 2 * hidden] = 1  # the forget gate starts open
-
-    @property
-    def width(self) -> int:
-        """Units of the state that the classifier sees."""
-        return self.directions * self.hidden
-
-    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
-        """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
-        return self.run(x, mask, rules)[0]
-
-    def trace(self, x: Tensor, mask: Tensor) -> Trace:
-        """What the layer did at each step."""
-        steps = self.run(x, mask, GRADIENTS, keep=True)[1]
-        kept, state, shown = zip(*steps, strict=True)
-        return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
+        self.open_forget_gate()
 
     def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
-        """Last states, and with `keep` the (kept, state, shown) of each step."""
         x = both_ways(x, mask, self.directions)
         d, length, rows, _ = x.shape
         h = c = x.new_zeros(d, rows, self.hidden)
         if length == 0:
             return last_states(h), []
         if isinstance(rules, RelevanceRules):
-            return last_states(walk_with_relevance(self, x, mask, rules)), []
+            return last_states(RelevanceWalk.apply(x, self, mask, rules)), []
         a = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
         full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
         hide = None
@@ -132,19 +143,13 @@ class Recurrent(nn.Module):
 
         hide: a factor of the state where it enters the recurrent products.
         """
-        return (self._step_gru if self.cell == "gru" else self._step_lstm)(a, h, c, h if hide is None else h * hide)
-
-    def _step_gru(self, a: Tensor, h: Tensor, c: Tensor, seen: Tensor) -> tuple:
-        """z and r from the state, g from the reset state, and the mix of old state and g."""
-        n = self.hidden
-        opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
-        z, r = opened.chunk(2, dim=-1)
-        g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
-        return torch.addcmul(z * h, 1 - z, g), c, z, None
-
-    def _step_lstm(self, a: Tensor, h: Tensor, c: Tensor, seen: Tensor) -> tuple:
-        """i, f, o and g from the state, the cell, and what o shows of it."""
-        n = self.hidden
+        n, seen = self.hidden, h if hide is None else h * hide
+        if self.cell == "gru":  # z and r from the state, g from the reset state, and the mix of old state and g
+            opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
+            z, r = opened.chunk(2, dim=-1)
+            g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
+            return torch.addcmul(z * h, 1 - z, g), c, z, None
+        # i, f, o and g from the state, the cell, and what o shows of it
         a = torch.baddbmm(a, seen, self.recurrent_kernel)
         i, f, o = self.gate(a[..., : 3 * n]).chunk(3, dim=-1)
         c = torch.addcmul(f * c, i, torch.tanh(a[..., 3 * n :]))

@@ -16,16 +16,11 @@ from torch import Tensor
 from attreval.models.words.lrp import RelevanceRules
 
 
-def walk_with_relevance(core: Any, x: Tensor, mask: Tensor, rules: RelevanceRules) -> Tensor:
-    """(d, B, H) last states of (d, L, B, D) embeddings; the backward pass carries relevance by the rules.
+class RelevanceWalk(torch.autograd.Function):
+    """`apply(x, core, mask, rules)`: (d, B, H) last states of (d, L, B, D) embeddings; backwards, relevance by rules.
 
     core: recurrent.Recurrent. mask: (L, B, 1) bool, False on padding, which stands behind a text.
     """
-    return _Walk.apply(x, core, mask, rules)
-
-
-class _Walk(torch.autograd.Function):
-    """The last states; backwards, relevance from them to the embeddings."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, core: Any, mask: Tensor, rules: RelevanceRules) -> Tensor:

@@ -9,36 +9,16 @@ Letters used for shapes: L tokens, D inputs, w windows, k width of the convoluti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attreval.models.words.cnn import Convolutional
-from attreval.models.words.quasi_recurrent import Quasi
+from attreval.models.words.convolutional import Convolutional, Quasi
 from attreval.models.words.recurrent import Recurrent
 
 Core = Recurrent | Quasi | Convolutional
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Every window of `size` neighbours in a text of `length` tokens: blanked (zero vectors) or deleted."""
-
-    length: int
-    size: int
-    blank: bool
-
-    def starts(self, device: torch.device) -> Tensor:
-        """(w,) where the windows start."""
-        return torch.arange(self.length - self.size + 1, device=device)
-
-    @property
-    def middle(self) -> int:
-        """m, zero vectors in the place of a window."""
-        return self.size if self.blank else 0
 
 
 def can_reuse(core: Core, device: torch.device) -> bool:
@@ -50,37 +30,42 @@ def can_reuse(core: Core, device: torch.device) -> bool:
 
 def erased_states(core: Core, x: Tensor, size: int, blank: bool) -> Tensor:
     """(w, H) what the classifier would see of (L, D) embeddings with each window erased, in order of their starts."""
-    cut = Cut(len(x), min(size, len(x)), blank)
+    size = min(size, len(x))
     if isinstance(core, Convolutional):
-        return _erased_maxima(core, x, cut)
+        return _erased_maxima(core, x, size, blank)
     if isinstance(core, Recurrent):
-        return _erased_recurrent(core, x, cut)
-    ends = [_erased_ends(core, x, cut, 0)]
+        return _erased_recurrent(core, x, size, blank)
+    ends = [_erased_ends(core, x, size, blank, 0)]
     if core.directions == 2:
-        ends.append(_erased_ends(core, x.flip(0), cut, 1).flip(0))
+        ends.append(_erased_ends(core, x.flip(0), size, blank, 1).flip(0))
     return torch.cat(ends, dim=1)
 
 
-def _surroundings(x: Tensor, kernel: Tensor, before: int, cut: Cut) -> tuple[Tensor, Tensor]:
+def _starts(x: Tensor, size: int) -> Tensor:
+    """(w,) where the windows start."""
+    return torch.arange(len(x) - size + 1, device=x.device)
+
+
+def _surroundings(x: Tensor, kernel: Tensor, before: int, size: int, blank: bool) -> tuple[Tensor, Tensor]:
     """(w, m + k - 1, W) outputs of a convolution that a window reaches, and whether the erased text has them.
 
     kernel: (W, D, k). before: how many of its inputs lie ahead of its own position.
     """
-    k, starts = kernel.shape[2], cut.starts(x.device)
+    k, starts, gap = kernel.shape[2], _starts(x, size), size if blank else 0  # zero vectors in the place of a window
     padded = functional.pad(x, (0, 0, k - 1, k - 1))
     steps = torch.arange(k - 1, device=x.device)
-    left, right = padded[starts[:, None] + steps], padded[starts[:, None] + cut.size + k - 1 + steps]
-    middle = x.new_zeros(len(starts), cut.middle, x.shape[1])
+    left, right = padded[starts[:, None] + steps], padded[starts[:, None] + size + k - 1 + steps]
+    middle = x.new_zeros(len(starts), gap, x.shape[1])
     block = torch.cat([left, middle, right], dim=1).transpose(1, 2)
     if block.shape[2] < k:  # windows of one word, one of them deleted: it had no company
         return x.new_zeros(len(starts), 0, len(kernel)), starts.new_zeros(len(starts), 0, dtype=torch.bool)
     outputs = functional.conv1d(block, kernel).transpose(1, 2)
     first = starts - (k - 1 - before)
     places = first[:, None] + torch.arange(outputs.shape[1], device=x.device)
-    return outputs, (places >= 0) & (places < cut.length - cut.size + cut.middle)
+    return outputs, (places >= 0) & (places < len(x) - size + gap)
 
 
-def _erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
+def _erased_maxima(core: Convolutional, x: Tensor, size: int, blank: bool) -> Tensor:
     """(w, H) the largest activations: before the window's reach, inside it, behind it."""
     k = core.kernel.shape[2]
     before = (k - 1) // 2
@@ -89,16 +74,16 @@ def _erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
     g = functional.relu(whole)
     ahead = torch.cat([silent, g.cummax(dim=0).values])
     behind = torch.cat([g.flip(0).cummax(dim=0).values.flip(0), silent])
-    near, there = _surroundings(x, core.kernel, before, cut)
+    near, there = _surroundings(x, core.kernel, before, size, blank)
     inside = (functional.relu(near + core.bias) * there[..., None]).amax(dim=1) if near.shape[1] else silent
-    starts = cut.starts(x.device)
+    starts = _starts(x, size)
     rest = torch.maximum(
-        ahead[(starts - (k - 1 - before)).clamp(min=0)], behind[(starts + cut.size + before).clamp(max=cut.length)]
+        ahead[(starts - (k - 1 - before)).clamp(min=0)], behind[(starts + size + before).clamp(max=len(x))]
     )
     return torch.maximum(rest, inside)
 
 
-def _erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
+def _erased_ends(core: Quasi, x: Tensor, size: int, blank: bool, direction: int) -> Tensor:
     """(w, H) last states of one direction; x in its reading order."""
     kernel, bias, n = core.kernel[direction], core.bias[direction], core.hidden
     k, lstm = kernel.shape[2], core.cell == "lstm"
@@ -119,8 +104,8 @@ def _erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
         shift.append(shift[-1] + scale[-1] * a)
         scale.append(f * scale[-1])
     states, scale, shift = torch.stack(states), torch.stack(scale[::-1]), torch.stack(shift[::-1])
-    starts = cut.starts(x.device)
-    near, there = _surroundings(x, kernel, k - 1, cut)
+    starts = _starts(x, size)
+    near, there = _surroundings(x, kernel, k - 1, size, blank)
     f, a, o = split(near + bias)
     state = states[starts]
     gate = shown[(starts - 1).clamp(min=0)] if lstm else None
@@ -128,25 +113,25 @@ def _erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
         here = there[:, t, None]
         state = torch.where(here, f[:, t] * state + a[:, t], state)
         gate = torch.where(here, o[:, t], gate) if lstm else None
-    after = (starts + cut.size + k - 1).clamp(max=cut.length)
+    after = (starts + size + k - 1).clamp(max=len(x))
     state = scale[after] * state + shift[after]
     if not lstm:
         return state
-    return torch.where((after < cut.length)[:, None], shown[-1], gate) * torch.tanh(state)
+    return torch.where((after < len(x))[:, None], shown[-1], gate) * torch.tanh(state)
 
 
-def _erased_recurrent(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
+def _erased_recurrent(core: Recurrent, x: Tensor, size: int, blank: bool) -> Tensor:
     """(w, d H) last states of a GRU or LSTM: one walk for all windows, each of which joins it where its own begins."""
     texts = torch.stack([x, x.flip(0)][: core.directions])
     inputs = torch.baddbmm(core.bias[:, None], texts, core.input_kernel)  # (d, L, G H)
-    windows = cut.length - cut.size + 1
+    windows = len(x) - size + 1
     h = x.new_zeros(core.directions, 1 + windows, core.hidden)  # row 0 is the whole text, row 1 + s the window at s
     c = torch.zeros_like(h)
-    for t in range(cut.length):
+    for t in range(len(x)):
         if t < windows:
             h[:, t + 1], c[:, t + 1] = h[:, 0], c[:, 0]
-        passed = 1 + max(0, min(windows, t - cut.size + 1))  # rows that read token t: the whole, and windows behind it
-        rows = 1 + min(windows, t + 1) if cut.blank else passed
+        passed = 1 + max(0, min(windows, t - size + 1))  # rows that read token t: the whole, and windows behind it
+        rows = 1 + min(windows, t + 1) if blank else passed
         a = inputs[:, t, None].expand(-1, rows, -1)
         if rows > passed:
             a = torch.cat([a[:, :passed], core.bias[:, None].expand(-1, rows - passed, -1)], dim=1)

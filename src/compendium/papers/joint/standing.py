@@ -21,8 +21,7 @@ import pandas as pd
 from attreval.core.seeds import generator
 from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods
 from attreval.methods import METHODS
-from attreval.metrics.pareto import pareto_front
-from attreval.metrics.rank_correlation import FEWEST, TIED, Drawn, tau_b, true_tau_b
+from attreval.metrics.rank_correlation import FEWEST, TIED, Drawn, pareto_front, tau_b, true_tau_b
 from compendium import corpora
 from compendium.config import ModelSpec
 from compendium.papers.common.contrasts import about_median, drawn_means, mean_of_known, with_bounds

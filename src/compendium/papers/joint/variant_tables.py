@@ -15,7 +15,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
-from attreval.metrics.pareto import overlap_at_k
+from attreval.metrics.agreement import overlap_at_k
 from attreval.metrics.rank_correlation import FEWEST, tau_b, true_means, true_tau_b
 from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import about_median, drawn_means, exchange_names, mean_of_known, with_bounds

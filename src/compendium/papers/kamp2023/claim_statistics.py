@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from attreval.metrics.chunks import chosen_chunks, find_chunks
-from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
+from attreval.metrics.agreement import pairwise_agreement, pairwise_agreement_of
+from attreval.metrics.phrases import chosen_chunks, find_chunks
 from compendium.config import AgreementSpec
 from compendium.papers.common.contrasts import best_of, least_of
 from compendium.papers.kamp2023.agreement import LOW

@@ -15,8 +15,8 @@ from attreval.core.tables import read_by_instance
 from attreval.methods import METHODS, methods_in
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
-from attreval.metrics.human_agreement import agreement_with_share, selection_with_share
-from attreval.metrics.marks import relevance, token_marks
+from attreval.metrics.marked import agreement_with_share, selection_with_share
+from attreval.metrics.scored_text import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
 from compendium.papers.common.runs import examples, kept_for_run, load_attributions, load_tokens, to_explain
 from compendium.papers.common.tables import mean_low_high, table_of

@@ -16,7 +16,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.tables import read_attributions, write_attributions
-from attreval.metrics.pairwise_difference import profile_differences, profile_matrix
+from attreval.metrics.agreement import profile_differences, profile_matrix
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.runs import load_attributions, reported
@@ -32,7 +32,7 @@ STUDY = "study"  # what the task of a study's runs is called in the names of fil
 def apd_table(step) -> Iterator[dict]:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
-    Profiles are normalised and padded, see metrics.pairwise_difference. The last five columns: see `order_table`.
+    Profiles are normalised and padded, see metrics.agreement. The last five columns: see `order_table`.
     """
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
         keys, profiles = align([profiles for _, _, profiles in runs])
@@ -142,7 +142,7 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
 def order_table(differences: np.ndarray, instances: Sequence[str], settings: BootstrapSpec, *names) -> pd.DataFrame:
     """One row a run: the interval of its excess over the least run, and how often it is the least itself.
 
-    differences: (r, p) of `pairwise_difference.profile_differences`; instances: (p,) whose profile each is.
+    differences: (r, p) of `agreement.profile_differences`; instances: (p,) whose profile each is.
     low, high: of its difference over that of the run that is least here, less 1; texts are drawn with replacement.
     least: share of draws in which no run has less. chance: the mean distance of the largest over the least where in
     each text runs change names at random; p: share of such worlds, this one included, with at least ours.

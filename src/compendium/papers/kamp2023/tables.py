@@ -17,8 +17,8 @@ from attreval.core.units import true_runs
 from attreval.methods import methods_in
 from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter
-from attreval.metrics.marks import overlap, spaced_marks, token_marks
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
+from attreval.metrics.scored_text import overlap, spaced_marks, token_marks
 from compendium import corpora
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of

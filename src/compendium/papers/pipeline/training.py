@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
-from attreval.models.class_names import name_classes
+from attreval.models.folders import name_classes
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train

@@ -22,8 +22,8 @@ import pandas as pd
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
-from attreval.methods.techniques import TECHNIQUES
-from attreval.metrics.unified.ranking import Feature, units_in
+from attreval.methods import TECHNIQUES
+from attreval.metrics.unified.faithfulness import Feature, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile, TrainingSpec

@@ -20,15 +20,13 @@ from attreval.core.records import Attribution, Instance
 from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance, write_attributions, write_tokens
 from attreval.core.units import find_units
-from attreval.methods import METHODS
+from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.attention_attribution import choose_head
-from attreval.methods.bivariate_shapley import bivariate_values
-from attreval.methods.coalitions import all_coalitions, ask_values, draw_coalitions
 from attreval.methods.method import Budget
 from attreval.methods.proxyspex import FEWEST_COALITIONS, banzhaf_interactions, draw_uniform, fit_interactions
 from attreval.methods.run import attribution
+from attreval.methods.shapley import all_coalitions, ask_values, bivariate_values, draw_coalitions
 from attreval.methods.spans import pair_scores
-from attreval.methods.techniques import TECHNIQUES
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.tables import table_of

@@ -10,7 +10,7 @@ from IPython.display import HTML
 from matplotlib import pyplot as plt
 
 from attreval.api.show.shown import css
-from attreval.methods.techniques import TECHNIQUES, TYPES
+from attreval.methods import TECHNIQUES, TYPES
 from compendium.papers.common.style import legend_below, model_title, task_panels, task_title, use_style
 from compendium.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES
 

@@ -13,13 +13,29 @@ from attreval.core.bootstrap import mean_of_known
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
+from attreval.methods import TECHNIQUES, TYPES
 from attreval.methods.spans import find_spans
-from attreval.methods.techniques import TECHNIQUES, TYPES
 from attreval.metrics.unified.complexity import random_entropy, unified_entropy
-from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
-from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
-from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
-from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
+from attreval.metrics.unified.faithfulness import (
+    Ranking,
+    ask_changes,
+    make_ranking,
+    match_budget,
+    piece_counts,
+    random_units,
+    rank_features,
+    take_units,
+    units_in,
+)
+from attreval.metrics.unified.plausibility import (
+    GOLD_LEVELS,
+    Gold,
+    features_at,
+    interaction_agreement,
+    read_gold,
+    unit_agreement,
+    units_at,
+)
 from compendium.config import Profile
 from compendium.papers.common.runs import (
     RUN,

@@ -110,8 +110,8 @@ def deeplift_coverage(step: Step) -> pd.DataFrame:
     correlation: mean over texts of the rank correlation (Spearman) of its scores' sizes with those of gradient x input;
     least: the lowest of any text. Where no part is known to the rule, the two are the same but for their signs.
     """
-    from attreval.models.captum_deeplift import list_coverage
     from attreval.models.loading import load_classifier
+    from attreval.models.transformer_deeplift import list_coverage
 
     task, model, seed = step.profile.explained_runs("faithfulness")[0]
     loaded = load_classifier(step.results.model(step.profile.read_by(task), model, seed), model, "cpu")

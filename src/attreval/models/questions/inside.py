@@ -1,15 +1,17 @@
-"""Importance of attention heads for a class (Ray Choudhury et al. 2023), read off the classification head.
+"""What happens inside a network: parts left in cells, states without one token's value, heads that matter for a class.
 
-What leads from the first token's state to a class score (both linear maps of the classification head, the tanh between
-them ignored) is taken with the signs of the state and summed over each head's part of it, in the last encoder layer.
-The state has passed the layer's output projection, so its parts are not strictly the heads': a limit of the measure.
-Letters used for shapes: B rows, H heads, L tokens, D hidden width, K classes.
+The importance of attention heads (Ray Choudhury et al. 2023) is read off the classification head. What leads from the
+first token's state to a class score (both linear maps of the classification head, the tanh between them ignored) is
+taken with the signs of the state and summed over each head's part of it, in the last encoder layer. The state has
+passed the layer's output projection, so its parts are not strictly the heads': a limit of the measure.
+Letters used for shapes: B rows, L tokens, S layers, H heads, D hidden width, K classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +21,75 @@ from attreval.models.questions.question import Item, Ledger, Pass, Question, che
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-
 CHOICES = ("per_class", "class_mean", "one_for_all")
+
+
+@dataclass(frozen=True)
+class CellParts(Question):
+    """Ask a gated model how much of each class score each token left in its cell (Murdoch & Szlam 2017): (L, K).
+
+    output_gate: the quasi-recurrent LSTM shows its cell through the last output gate, as the paper says; its released
+    code leaves that gate out.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    output_gate: bool = True
+
+    def items(self, ledger: Ledger) -> list[Item]:
+        """One, with one pass."""
+        return [Item(self.key(), (self.ids, self.segments), ((self.output_gate,),))]
+
+    @staticmethod
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+        """(L, K) parts, for each text."""
+        import torch
+
+        ids, mask, _ = ledger.padded([item.row for item, _ in batch])
+        with torch.inference_mode():
+            out = ledger.model.decompose(ids, mask, ledger.precision, group[0]).double().cpu().numpy()
+        return [parts[: len(item.row[0])] for (item, _), parts in zip(batch, out, strict=True)]
+
+
+@dataclass(frozen=True)
+class ValueZeroing(Question):
+    """Ask an encoder for (S, L, L) distances: of state i behind a layer when the value of token j is zero in it.
+
+    The distance is 1 less the cosine (Mohebbi et al. 2023). Each layer is run again alone, on the states that it is
+    given in the plain text; its attention weights stay. ids, segments: (L,). A pass is one token's value taken away, in
+    each layer in turn.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+
+    def items(self, ledger: Ledger) -> list[Item]:
+        """One, with a pass a token. ValueError for a model without attention, or whose layers cannot be run alone."""
+        check_attention(ledger.model, "whose values could be taken away")
+        check_needs(ledger.model, "summary", "layers")
+        return [_Columns(self.key(), (self.ids, self.segments), [("values",)] * len(self.ids), self)]
+
+    @staticmethod
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+        """(S, L) distances for each pass; the passes of one text share the states that its layers are given."""
+        import torch
+
+        from attreval.models.transformer_hooks import zeroed_distances
+
+        for _, part in groupby(batch, key=lambda one: id(one[0])):
+            passes = list(part)
+            inputs = ledger.padded([passes[0][0].row])
+            zeroed = torch.tensor([number for _, number in passes], device=inputs[0].device)
+            yield from zeroed_distances(ledger.model, *inputs, zeroed, ledger.precision).cpu().numpy()
+
+
+class _Columns(Item):
+    """What the passes of one text give: a column of each layer's matrix."""
+
+    __slots__ = ()
+
+    def answer(self) -> np.ndarray:
+        return np.stack(self.outputs, axis=2)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""Coalitions of units, and the values of the games that they play: what Kernel SHAP and Bivariate Shapley share.
+"""Kernel SHAP (Lundberg & Lee 2017) and Bivariate Shapley (Masoomi et al. 2023), by the same questions.
 
-Coalitions of units are masked into the text, and the values of the game follow from one weighted least-squares fit
-(Lundberg & Lee 2017; as Sun et al. 2024, appendix D, use it).
+Coalitions of units are masked into the text, and the values of the game follow from one weighted least-squares fit (as
+Sun et al. 2024, appendix D, use it). A Shapley value is what a unit adds to the class probability, on average over all
+orders in which units come; phi(i|j) of Bivariate Shapley is that of i in a game whose value is zero without j.
 Letters used for shapes: N coalitions, n units, R games.
 """
 
@@ -16,7 +17,8 @@ from scipy.linalg import helmert
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, mask_units
-from attreval.methods.method import Budget, Rng
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import Conversation, Evaluate
 
 ASKS_COALITIONS: dict[str, Any] = {  # what is known of every method that plays games of coalitions
@@ -114,3 +116,68 @@ def ask_coalitions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     sampled = len(masks) < 2 ** min(len(units), 62) - 2
     p = yield from ask_values(tokens, target, units, np.concatenate([ends, masks]), sampled)
     return units, masks, weights, p[2:], p[0], p[1]
+
+
+def shapley_values(masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float) -> np.ndarray:
+    """(n,) Shapley values of a game: (N,) values of coalitions, `empty` and `full` of the empty and of the full one."""
+    return fit_values(masks, weights, (values - empty)[:, None], np.array([full - empty]))[:, 0]
+
+
+@method(
+    "Kernel SHAP",
+    source="Lundberg & Lee 2017",
+    order=42,
+    in_papers={"sun2024": (1, "shapley token")},
+    **ASKS_COALITIONS,
+)
+def kernel_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """(n,) Shapley values of the class probability, masked units become the mask token (Lundberg & Lee 2017)."""
+    units, *game = yield from ask_coalitions(tokens, target, budget, rng)
+    return Scores(shapley_values(*game), features=units.groups)
+
+
+def bivariate_values(
+    masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float
+) -> np.ndarray:
+    """(n, n) values phi(i|j), row i, column j: the Shapley value of i in the game v(S) if j in S, else 0; diagonal 0.
+
+    The empty coalition's value is taken off first. That moves no phi(i|j), since a unit other than j adds nothing to a
+    constant paid where j is; and as every coalition is there with its complement, neither does the additive part of
+    the game: it is fitted exactly, so that no control variate is needed for it.
+    """
+    out = fit_values(masks, weights, (values - empty)[:, None] * masks, np.full(masks.shape[1], full - empty))
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+def _ask_bivariate(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """The units and the (n, n) matrix of phi(i|j)."""
+    units, *game = yield from ask_coalitions(tokens, target, budget, rng)
+    return units, bivariate_values(*game)
+
+
+@method(
+    "Bivariate Shapley",
+    source="Masoomi et al. 2023",
+    order=43,
+    level="pair",
+    in_papers={"sun2024": (2, "shapley pair")},
+    **ASKS_COALITIONS,
+)
+def bivariate_shapley(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Scores of pairs by Bivariate Shapley: the mean of phi(a|b) and phi(b|a) (Masoomi et al. 2023)."""
+    return pair_scores(*(yield from _ask_bivariate(tokens, target, budget, rng)))
+
+
+@method(
+    "Bivariate Shapley, spans",
+    source="Sun et al. 2024, appendix D",
+    order=44,
+    level="span",
+    in_papers={"sun2024": (3, "shapley span")},
+    **ASKS_COALITIONS,
+)
+def bivariate_shapley_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Scores of pairs of spans by Bivariate Shapley."""
+    units, matrix = yield from _ask_bivariate(tokens, target, budget, rng)
+    return find_spans(tokens, units, matrix, budget.units, rng)

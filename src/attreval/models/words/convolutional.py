@@ -1,9 +1,11 @@
-"""Quasi-recurrent networks, QGRU and QLSTM (Bradbury et al. 2017), whose gates read windows of words, not the state.
+"""Layers that read windows of words by convolution, as in Poerner et al. (2018, appendix A): QGRU, QLSTM and CNN.
 
-The equations are those of Poerner et al. (2018), appendix A, after Bradbury et al. (2017): all pre-activations come
-from one causal convolution, and only the mixing of states walks through the text. In the second direction the paper
-turns the text around and then convolves; the released models convolve and then turn (`order`).
-Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction, k window, G blocks of a kernel.
+In quasi-recurrent networks (Bradbury et al. 2017) gates read windows, not the state: all pre-activations come from one
+causal convolution, and only the mixing of states walks through the text. In the second direction the paper turns the
+text around and then convolves; the released models convolve and then turn (`order`). The CNN is one layer of filters
+over windows, rectified, with the maximum over the text.
+Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction or filters, k window, G blocks of
+a kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attreval.models.words.lrp import GRADIENTS, Rules
-from attreval.models.words.recurrent import GATES, Trace, both_ways, init_glorot, last_states, turn
+from attreval.models.words.recurrent import GATES, Gated, both_ways, init_glorot, last_states, turn
 
 BLOCKS = {"gru": 2, "lstm": 4}  # z g; i f o g
 ORDERS = ("turn_first", "convolve_first")
@@ -38,7 +40,7 @@ def window_sources(rules: Rules, x: Tensor, mask: Tensor, size: int, before: int
     return convolve(channel, ones, before), x.shape[-1] * convolve(mask.to(x.dtype), ones, before).clamp(min=1)
 
 
-class Quasi(nn.Module):
+class Quasi(Gated):
     """A quasi-recurrent layer in one or two directions. order: see the module; it matters with two directions only."""
 
     family = "quasi"
@@ -52,14 +54,7 @@ class Quasi(nn.Module):
         self.kernel = nn.Parameter(torch.empty(directions, width, inputs, kernel))
         self.bias = nn.Parameter(torch.zeros(directions, width))
         init_glorot(self.kernel, kernel * inputs, kernel * width)
-        if cell == "lstm":
-            with torch.no_grad():
-                self.bias[:, hidden : 2 * hidden] = 1  # the forget gate starts open
-
-    @property
-    def width(self) -> int:
-        """Units of the state that the classifier sees."""
-        return self.directions * self.hidden
+        self.open_forget_gate()
 
     def read_windows(self, x: Tensor, mask: Tensor, rules: Rules) -> tuple[Tensor, Tensor]:
         """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which they are mixed."""
@@ -77,17 +72,7 @@ class Quasi(nn.Module):
             gates[1], activations[1] = turn(gates[1], mask), turn(activations[1], mask)
         return torch.stack(gates), torch.stack(activations)
 
-    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
-        """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
-        return self.run(x, mask, rules)[0]
-
-    def trace(self, x: Tensor, mask: Tensor) -> Trace:
-        """What the layer did at each step."""
-        kept, state, shown = zip(*self.run(x, mask, GRADIENTS, keep=True)[1], strict=True)
-        return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
-
     def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
-        """Last states, and with `keep` the (kept, state, shown) of each step."""
         state = x.new_zeros(self.directions, x.shape[1], self.hidden)
         if len(x) == 0:
             return last_states(state), []
@@ -102,3 +87,27 @@ class Quasi(nn.Module):
             if keep:
                 steps.append((torch.where(mask[t], kept, 1.0), state, shown))
         return last_states(rules.output_gate(shown, state) if lstm else state), steps
+
+
+class Convolutional(nn.Module):
+    """H filters of width k with the same padding on both sides, rectifier, maximum over time."""
+
+    family = "convolutional"
+
+    def __init__(self, inputs: int, filters: int, kernel: int):
+        super().__init__()
+        self.width = filters
+        self.kernel = nn.Parameter(torch.empty(filters, inputs, kernel))
+        self.bias = nn.Parameter(torch.zeros(filters))
+        init_glorot(self.kernel, kernel * inputs, kernel * filters)
+
+    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
+        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1) False on padding."""
+        if len(x) == 0:
+            return x.new_zeros(x.shape[1], self.width)
+        size = self.kernel.shape[2]
+        x = x.masked_fill(~mask, 0)
+        a = convolve(rules.linear_input(x), self.kernel, (size - 1) // 2) + self.bias
+        g = rules.activation(functional.relu, a, self.bias, window_sources(rules, x, mask, size, (size - 1) // 2))
+        # padding stands behind the text, so among equals (all filters silent) the first word is taken
+        return g.masked_fill(~mask, 0).max(dim=0).values

@@ -1,10 +1,9 @@
-"""Layer-wise relevance propagation (Bach et al. 2015) and DeepLIFT (Shrikumar et al. 2017).
+"""Propagation of a class score: LRP (Bach et al. 2015), DeepLIFT (Shrikumar et al. 2017), cell decomposition.
 
 In gated networks as Poerner et al. (2018, sections 3.2, 3.3) apply them: the epsilon rule, with gates as weights; the
 backward pass itself is in models.words.lrp. In transformers LRP is AttnLRP (Achtibat et al. 2024), with CP-LRP (Ali et
 al. 2022) and GIM (Edin et al. 2025b) beside it, in models.transformer_lrp; DeepLIFT is captum's (Zhao & Aletras
-2023, section 4.3), with what it covers in models.captum_deeplift, or follows its rule in every layer
-(models.transformer_deeplift).
+2023, section 4.3), or follows its rule in every layer; both are in models.transformer_deeplift.
 """
 
 from __future__ import annotations
@@ -12,8 +11,18 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Method, Rng, method, on_content
-from attreval.models.questions import CP_LRP, DEEPLIFT, DEEPLIFT_COMPLETE, GIM, LRP, Conversation, PathGradient, Rule
+from attreval.methods.method import Budget, Method, Rng, Scores, method, on_content
+from attreval.models.questions import (
+    CP_LRP,
+    DEEPLIFT,
+    DEEPLIFT_COMPLETE,
+    GIM,
+    LRP,
+    CellParts,
+    Conversation,
+    PathGradient,
+    Rule,
+)
 
 _NO_ATTENTION = "they have no attention, whose rule is all that sets it apart from `lrp`"
 
@@ -103,3 +112,20 @@ deeplift_released = relevance(
     requires=("captum",),
     extra="captum",
 )
+
+
+@method(
+    "Cell decomposition",
+    source="Murdoch & Szlam 2017; Poerner et al. 2018",
+    kind="propagation",
+    evaluations="1",
+    order=30,
+    families=("recurrent", "quasi"),
+    in_papers={"poerner2018": (15, "decomp")},
+    lacking="they have no cells in which a token leaves its part",
+    name="decomposition",
+)
+def cell_decomposition(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """(n,) parts of the class score less its bias (Murdoch & Szlam 2017; Poerner et al. 2018, section 3.4)."""
+    parts = yield CellParts(tokens.ids, tokens.segments, budget.decomposition_output_gate)
+    return Scores(parts[tokens.content, target])
