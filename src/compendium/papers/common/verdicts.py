@@ -67,8 +67,7 @@ class Expectation(Section):
 class Finding:
     """Our number for a claim. drawn: (b,) bootstrap draws; by_scores, by_names: (j,) values in null worlds.
 
-    texts: of the smallest task that decides. corpus, model, metric: whether they are the paper's. reason: why it is not
-    tested after all.
+    texts: of the smallest task. corpus, model, metric: whether they are the paper's. reason: why it is not tested.
     """
 
     value: float
@@ -102,10 +101,9 @@ class Finding:
         """
         worlds = {"null_scores": self.by_scores, "null_names": self.by_names}.get(MADE.get(null), np.zeros(0))
         worlds = worlds[~np.isnan(worlds)]
+        as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
         if expect.near is not None:
             as_much = expect.holds(worlds)
-        else:
-            as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
         return (int(as_much.sum()) + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
 
     def measures(self, expect: Expectation, null: str, confidence: float) -> dict:
