@@ -39,8 +39,8 @@ from compendium.papers.poerner2018.claims import (
     columns_of,
     contrast_methods,
     pointing_claims,
+    same_word,
 )
-from compendium.papers.poerner2018.same_word import same_word
 from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")

@@ -211,7 +211,7 @@ def test_the_model_is_asked_only_what_nobody_has_asked():
     known = {(name, "lime"): 0.5 for name in joint.ERASURE} | {("nc", "random"): 0.5, ("ns", "random"): 0.5}
     tiny, text = text_of(scores, known | {("pointing", "lime"): 1.0, ("pointing", "last"): 1.0})
     scorer = Scorer(tiny)
-    joint.ask_model(scorer, [text])
+    joint.ask_metrics(scorer, [text], [])
     assert list(scorer.costs) == ["random", "gradient_l1"]
     # the whole and the erased text, one ratio or five with and without the rationale, and two softly erased ones
     soft = 2 * profile_of().faithfulness.draws

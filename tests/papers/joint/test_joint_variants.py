@@ -36,7 +36,7 @@ def opened(tiny, monkeypatch):
     """Makes a step of a profile, in which every run has the tiny model and the same texts."""
     monkeypatch.setattr(trained_models, "load_model_once", lambda *run: tiny)
     monkeypatch.setattr(variants.corpora, "load", lambda task, split, rows=None: TEXTS[:rows])
-    monkeypatch.setattr(variants, "to_explain", lambda *run: TEXTS[:2])
+    monkeypatch.setattr(variants.runs, "to_explain", lambda *run: TEXTS[:2])
     return lambda **given: step_of(profile_of(workers=1, **given))
 
 
@@ -129,7 +129,7 @@ def test_every_baseline_is_judged_by_every_metric(opened, tiny, monkeypatch):
     step = opened(joint={"path_baselines": {"snli": 5}}, **given)
     made = explain(Scorer(tiny), TEXTS[:2], methods, step.profile.explaining_of("snli"), ("snli", "small", 1))
     records = {one.instance.id: one.attributions for one in made}
-    monkeypatch.setattr(variants, "load_records_once", lambda *run: records)
+    monkeypatch.setattr(variants.runs, "load_records_once", lambda *run: records)
     values = variants.measure_baselines(step)
     counts = values.groupby("metric").size()
     wanted = {"nc", "ns", "soft_nc_equal", "diagnosticity", "agreement", "simplicity", "gap", "score_tau_b"}

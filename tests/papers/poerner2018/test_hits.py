@@ -13,7 +13,7 @@ from compendium import config, project
 from compendium.config import Profile
 from compendium.config.reading import VARIANTS
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
-from compendium.papers.poerner2018 import figures, hits, same_word
+from compendium.papers.poerner2018 import figures, hits
 from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
 from compendium.site.tables import read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters
@@ -56,7 +56,7 @@ def step(tmp_path, monkeypatch):
     write_attributions(made.results.attributions("hybrid_bbc", "cnn", 1, 0), records)
     write_csv(made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said))
     write_tokens(made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances})
-    for module in (hits, figures):
+    for module in (hits.runs, figures):
         monkeypatch.setattr(module, "to_explain", lambda *_: instances)
     return made
 
@@ -172,10 +172,9 @@ def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step
     assert found.on == "1 texts of cnn, hybrid_bbc" and found.instead_of == "descent"
 
 
-def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step, monkeypatch):
+def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step):
     """LRP points at the key; the negated scores tie on all other words; a constant hits any word."""
-    monkeypatch.setattr(same_word, "to_explain", hits.to_explain)
-    met = {text: (methods, common) for _, text, methods, common, _ in same_word.words_in_common(step)}
+    met = {text: (methods, common) for _, text, methods, common, _ in hits.words_in_common(step)}
     expected = {  # in doc-3 all scores are constant, and each method breaks its ties by itself
         "gradient_l2": [0, 0, 0, 1 / 6],
         "deeplift": [1 / 8, 1 / 7, 1 / 5, 1 / 6],
@@ -184,10 +183,10 @@ def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step, monke
     for other, chances in expected.items():
         found = [common[methods.index("lrp"), methods.index(other)] for methods, common in met.values()]
         assert found == pytest.approx(chances)
-        (share,) = same_word.same_word_share(step, "lrp", other).itertuples()
+        (share,) = hits.same_word_share(step, "lrp", other).itertuples()
         assert share.instances == 4 and share.share == pytest.approx(np.mean(chances))
         assert share.low <= share.share <= share.high
-    assert not len(same_word.same_word_share(step, "lrp", "lime"))
+    assert not len(hits.same_word_share(step, "lrp", "lime"))
 
 
 def test_accuracies_stand_beside_the_published(step):

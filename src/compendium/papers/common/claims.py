@@ -16,17 +16,10 @@ from pydantic import Field, ValidationError
 from attreval.core.section import Section, explain_error
 from compendium import corpora, project
 from compendium.config import BootstrapSpec
+from compendium.papers.common import verdicts
 from compendium.papers.common.style import model_title, task_title
-from compendium.papers.common.verdicts import (
-    CONTRADICTED,
-    LEAST_TEXTS,
-    NULLS,
-    Expectation,
-    Finding,
-    adjust,
-    decide,
-    untested,
-)
+from compendium.papers.common.tables import table_of
+from compendium.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, untested
 
 OF_THE_CLAIM = ("paper", "where", "words", "statement", "measure", "reported", "null_world", "kind", "sequel")
 COLUMNS = ["claim", *OF_THE_CLAIM[:6], "published", "claimed", "null_world", "value"]
@@ -41,11 +34,11 @@ class Claim(Section):
     """One claim of a paper.
 
     title: a few words for pictures. words: the paper's own. measure: our number in words. reported: what the paper has,
-    in words. null_world: what a world without the effect gives, of NULLS. contrast: how the number is made, for the
-    judge that knows contrasts. why_not: why it cannot be tested here, if so. gold: the task that holds the paper's
-    gold, without which nothing tests it. objection: what a second reader holds against the question. kind: a
-    conclusion, or no more than a check, which is listed apart. sequel: the work in the bibliography that came after the
-    paper and makes the claim, where it is not the paper's own.
+    in words. null_world: what a world without the effect gives. contrast: how the number is made, for the judge that
+    knows contrasts. why_not: why it cannot be tested here, if so. gold: the task that holds the paper's gold, without
+    which nothing tests it. objection: what a second reader holds against the question. kind: a conclusion, or no more
+    than a check, which is listed apart. sequel: the later work in the bibliography that makes the claim, if not the
+    paper.
     """
 
     id: str
@@ -57,7 +50,7 @@ class Claim(Section):
     measure: str
     reported: str
     expect: Expectation
-    null_world: Literal[NULLS]
+    null_world: Literal[verdicts.NULLS]
     contrast: dict[str, Any] | None = None
     why_not: str = ""
     objection: str = ""
@@ -100,35 +93,34 @@ def score(
 
     found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
     """
-    for given in (found, published or {}):
-        if unknown := [name for name in given if name not in {claim.id for claim in claims}]:
-            raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
+    published, known = published or {}, {claim.id for claim in claims}
+    if unknown := [name for name in (*found, *published) if name not in known]:
+        raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
     findings = [_checked(c, found.get(c.id, untested("not run"))) for c in claims]
     p = [np.nan if f.reason else f.p(claim.expect) for claim, f in zip(claims, findings, strict=True)]
     rows = []
-    for claim, finding, q in zip(claims, findings, adjust(np.array(p)), strict=True):
-        tested = not (finding.reason and np.isnan(finding.value))
+    for claim, finding, q in zip(claims, findings, verdicts.adjust(np.array(p)), strict=True):
         row = claim.model_dump(include=set(OF_THE_CLAIM))
-        row |= {"claim": claim.id, "published": (published or {}).get(claim.id, np.nan), "claimed": say(claim.expect)}
-        row |= finding.measures(claim.expect, claim.null_world, confidence) | {"q": q}
+        row |= {"claim": claim.id, "published": published.get(claim.id, np.nan), "claimed": say(claim.expect), "q": q}
+        row |= finding.measures(claim.expect, claim.null_world, confidence)
         row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
-        row["metric"] = finding.metric if tested else ""
-        rows.append(row | {"verdict": decide(claim.expect, claim.null_world, row, confidence)})
+        row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
+        rows.append(row | {"verdict": verdicts.decide(claim.expect, claim.null_world, row, confidence)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _checked(claim: Claim, finding: Finding) -> Finding:
     """The finding; one on too few texts, on other gold, or on nothing, with the reason why it decides nothing."""
-    if claim.why_not or finding.reason:
-        return untested(claim.why_not) if claim.why_not else finding
+    if claim.why_not:
+        return untested(claim.why_not)
+    if finding.reason:
+        return finding
     if np.isnan(finding.value):
         return untested(finding.basis or "nothing in this run tests it")
     if claim.gold and (finding.corpus == "stand-in" or not corpora.at_hand(claim.gold)):
         return replace(finding, reason=NO_GOLD.format(claim.gold), corpus=STAND_IN)
-    if finding.texts < LEAST_TEXTS:
-        why = f"{finding.texts} texts decide nothing; a claim needs {LEAST_TEXTS} of each task"
-        return replace(finding, reason=why)
-    return finding
+    few = f"{finding.texts} texts decide nothing; a claim needs {LEAST_TEXTS} of each task"
+    return replace(finding, reason=few) if finding.texts < LEAST_TEXTS else finding
 
 
 def say(expect: Expectation) -> str:
@@ -168,13 +160,12 @@ def for_people(table: pd.DataFrame) -> str:
         said += [f"published {row.published:+.3f}"] if pd.notna(row.published) else []
         nulls = (("with random scores", row.null_scores), ("with exchanged names", row.null_names))
         said += [f"{name} {null:+.3f}" for name, null in nulls if pd.notna(null)]
-        own = "".join(
-            f"; {name} {value}" for name in ("corpus", "model", "metric") if pd.notna(value := getattr(row, name))
-        )
-        out.append(f"    {'; '.join(said)}; {row.texts:.0f} texts{own}")
+        said += [f"{row.texts:.0f} texts"]
+        own = [(name, getattr(row, name)) for name in ("corpus", "model", "metric")]
+        said += [f"{name} {value}" for name, value in own if pd.notna(value)]
+        out.append(f"    {'; '.join(said)}")
     counts = table[table.kind == CONCLUSION].verdict.value_counts()
-    out += [f"{count:>4} {verdict}" for verdict, count in counts.items()]
-    return "\n".join(out)
+    return "\n".join([*out, *(f"{count:>4} {verdict}" for verdict, count in counts.items())])
 
 
 INSIDE, OPEN, OUTSIDE, FEW = "holds", "open", "does not hold", "too few texts"
@@ -196,37 +187,29 @@ TITLES = {"task": task_title, "model": model_title}
 
 
 def each_alone(rows: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """What is turned, to what in words, and the rows with that one value of one column, where it has several.
-
-    columns: what is turned by which column, as `Turn.what`.
-    """
+    """What is turned, to what in words, and the rows with that one value of one column, where it has several."""
     for column, what in columns.items():
         names = list(dict.fromkeys(rows[column].dropna()))
         for name in names if len(names) > 1 else ():
             yield what, TITLES.get(column, str)(name), rows[rows[column] == name]
 
 
+@table_of("claim paper statement what how value low high claimed texts holds")
 def turned_table(
     claims: Iterable[Claim], judged: pd.DataFrame, turn: Callable[[Claim], Iterable[Turn]], confidence: float
-) -> pd.DataFrame:
-    """One row a contradicted conclusion and thing turned: its number, interval, and whether it holds then.
-
-    judged: of `claims.score`. turn: what can be turned of a conclusion.
-    """
-    contradicted, rows = judged[judged.verdict == CONTRADICTED].set_index("claim")[["value", "low", "high"]], []
+) -> Iterator[tuple]:
+    """One row a contradicted conclusion and thing turned: its number, interval, and whether it holds then."""
+    contradicted = judged[judged.verdict == verdicts.CONTRADICTED].set_index("claim")[["value", "low", "high"]]
     for claim in claims:
         for one in turn(claim) if claim.id in contradicted.index else ():
             if one.finding is None or np.isnan(one.finding.value):
                 continue
-            expect = one.expect or claim.expect
+            value, texts, expect = one.finding.value, one.finding.texts, one.expect or claim.expect
             low, high = one.finding.interval(confidence)
-            if np.allclose((one.finding.value, low, high), contradicted.loc[claim.id].astype(float)):
+            if np.allclose((value, low, high), contradicted.loc[claim.id].astype(float)):
                 continue  # it has no part in this conclusion
-            row = {"claim": claim.id, "paper": claim.paper, "statement": claim.statement, "what": one.what}
-            row |= {"how": one.how, "value": one.finding.value, "low": low, "high": high, "claimed": say(expect)}
-            rows.append(row | {"texts": one.finding.texts, "holds": holds(expect, low, high, one.finding.texts)})
-    columns = ["claim", "paper", "statement", "what", "how", "value", "low", "high", "claimed", "texts", "holds"]
-    return pd.DataFrame(rows, columns=columns)
+            about = (claim.id, claim.paper, claim.statement, one.what, one.how)
+            yield *about, value, low, high, say(expect), texts, holds(expect, low, high, texts)
 
 
 def holds(expect: Expectation, low: float, high: float, texts: int) -> str:
@@ -245,25 +228,17 @@ def quick_draws(settings: BootstrapSpec) -> BootstrapSpec:
 
 
 def say_turned(rows: Iterable[dict]) -> str:
-    """What turning one thing at a time did, in words; empty where nothing was turned.
-
-    rows: of a conclusion, as of `turned_table`.
-    """
-    rows = list(rows)
+    """What turning one thing at a time did to a conclusion, in words; empty where nothing was turned."""
+    rows, named = list(rows), {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
     if not rows:
         return ""
-    kinds = {kind: [row for row in rows if row["holds"] == kind] for kind in (INSIDE, OPEN, FEW, OUTSIDE)}
-    said = [f"it holds with {_list(kinds[INSIDE])}" if kinds[INSIDE] else "it holds with none"]
-    said += [f"is open with {_list(kinds[OPEN])}"] if kinds[OPEN] else []
-    said += [f"is undecided with {_list(kinds[FEW])}, for lack of texts"] if kinds[FEW] else []
-    if kinds[OUTSIDE]:
-        named = _list(kinds[OUTSIDE]) if len(kinds[OUTSIDE]) <= 3 else f"the other {len(kinds[OUTSIDE])}"
-        said.append(f"does not hold with {named}")
+    for row in rows:
+        number = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        named[row["holds"]].append(f"{row['what']} {row['how']} ({number})")
+    within, undecided, few, outside = (", ".join(names) for names in named.values())
+    said = [f"it holds with {within or 'none'}"]
+    said += [f"is open with {undecided}"] if undecided else []
+    said += [f"is undecided with {few}, for lack of texts"] if few else []
+    if others := len(named[OUTSIDE]):
+        said.append(f"does not hold with {outside if others <= 3 else f'the other {others}'}")
     return f"With one thing changed at a time ({len(rows)} changes), {'; '.join(said)}."
-
-
-def _list(rows: list[dict]) -> str:
-    """What was turned to, with the number that came of it."""
-    return ", ".join(
-        f"{row['what']} {row['how']} ({row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}])" for row in rows
-    )

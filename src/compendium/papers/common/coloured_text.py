@@ -68,10 +68,7 @@ class ColouredText:
         return pen.finish().axes[0]
 
     def _scaled(self) -> Iterator[tuple[str, list[tuple]]]:
-        """Of each method (word, score, its colour's strength, evidence, highest) for each word.
-
-        ValueError where words, scores and evidence do not go together.
-        """
+        """Of each method (word, score, its colour's strength, evidence, highest) for each word."""
         for name, scores in self.rows.items():
             if not len(self.words) == len(scores) == len(self.evidence):
                 raise ValueError(

@@ -1,13 +1,10 @@
 """Resampling of texts and seeds, and contrasts: a statistic of means, what chance gives in its place, mean over cells.
 
 The bootstrap, cross-fitted extremes, and exchanged names (Efron 1979; Stone 1974). A statistic takes the means twice. A
-plain average reads the second; a choice (the best of many, the least of several) is made on the first and its value
-read from the second. The first are means over the texts outside a fold, the second over those inside, and the folds are
-averaged, so that no choice is rewarded for the noise that it was made by.
-
-A cell is one task and model (and what else is held fixed). Where what it was measured on is not the paper's own corpus,
-model or metric, `Difference.finding_for` says so. Letters used for shapes: n texts (rows), p numbers a text, b the
-sample itself and its draws, j null worlds."""
+choice (the best of many, the least of several) is made on the first, over the texts outside a fold, and its value read
+from the second, over those inside, and the folds are averaged, so that no choice is rewarded for the noise that it was
+made by; a plain average reads the second. A cell is one task and model (and what else is held fixed). Letters used for
+shapes: n texts (rows), p numbers a text, b the sample itself and its draws, j null worlds."""
 
 from __future__ import annotations
 
@@ -81,7 +78,7 @@ def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
 
 
 def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
-    """Value, lower and upper bound of (b,) numbers: the first is that of the sample itself, the others are drawn."""
+    """Value, lower and upper bound of (b,) numbers: the sample's own first, then drawn ones."""
     return [float(drawn[0]), *(float(bound) for bound in percentile_interval(drawn[1:], confidence))]
 
 
@@ -97,32 +94,25 @@ def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: b
     anything, and so is cross-fitted. A draw that leaves nothing in a fold says nothing of that fold.
     """
     weights = sample.weights[0] if values.ndim == 3 else sample.weights
-    if not chosen:
-        mean = means(weights, values)
-        return statistic(mean, mean)
     folds = np.unique(sample.folds)
-    if len(folds) < 2:
+    if not chosen or len(folds) < 2:
         mean = means(weights, values)
-        return np.full(np.shape(statistic(mean, mean)), np.nan)
-    found = []
-    for fold in folds:
-        inside = sample.folds == fold
-        found.append(statistic(means(weights * ~inside, values), means(weights * inside, values)))
+        whole = statistic(mean, mean)
+        return np.full(np.shape(whole), np.nan) if chosen else whole
+    insides = [sample.folds == fold for fold in folds]
+    found = [statistic(means(weights * ~inside, values), means(weights * inside, values)) for inside in insides]
     return mean_of_known(np.stack(found))
 
 
 def best_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     """(b,) what is read where the fit is highest, of (b, c) candidates; NaN is never chosen."""
-    return _at(np.where(np.isnan(fit), -np.inf, fit).argmax(axis=1), read)
+    chosen = np.where(np.isnan(fit), -np.inf, fit).argmax(axis=1)
+    return np.take_along_axis(read, chosen[:, None], axis=1)[:, 0]
 
 
 def least_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     """(b,) what is read where the fit is lowest, of (b, c) candidates."""
-    return _at(np.where(np.isnan(fit), np.inf, fit).argmin(axis=1), read)
-
-
-def _at(chosen: np.ndarray, read: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(read, chosen[:, None], axis=1)[:, 0]
+    return best_of(-fit, read)
 
 
 def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
@@ -138,10 +128,7 @@ def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
 def exchange_names(
     values: np.ndarray, worlds: int, rng: np.random.Generator, at: Sequence[int] | None = None
 ) -> np.ndarray:
-    """(j, n, m, ...) values of (n, m, ...) with the m names exchanged at random in each text of each world.
-
-    at: the names that are exchanged, where the others keep their places.
-    """
+    """(j, n, m, ...) values of (n, m, ...), the m names (or those `at`) exchanged at random in each text and world."""
     moved = values if at is None else values[:, list(at)]
     n, m = moved.shape[:2]
     order = rng.random((worlds, n, m)).argsort(axis=2)
@@ -206,8 +193,8 @@ def mean_difference(
 ) -> Difference | None:
     """The mean of a statistic over cells, with its draws and its nulls; None where there is no cell.
 
-    Texts are drawn with replacement, the same draw for all cells of a task. Cells of fewer than LEAST_TEXTS texts are
-    left out where others have more. over: (cells, b, ...) values and the cells -> (b,), instead of their mean.
+    Texts are drawn alike for all cells of a task. Cells of fewer than LEAST_TEXTS texts are left out where others have
+    more. over: (cells, b, ...) values and the cells -> (b,), instead of their mean.
     """
     cells = [cell for cell in cells if len(cell.values)]
     sizes = [len(set(cell.texts)) for cell in cells]
@@ -268,18 +255,13 @@ def standing(paper: str, tasks: Iterable[str], models: Iterable[str], profile: P
     original = ORIGINALS[paper]
 
     def own(name: str) -> bool:
-        spec = profile.models.get(name)
-        if spec is None:
+        if (spec := profile.models.get(name)) is None:
             return False
         if spec.architecture not in ("transformer", "encoder_decoder"):
             return original.words
         return (spec.weights or "").rpartition("/")[2] in original.weights
 
-    def say(found: list[bool]) -> str:
-        return "the paper's" if found and all(found) else "in part" if any(found) else "stand-in"
-
+    found = {"corpus": [task in original.tasks for task in tasks], "model": [own(name) for name in models]}
+    said = {what: "the paper's" if all(of) else "in part" for what, of in found.items() if any(of)}
     metric = {} if original.code else {"metric": "made from the text, no code"}
-    return metric | {
-        "corpus": say([task in original.tasks for task in tasks]),
-        "model": say([own(name) for name in models]),
-    }
+    return metric | dict.fromkeys(found, "stand-in") | said

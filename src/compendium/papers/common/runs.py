@@ -1,15 +1,12 @@
 """What is stored about a run (task, model, seed), the instances of a profile, and what the papers report.
 
-Instances are the first of a table, whose order is random and never changes, so everybody has the same ones. Models:
-`trained_models`."""
+Instances are the first of a table, whose order is random and never changes, so everybody has the same ones."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +21,7 @@ from compendium.workflow.step import Step
 
 RUN = ["task", "model", "seed"]  # the columns that name a run
 Read = dict[str, Tokens]  # by instance id
+Records = dict[str, dict[str, Attribution]]  # by instance id and method
 ACCURACY = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
 MOST_BELOW = 0.15  # what a paper publishes, on its own measure; a model further below says nothing of its claims
 PUBLISHED = {  # by task that a model is trained on: the measure, and the least that a paper publishes for a model
@@ -50,7 +48,7 @@ def reported(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def load_attributions(results: Results, profile: Profile, *run) -> dict[str, dict[str, Attribution]]:
+def load_attributions(results: Results, profile: Profile, *run) -> Records:
     """Attributions of every shard of a run (task, model, seed): instance id -> method -> record."""
     paths = [results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
     return dict(sorted(read_by_instance(*(results.existing(path, "03_explain") for path in paths)).items()))
@@ -62,7 +60,7 @@ def load_tokens(results: Results, profile: Profile, task: str, model: str, seed:
     return read_tokens(*(results.existing(results.tokens(task, model, seed, part), "03_explain") for part in parts))
 
 
-def load_typed_attributions(results: Results, profile: Profile, *run) -> dict[str, dict[str, Attribution]]:
+def load_typed_attributions(results: Results, profile: Profile, *run) -> Records:
     """Attributions of several types, of all parts of a run: instance id -> method -> record."""
     paths = [results.typed_attributions(*run, part) for part in range(profile.diagnosis.parts)]
     return read_by_instance(*(results.existing(path, "07_sun2024_explanations") for path in paths))
@@ -74,28 +72,25 @@ def load_typed_tokens(results: Results, profile: Profile, *run) -> Read:
     return read_tokens(*(results.existing(path, "07_sun2024_explanations") for path in paths))
 
 
-def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
+def common_methods(records: Records) -> list[str]:
     """The methods of single tokens that have explained every instance of a run, in the order of METHODS."""
     explained = set.intersection(*(set(by_method) for by_method in records.values()))
     return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
 
 
 def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
-    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the last `runs`.
-
-    An answer belongs to a results folder, a profile with all its values, and a run.
-    """
+    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the last `runs`."""
 
     def decorate(load: Callable) -> Callable:
-        kept: OrderedDict[tuple, Any] = OrderedDict()
+        kept = {}
 
         @wraps(load)
         def load_once(results: Results, profile: Profile, *run):
             key = (results.root, profile.model_dump_json(), *run)
             if key not in kept:
                 kept[key] = load(results, profile, *run)
-                while len(kept) > runs:
-                    kept.popitem(last=False)
+                if len(kept) > runs:
+                    del kept[next(iter(kept))]  # the oldest
             return kept[key]
 
         return load_once
@@ -107,16 +102,13 @@ load_records_once = kept_for_run()(load_attributions)
 
 
 def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool = False) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard (of a judge's runs), put together, with task, model and seed.
-
-    gaps: some may be missing, as tables of single texts are that no commit has.
-    """
+    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run; gaps: some may be missing."""
     parts = []
     for run in step.profile.explained_runs(judge):
-        for shard in range(step.profile.explaining_of(run[0]).shards):
-            if not gaps or step.results.table(table, "03_explain", *run, shard).exists():
-                found = step.results.read_table(table, "03_explain", *run, shard)
-                parts.append(found.assign(**dict(zip(RUN, run, strict=True))))
+        about = dict(zip(RUN, run, strict=True))
+        for place in [("03_explain", *run, shard) for shard in range(step.profile.explaining_of(run[0]).shards)]:
+            if not gaps or step.results.table(table, *place).exists():
+                parts.append(step.results.read_table(table, *place).assign(**about))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
 
 
@@ -172,9 +164,8 @@ def examples(task: str, wanted: list[str]) -> list[Instance]:
     """The test instances of these ids, in this order. Raises ValueError where there is no such instance."""
     found = {instance.id: instance for instance in corpora.load(task, "test")} if wanted else {}
     if missing := [name for name in wanted if name not in found]:
-        raise ValueError(
-            f"task {task!r} has no test instance {missing[0]!r}; ids look like {next(iter(found), 'none')!r}"
-        )
+        look = next(iter(found), "none")
+        raise ValueError(f"task {task!r} has no test instance {missing[0]!r}; ids look like {look!r}")
     return [found[name] for name in wanted]
 
 

@@ -20,17 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from attreval.core.tables import write_whole
+from compendium.papers.common import verdicts
 from compendium.papers.common.claims import Claim
 from compendium.papers.common.style import draw_nothing, use_style
-from compendium.papers.common.verdicts import (
-    CHANCE,
-    CONTRADICTED,
-    DIRECTION,
-    INCONCLUSIVE,
-    REPRODUCED,
-    UNTESTABLE,
-    VERDICTS,
-)
 
 PAPERS = {
     "poerner2018": "Pointing (Poerner et al. 2018)",
@@ -40,11 +32,11 @@ PAPERS = {
 }
 # Colour of the edge, of the face, and shape: colours of Okabe and Ito, told apart by people who are colour-blind.
 LOOK = {
-    REPRODUCED: ("#0072B2", "#0072B2", "o"),
-    CHANCE: ("#CC79A7", "#CC79A7", "D"),
-    DIRECTION: ("#009E73", "#009E73", ">"),
-    INCONCLUSIVE: ("#6b6b6b", "white", "s"),
-    CONTRADICTED: ("#D55E00", "#D55E00", "X"),
+    verdicts.REPRODUCED: ("#0072B2", "#0072B2", "o"),
+    verdicts.CHANCE: ("#CC79A7", "#CC79A7", "D"),
+    verdicts.DIRECTION: ("#009E73", "#009E73", ">"),
+    verdicts.INCONCLUSIVE: ("#6b6b6b", "white", "s"),
+    verdicts.CONTRADICTED: ("#D55E00", "#D55E00", "X"),
 }
 NONE = "None of {} claims can be tested in this run."
 CLAIMED, CHANCE_MARK = "#e9eff4", "#8a8a8a"
@@ -64,7 +56,7 @@ def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
     """The claims that have a verdict, the best first, with `title`, and `start` and `end` of what is claimed."""
     known = {claim.id: claim for claim in claims}
     rows = table[table.verdict.isin(list(LOOK)) & table.claim.isin(list(known))]
-    rows = rows.sort_values("verdict", key=lambda verdicts: verdicts.map(VERDICTS.index), kind="stable")
+    rows = rows.sort_values("verdict", key=lambda column: column.map(verdicts.VERDICTS.index), kind="stable")
     start, end = ([known[name].expect.ends[at] for name in rows.claim] for at in (0, 1))
     return rows.assign(title=[known[name].title for name in rows.claim], start=start, end=end)
 
@@ -162,7 +154,7 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
     def mark(marker: str, label: str, **more) -> Line2D:
         return Line2D([], [], **{"linestyle": "none", "marker": marker, "markersize": 5, "label": label} | more)
 
-    verdicts = [
+    reached = [
         mark(marker, f"{verdict} ({counts.get(verdict, 0)})", linestyle="-", color=colour, lw=1.3, markerfacecolor=face)
         for verdict, (colour, face, marker) in LOOK.items()
     ]
@@ -171,19 +163,19 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
         mark("|", "the paper's value", color="black", markeredgewidth=1.2),
         mark("x", "random scores", color=CHANCE_MARK),
         mark("+", "exchanged names", color=CHANCE_MARK),
-        mark("", f"not testable here, left out: {counts.get(UNTESTABLE, 0)}"),
+        mark("", f"not testable here, left out: {counts.get(verdicts.UNTESTABLE, 0)}"),
     ]
-    handles = [handle for pair in zip(verdicts, others, strict=True) for handle in pair]
+    handles = [handle for pair in zip(reached, others, strict=True) for handle in pair]
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, y), "borderaxespad": 0, "frameon": False}
     figure.legend(handles=handles, ncols=5, fontsize=size, handletextpad=0.5, columnspacing=1.2, **place)
 
 
-def write_picture(axes, stem: Path, salt: str = "scorecard") -> list[Path]:
+def write_picture(axes, stem: Path) -> list[Path]:
     """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return both paths."""
     figure, paths = axes.get_figure(), []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         path = stem.with_name(f"{stem.name}.{kind}")
-        with mpl.rc_context({"svg.hashsalt": salt}), write_whole(path) as part:
+        with mpl.rc_context({"svg.hashsalt": "scorecard"}), write_whole(path) as part:
             figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
         paths.append(path)
     plt.close(figure)

@@ -13,7 +13,10 @@ from scipy.optimize import isotonic_regression
 
 from compendium import corpora
 
-MODELS = {
+# of the project's own profiles, by the name that they have there
+MODELS = {name: name.upper() for name in ("gru", "lstm", "qgru", "qlstm", "cnn", "bert", "bart")}
+MODELS |= {f"uni_{name}": f"{name.upper()} (one direction)" for name in ("gru", "lstm", "qgru", "qlstm")}
+MODELS |= {
     "minilm": "MiniLM",
     "minilm_256": "MiniLM (256 tokens)",
     "minilm_long": "MiniLM (512 tokens)",
@@ -22,45 +25,23 @@ MODELS = {
     "minilm_masked": "MiniLM (masked twin)",
     "mpnet": "MPNet",
     "distilbert": "DistilBERT",
-    "bert": "BERT",
     "bert_512": "BERT (512 tokens)",
     "bert_long": "BERT (long texts)",
-    "bart": "BART",
     "bart_small": "small BART",
     "bart_long": "BART (long texts)",
     "scibert": "SciBERT",
     "roberta": "RoBERTa",
-    "gru": "GRU",
-    "lstm": "LSTM",
-    "qgru": "QGRU",
-    "qlstm": "QLSTM",
-    "cnn": "CNN",
-    "uni_gru": "GRU (one direction)",
-    "uni_lstm": "LSTM (one direction)",
-    "uni_qgru": "QGRU (one direction)",
-    "uni_qlstm": "QLSTM (one direction)",
     "tiny": "tiny encoder",
     "tiny_bart": "tiny BART",
-}  # of the project's own profiles, by the name that they have there
+}
 
 
 def use_style() -> None:
     """Set the look; every figure function calls it first."""
-    sns.set_theme(
-        context="notebook",
-        style="ticks",
-        palette="colorblind",
-        rc={
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "figure.dpi": 100,
-            "savefig.dpi": 200,
-            "axes.grid": True,
-            "grid.color": "#e5e5e5",
-            "grid.linewidth": 0.7,
-            "legend.frameon": False,
-        },
-    )
+    frame = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
+    grid = {"axes.grid": True, "grid.color": "#e5e5e5", "grid.linewidth": 0.7}
+    size = {"figure.dpi": 100, "savefig.dpi": 200}
+    sns.set_theme(style="ticks", palette="colorblind", rc=frame | grid | size)
 
 
 def draw_nothing(why: str):
@@ -133,10 +114,7 @@ def finish_matrix(axes, task: str) -> None:
 
 
 def spread(places, gap: float, low: float, high: float) -> np.ndarray:
-    """Places moved by the least squares that leave neighbours `gap` apart; between low and high where there is room.
-
-    places: (n,), any unit; the answer keeps their order, equal ones in the order given.
-    """
+    """Places moved by the least squares that leave neighbours `gap` apart; between low and high where there is room."""
     places = np.asarray(places, float)
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(len(places))

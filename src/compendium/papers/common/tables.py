@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 
@@ -30,11 +31,7 @@ def table_of(columns: str) -> Callable[[Callable[..., Iterable]], Callable[..., 
 
 def spell(columns: str) -> list[str]:
     """The names of columns, each `x±` spelled out."""
-    out = []
-    for name in columns.split():
-        number = name.removesuffix("±")
-        out += [name] if number == name else [number, f"{number}_low", f"{number}_high"]
-    return out
+    return re.sub(r"(\S+)±", r"\1 \1_low \1_high", columns).split()
 
 
 def mean_low_high(values, settings: BootstrapSpec, *names: object) -> np.ndarray:

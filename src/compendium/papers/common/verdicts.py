@@ -74,8 +74,7 @@ class Expectation(Section):
 class Finding:
     """Our number for a claim. drawn: (b,) bootstrap draws; by_scores, by_names: (j,) values in null worlds.
 
-    texts: of the smallest task that decides. corpus, model, metric: whether they are the paper's. reason: why it is not
-    tested after all.
+    texts: of the smallest task. corpus, model, metric: whether they are the paper's. reason: why it is not tested.
     """
 
     value: float

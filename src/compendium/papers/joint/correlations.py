@@ -16,20 +16,11 @@ import pandas as pd
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
-from attreval.metrics.rank_correlation import (
-    VERDICTS,
-    Drawn,
-    against_itself,
-    correlate,
-    draw_judges,
-    exchange_names,
-    p_of_names,
-    pool,
-    verdict,
-)
+from attreval.metrics import rank_correlation
+from attreval.metrics.rank_correlation import VERDICTS, Drawn
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
-from compendium.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
+from compendium.papers.joint.values import JOINT, JUDGES, read_unified_values, score_instances, token_jobs
 from compendium.workflow.step import Step
 
 RUN = ["task", "model", "granularity"]
@@ -63,7 +54,9 @@ def score_all(step: Step) -> JointScores:
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
     """The metrics' means of every run with those of drawn texts; models of a task read the same texts."""
     return {
-        (task, model, granularity): draw_judges(*_as_arrays(part), draws, task, GRANULARITIES[granularity])
+        (task, model, granularity): rank_correlation.draw_judges(
+            *_as_arrays(part), draws, task, GRANULARITIES[granularity]
+        )
         for (task, model, granularity), part in values.groupby(RUN, sort=False)
     }
 
@@ -81,9 +74,8 @@ def summary_table(scores: JointScores, confidence: float) -> Iterator[tuple]:
 def counts_table(values: pd.DataFrame) -> pd.DataFrame:
     """One row: how many runs, texts and methods (but random scores) have a value."""
     known = values[values.value.notna()]
-    methods = known[known.method != "random"].method.nunique()
-    counts = (len(known.drop_duplicates(RUN)), len(known.drop_duplicates(["task", "instance"])), methods)
-    return pd.DataFrame([counts], columns=["runs", "texts", "methods"])
+    runs, texts = (len(known.drop_duplicates(names)) for names in (RUN, ["task", "instance"]))
+    return pd.DataFrame({"runs": [runs], "texts": texts, "methods": known.method[known.method != "random"].nunique()})
 
 
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
@@ -99,16 +91,16 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
         runs = {run: drawn for run, drawn in scores.runs.items() if run[2] == granularity and {a, b} <= {*drawn.means}}
-        taus = {run: correlate(drawn, a, b, names=run) for run, drawn in runs.items()}
+        taus = {run: rank_correlation.correlate(drawn, a, b, names=run) for run, drawn in runs.items()}
         found = [(run, [runs[run]], *taus[run], 1) for run in runs]
         if runs:
-            tau, draws, pooled = pool(list(taus.values()))
+            tau, draws, pooled = rank_correlation.pool(list(taus.values()))
             found.append(((POOLED, POOLED, granularity), list(runs.values()), tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
             low, high = (float(bound) for bound in percentile_interval(draws, confidence))
-            seen, *exchanged = exchange_names(read, a, b, names, orders)
-            p = (_p_of_sign(draws), p_of_names(seen, np.array(exchanged)))
-            rows.append((*run, a, b, tau, low, high, methods, pooled, *p, verdict(low, high)))
+            seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
+            p = (_p_of_sign(draws), rank_correlation.p_of_names(seen, np.array(exchanged)))
+            rows.append((*run, a, b, tau, low, high, methods, pooled, *p, rank_correlation.verdict(low, high)))
     columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "p_names", "verdict"]
     table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
@@ -122,15 +114,14 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
 def reliability_table(scores: JointScores) -> pd.DataFrame:
     """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts, random left out.
 
-    The mean over random halvings and over the `runs` that it applies to. Two metrics may agree more than that: they
-    are asked about the same texts.
+    Mean over random halvings and `runs`. Two metrics may agree more than that: they are asked about the same texts.
     """
     rows = []
-    for (task, model, granularity), part in scores.values.groupby(RUN, sort=False):
+    for run, part in scores.values.groupby(RUN, sort=False):
         arrays, _ = _as_arrays(part[part.method != "random"])
         for metric, values in arrays.items():
-            tau = against_itself(values, SPLITS, generator("halves", task, model, granularity, metric))
-            rows.append((granularity, metric, JOINT[metric].title, tau))
+            tau = rank_correlation.against_itself(values, SPLITS, generator("halves", *run, metric))
+            rows.append((run[2], metric, JOINT[metric].title, tau))
     table = pd.DataFrame(rows, columns=["granularity", "metric", "title", "tau"]).dropna()
     by = table.groupby(["granularity", "metric", "title"], sort=False).tau
     found = by.agg(tau="mean", lowest="min", highest="max", runs="size").reset_index()
@@ -141,35 +132,26 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
 def _p_of_sign(drawn: np.ndarray) -> float:
     """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where nothing was drawn."""
     known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return float("nan")
-    return min(1.0, 2 * (min((known <= 0).sum(), (known >= 0).sum()) + 1) / (len(known) + 1))
+    fewer = min((known <= 0).sum(), (known >= 0).sum())
+    return min(1.0, 2 * (fewer + 1) / (len(known) + 1)) if len(known) else float("nan")
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     """The pooled rank correlations that were measured, with titles to read. between: of two judges' metrics."""
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
-    a, b = ([JOINT[name] for name in part[end]] for end in ("metric_a", "metric_b"))
-    found = part.assign(title_a=[one.title for one in a], title_b=[one.title for one in b])
-    found["pair"] = [f"{one.title} and {other.title}" for one, other in zip(a, b, strict=True)]
-    found["between"] = np.array([one.judge != other.judge for one, other in zip(a, b, strict=True)], dtype=bool)
+    titles = {name: metric.title for name, metric in JOINT.items()}
+    found = part.assign(title_a=part.metric_a.map(titles), title_b=part.metric_b.map(titles))
+    found["pair"] = found.title_a + " and " + found.title_b
+    found["between"] = part.metric_a.map(JUDGES) != part.metric_b.map(JUDGES)
     numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
     return found[["granularity", "title_a", "title_b", "pair", *numbers]]
 
 
-def _by_granularity(pooled: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each granularity, whether it has any or not."""
-    for granularity in GRANULARITIES:
-        yield granularity, pooled[pooled.granularity == granularity]
-
-
 @table_of("granularity within between agree contradict open highest_pair highest")
 def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`), and what these do.
-
-    highest, highest_pair: of two judges'.
-    """
-    for granularity, part in _by_granularity(pooled):
+    """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`), what these do."""
+    for granularity in GRANULARITIES:
+        part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
         first = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
@@ -179,20 +161,16 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
 @table_of("granularity verdict count pairs")
 def verdict_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     """One row a granularity and verdict: how many pairs of metrics, and which, the strongest first."""
-    for granularity, part in _by_granularity(pooled):
-        for word in VERDICTS[:3]:
-            said = part[part.verdict == word]
-            yield granularity, word, len(said), _list_pairs(said)
+    for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
+        said = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
+        yield granularity, word, len(said), _list_pairs(said)
 
 
 @table_of("granularity told beyond chance")
 def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity: how many pairs are told from zero by their texts, and of these by exchanged names, too.
-
-    chance: the pairs that are told by their texts alone, the strongest first.
-    """
-    for granularity, part in _by_granularity(pooled):
-        told = part[part.verdict.isin(VERDICTS[:2])]
+    """One row a granularity: pairs told from zero by texts, how many `beyond` exchanged names, which by `chance`."""
+    for granularity in GRANULARITIES:
+        told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
         yield granularity, len(told), int(told.beyond_names.sum()), _list_pairs(told[~told.beyond_names])
 
 
@@ -206,8 +184,7 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     """One row a run and metric: where random scores stand among the methods.
 
     below: methods with a lower mean; surely_below: those that stay below random at the false discovery rate of all
-    methods, metrics and runs.
-    at_bottom: whether at most BOTTOM_SHARE of the methods are below.
+    methods, metrics and runs. at_bottom: whether at most BOTTOM_SHARE of the methods are below.
     """
     rows, p = [], []
     for run, drawn in scores.runs.items():
@@ -230,10 +207,7 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
 
 
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: in how many runs random scores are near the bottom, and how many methods come below them.
-
-    mostly_at_bottom: whether that is so in at least half of the runs.
-    """
+    """One row a metric: in how many runs random scores are near the bottom (`mostly`: in at least half), and sums."""
     by_metric = table.groupby("metric", sort=False)
     sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum().assign(runs=by_metric.size())
     found = sums.reindex([metric for metric in JOINT if metric in sums.index]).reset_index()

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from attreval.methods import METHODS
-from attreval.methods.run import Explained, explain
+from attreval.methods.run import explain
 from attreval.metrics.pointing_game import BASELINES, play
 from attreval.models.loading import new_classifier
 from attreval.models.placing import pick_precision
@@ -27,7 +27,7 @@ from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.standing import family_of
-from compendium.papers.joint.values import COLUMNS, GAMES, JOINT, ask_metrics, score_text
+from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_metrics, score_text
 from compendium.papers.pipeline.training import load_vectors, training_set
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
@@ -39,10 +39,7 @@ SURE = 0.75  # of a cell's columns: where so many put one method before the othe
 
 
 def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train every network of the design, explain, and ask every judge: (accuracies, scores of single texts).
-
-    Scores are left out of networks that have not surely learned their task, unless none has.
-    """
+    """Train every network, explain by those that learned their task, ask every judge: (accuracies, scores by text)."""
     given, place = step.profile.crossed_profile(), Results(step.results.root / "crossed")
     order = [*given.models].index  # the dearest models stand first in a profile: no process ends long after the others
     trained = sorted(given.trained_runs(), key=lambda run: order(run[1]))
@@ -72,11 +69,8 @@ def train_network(results: Results, profile: Profile, task: str, model: str, see
     set_threads(profile.threads)
     spec, origin, names = profile.task_of(task, model), profile.models[model], ("crossed", task, model, seed)
     instances, labels = training_set(task, spec), corpora.TASKS[task].labels
-    network = new_classifier(
-        *(origin, labels, names, instances, model, profile.device),
-        resolve=corpora.resolve_weights,
-        vectors=load_vectors,
-    )
+    about = (origin, labels, names, instances, model, profile.device)
+    network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
     dev, training = corpora.load(task, "dev", spec.dev_rows), profile.training_of(task, model)
     train(network, instances, dev, training, results.model(task, model, seed), names)
     test = corpora.load(task, "test", spec.test_rows)
@@ -102,30 +96,23 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
     texts = []
     for one in explained:
         scores = {name: one.attributions[name].on_tokens(len(one.tokens))[one.tokens.content] for name in level}
-        instance, known = with_evidence(one.instance, borrowed), dict(_points(one, profile))
-        texts.append(score_text(profile, run, instance, one.tokens, scores, one.attributions[level[0]].target, known))
+        own, games = one.instance.evidence, []
+        if own.classes or own.tags:  # the pointing game is won or not only by a text's own evidence
+            games = play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties)
+        known = {
+            ("pointing", row["method"]): row["hit"]
+            for row in games
+            if row["metric"] in GAMES and row["method"] not in BASELINES[1:]
+        }
+        target, instance = one.attributions[level[0]].target, with_evidence(one.instance, borrowed)
+        texts.append(score_text(profile, run, instance, one.tokens, scores, target, known))
     found = zip(texts, ask_metrics(scorer, texts, texts), strict=True)
     rows = [(*run, text.instance.id, *value) for text, values in found for value in values]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
 
 
-def _points(explained: Explained, profile: Profile) -> Iterator[tuple[tuple[str, str], float]]:
-    """(metric, method) -> whether the pointing game is won, where the text has a game with its own evidence."""
-    known = explained.instance.evidence
-    if known.classes or known.tags:
-        rows = play(
-            explained.instance, explained.tokens, explained.predicted, explained.attributions, profile.pointing.ties
-        )
-        for row in rows:
-            if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
-                yield ("pointing", row["method"]), row["hit"]
-
-
 def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """As `correlations.summary_table`, a row a network (its `seed` is a column), method and metric.
-
-    low, high: normal, of as many texts as the network has.
-    """
+    """As `correlations.summary_table`, a row a network, method and metric; the intervals are normal."""
     by_network = values[values.value.notna()].groupby([*NETWORK, "method", "metric"], sort=False).value
     found = by_network.agg(["mean", "std", "size"]).reset_index().rename(columns={"size": "n"})
     half = norm.ppf((1 + confidence) / 2) * found.pop("std").fillna(0) / np.sqrt(found.n)
@@ -141,16 +128,15 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
     in at least SURE of whose columns the first is better; everywhere: whether all are. opposed: of all networks,
     whether each family has one order everywhere, and the two are opposite. models: name -> config.ModelSpec.
     """
-    judged = summary.metric.map({name: JOINT[name].judge for name in summary.metric.unique()})
-    told = summary[(summary.method != "random") & (judged != "")]
+    told = summary[(summary.method != "random") & (summary.metric.map(JUDGES) != "")]
     wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
-    family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
-    judge = wide.index.get_level_values("metric").map(lambda metric: JOINT[metric].judge)
-    cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judge])
+    tasks, names, _, metrics = (wide.index.get_level_values(level) for level in range(4))
+    family = names.map(lambda model: family_of(models[model]))
+    cells = pd.MultiIndex.from_arrays([tasks, family, metrics.map(JUDGES)])
     ordered: dict[str, set[tuple[str, str]]] = {}
     for name in (*dict.fromkeys(family), ALL):
         here = (family == name) | (name == ALL)
-        part, cell = wide[here], cells[here]
+        part, cell, ordered[name] = wide[here], cells[here], set()
         for a, b in combinations(part.columns, 2):
             won = pd.Series((np.sign(part[a] - part[b]).to_numpy() + 1) / 2, index=cell)
             first, second, won = (a, b, won) if won.mean() >= 0.5 else (b, a, 1 - won)
@@ -158,7 +144,8 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
             before = int((by_cell >= SURE).sum())
             everywhere = before == len(by_cell)
             opposed = name == ALL and all(any(pair in of for of in ordered.values()) for pair in ((a, b), (b, a)))
-            ordered.setdefault(name, set()).update([(first, second)] if everywhere else [])
+            if everywhere:
+                ordered[name].add((first, second))
             yield name, first, second, len(won), won.mean(), len(by_cell), before, everywhere, opposed
 
 

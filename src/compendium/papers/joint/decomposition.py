@@ -26,7 +26,7 @@ from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
 from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, shared_family
-from compendium.papers.joint.values import JOINT
+from compendium.papers.joint.values import JUDGES
 
 LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out
 EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
@@ -41,39 +41,32 @@ NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}  # how much two netwo
 def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
     """One row a task, kind of two networks and reading of the metrics: what an order of methods is made of.
 
-    Parameters
-    ----------
-    values : DataFrame
-        Scores of single texts: task, model, seed, instance, method, metric and value; random scores are left out.
-    models : mapping
-        Name -> config.ModelSpec.
-    draws, confidence
-        Of the intervals: models, their seeds and texts are drawn with replacement.
-
-    Returns
-    -------
-    DataFrame
-        kind: SEEDS, the family of two models, or that they are one of each. networks, judges, metrics, texts, compared:
-        of how many networks, by which judges and how many metrics, on how many texts, with how many methods.
-        same_metric, same_paper, same_model, neither: mean correlation of two networks under one metric, under two of a
-        paper, of two papers on one network, of two on two. methods, paper, metric, model, both: shares of the variance
-        with the sum 1; judge: paper and metric. lead: the judge's share less the model's. `_low`, `_high`: intervals.
-        p_judge, p_model: how often names exchanged at random give as large a share. needed: orders of different papers
-        on different networks whose mean is dependable (Spearman-Brown); infinite where nothing is shared.
+    values: scores of single texts, of which random scores are left out; models: name -> config.ModelSpec. For the
+    intervals models, their seeds and texts are drawn with replacement. kind: SEEDS, the family of two models, or that
+    they are one of each. networks, judges, metrics, texts, compared: of how many networks, by which judges and how many
+    metrics, on how many texts, with how many methods. same_metric, same_paper, same_model, neither: mean correlation of
+    two networks under one metric, under two of a paper, of two papers on one network, of two on two. methods, paper,
+    metric, model, both: shares of the variance with the sum 1; judge: paper and metric. lead: the judge's share less
+    the model's. `_low`, `_high`: intervals. p_judge, p_model: how often names exchanged at random give as large a
+    share. needed: orders of different papers on different networks whose mean is dependable (Spearman-Brown); infinite
+    where nothing is shared.
     """
     rows = []
-    judged = values.metric.map({name: JOINT[name].judge for name in values.metric.unique()})
-    told = values[values.value.notna() & (values.method != "random") & (judged != "")]
+    told = values[values.value.notna() & (values.method != "random") & (values.metric.map(JUDGES) != "")]
     for task, part in told.groupby("task", sort=False):
         for reading, left_out in READINGS.items():
             columns = gather_columns(part[~part.metric.isin(left_out)])
             if columns is None:
                 continue
-            pairs = np.array(list(combinations(range(len(columns.networks)), 2))).reshape(-1, 2)
-            kinds = np.array([_kind_of(*(columns.networks[at][0] for at in pair), models) for pair in pairs])
-            rng = generator("decomposition", task, reading)
-            drawn = [columns.mean_correlations(_draw_texts(columns, rng)) for _ in range(draws)]
-            seen = columns.correlations(np.ones(columns.scores.shape[-1]))
+            names, texts = [model for model, _ in columns.networks], columns.scores.shape[-1]
+            pairs = np.array(list(combinations(range(len(names)), 2)))
+            both = [(names[a], names[b]) for a, b in pairs]
+            kinds = np.array([SEEDS if a == b else shared_family(models[a], models[b]) for a, b in both])
+            rng, drawn = generator("decomposition", task, reading), []
+            for _ in range(draws):
+                times = np.bincount(rng.integers(texts, size=texts), minlength=texts).astype(float)
+                drawn.append(average_papers(columns.correlations(times), columns.judges))
+            seen = columns.correlations(np.ones(texts))
             for kind in dict.fromkeys(kinds):
                 found = _decompose(columns, pairs[kinds == kind], kind, seen, drawn, rng, confidence)
                 rows.append({"task": task, "reading": reading, "kind": kind, **found})
@@ -110,10 +103,6 @@ class Columns:
         scale = np.sqrt(np.where((own > 0) & np.isfinite(own), own, np.nan))
         return (covariances / np.outer(scale, scale)).reshape(*shape, *shape)
 
-    def mean_correlations(self, weights: np.ndarray) -> np.ndarray:
-        """(3, u, v) of `average_papers`."""
-        return average_papers(self.correlations(weights), self.judges)
-
 
 def gather_columns(part: pd.DataFrame) -> Columns | None:
     """The columns of one task: methods that every network and metric has; None with too few of them, or one paper.
@@ -122,31 +111,26 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
     """
     networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
     metrics, texts = list(dict.fromkeys(part.metric)), list(dict.fromkeys(part.instance))
-    wide = {
-        metric: of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value").dropna()
-        for metric, of in part.groupby("metric", sort=False)
-    }
-    methods = [
-        name
-        for name in dict.fromkeys(part.method)
-        if all(name in one.index.get_level_values(0) for one in wide.values())
+    judges = np.array([JUDGES[metric] for metric in metrics])
+    if len(set(judges)) < 2 or len(networks) < 2:
+        return None
+    wide = [
+        of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value").dropna()
+        for _, of in part.groupby("metric", sort=False)
     ]
-    judges = np.array([JOINT[metric].judge for metric in metrics])
-    if len(methods) < FEWEST or len(set(judges)) < 2 or len(networks) < 2:
+    shared = set.intersection(*(set(one.index.get_level_values("method")) for one in wide))
+    methods = [name for name in dict.fromkeys(part.method) if name in shared]
+    if len(methods) < FEWEST:
         return None
     full = pd.MultiIndex.from_product([methods, texts])
-    scores = np.full((len(networks), len(metrics), len(methods), len(texts)), np.nan)
-    for j, metric in enumerate(metrics):
-        for u, network in enumerate(networks):
-            if network in wide[metric].columns:
-                scores[u, j] = wide[metric][network].reindex(full).to_numpy().reshape(len(methods), len(texts))
+    by_metric = [one.reindex(index=full, columns=networks).to_numpy().T for one in wide]
+    scores = np.stack([one.reshape(len(networks), len(methods), len(texts)) for one in by_metric], axis=1)
     has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
     there = np.array([~np.isnan(scores[has[:, j], j]).any(axis=(0, 1)) for j in range(len(metrics))])  # (j, n)
     scores = np.where(there[None, :, None], scores, np.nan)
     scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
-    every = np.ones(len(texts))
     columns = Columns(networks, judges, scores, has, there)
-    own = np.diag(columns.covariances(every)).reshape(has.shape)
+    own = np.diag(columns.covariances(np.ones(len(texts)))).reshape(has.shape)
     seen = (scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]).var(axis=-1, ddof=1)
     return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
 
@@ -171,18 +155,8 @@ def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
         total = np.where(known, cells, 0).sum(axis=-1)
         return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
 
-    return np.stack(
-        [
-            mean(same, same_count),
-            mean(within - same, within_count - same_count),
-            mean(block[..., apart], count[..., apart]),
-        ]
-    )
-
-
-def _kind_of(first: str, second: str, models: Mapping) -> str:
-    """What the networks of two models have in common: all but the seed, the family, or nothing."""
-    return SEEDS if first == second else shared_family(models[first], models[second])
+    two_metrics = mean(within - same, within_count - same_count)
+    return np.stack([mean(same, same_count), two_metrics, mean(block[..., apart], count[..., apart])])
 
 
 def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -191,21 +165,18 @@ def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) ->
     itself = np.diagonal(means[2])
     rows = np.stack([means[0, a, b], means[1, a, b], (itself[a] + itself[b]) / 2, means[2, a, b]])
     held = np.where(np.isnan(rows), 0, weights)
-    return np.divide(
-        *((np.nan_to_num(rows) * held).sum(axis=1), held.sum(axis=1)),
-        out=np.full(4, np.nan),
-        where=held.sum(axis=1) > 0,
-    )
+    sums, total = (np.nan_to_num(rows) * held).sum(axis=1), held.sum(axis=1)
+    return np.divide(sums, total, out=np.full(4, np.nan), where=total > 0)
 
 
 def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confidence: float) -> dict[str, object]:
-    """The numbers of one row: see `decomposition_table`.
-
-    seen: `correlations` of all texts; drawn: `mean_correlations` of drawn ones.
-    """
+    """The numbers of one row; seen: correlations of all texts; drawn: `average_papers` of drawn ones."""
     of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
-    every = np.ones(len(pairs))
-    found = share_variance(average_papers(seen, columns.judges), pairs, every)
+
+    def share(correlations: np.ndarray) -> np.ndarray:
+        return share_variance(average_papers(correlations, columns.judges), pairs, np.ones(len(pairs)))
+
+    found = share(seen)
     shares = _shares(found)
     draws = np.array([_shares(share_variance(means, pairs, _draw_pairs(pairs, of_model, rng))) for means in drawn])
     bounds = percentile_interval(draws.reshape(-1, len(SHARES)), confidence)
@@ -219,16 +190,10 @@ def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confi
     }
     for side, bound in zip(("low", "high"), bounds, strict=True):
         out |= {f"{name}_{side}": float(value) for name, value in zip(SHARES, bound, strict=True)}
-    for name in ("model", "judge"):
+    for name, exchange in (("model", _exchange_models), ("judge", _exchange_metrics)):
         at = SHARES.index(name)
-        exchange = _exchange_models if name == "model" else _exchange_metrics
-        worlds = [
-            _shares(
-                share_variance(average_papers(exchange(seen, columns, pairs, kind, rng), columns.judges), pairs, every)
-            )
-            for _ in range(EXCHANGES)
-        ]
-        p = np.mean([shares[at] - TIED <= world[at] for world in [*worlds, shares]])
+        worlds = [_shares(share(exchange(seen, columns, pairs, kind, rng)))[at] for _ in range(EXCHANGES)]
+        p = np.mean([shares[at] - TIED <= one for one in [*worlds, shares[at]]])
         out[f"p_{name}"] = float(p) if np.isfinite(shares[at]) else float("nan")
     own = shares[0]
     needed = np.ceil(DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)) if own > 0 else float("inf")
@@ -243,17 +208,8 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.stack([neither, paper, judge - paper, model, 1 - neither - judge - model, judge, judge - model], axis=-1)
 
 
-def _draw_texts(columns: Columns, rng: np.random.Generator) -> np.ndarray:
-    """(n,) how often each text is there where texts are drawn with replacement."""
-    n = columns.scores.shape[-1]
-    return np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
-
-
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(p,) how often each pair is there where models are drawn with replacement, and of each of them its seeds.
-
-    Two seeds of one model are there as often as it is.
-    """
+    """(p,) how often each pair is there where models are drawn with replacement, and of each of them its seeds."""
     members = np.unique(pairs)
     models = np.unique(of_model[members])
     of_models = np.bincount(rng.choice(models, len(models)), minlength=of_model.max() + 1)
@@ -267,34 +223,26 @@ def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generato
 
 
 def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """The correlations where, under each metric, models exchange their names with all their seeds; or seeds of a model.
-
-    Only networks of the pairs, and of them those that have the metric.
-    """
-    at, members = np.tile(np.arange(len(columns.networks))[:, None], len(columns.judges)), np.unique(pairs)
-    by_model: dict[str, list[int]] = {}
-    for network in members:
-        by_model.setdefault(columns.networks[network][0], []).append(network)
-    for metric in range(len(columns.judges)):
-        has = [[one for one in seeds if columns.known[one, metric]] for seeds in by_model.values()]
-        groups = [group for group in has if group]
+    """The correlations where, under each metric, models exchange names with all their seeds; or seeds of a model."""
+    members, j = np.unique(pairs), len(columns.judges)
+    at = np.tile(np.arange(len(columns.networks))[:, None], j)
+    models = np.array([columns.networks[network][0] for network in members])
+    for metric in range(j):
+        has = columns.known[members, metric]
+        groups = [group for name in dict.fromkeys(models) if len(group := members[has & (models == name)])]
         if kind == SEEDS:
             for group in groups:
                 at[group, metric] = rng.permutation(group)
             continue
         size = min(map(len, groups), default=0)
-        blocks = [group[:size] for group in groups]
-        for block, other in zip(blocks, rng.permutation(len(blocks)), strict=True):
-            at[block, metric] = blocks[other]
-    metric = np.tile(np.arange(len(columns.judges)), (len(at), 1))
+        for group, other in zip(groups, rng.permutation(len(groups)), strict=True):
+            at[group[:size], metric] = groups[other][:size]
+    metric = np.tile(np.arange(j), (len(at), 1))
     return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
 
 
 def _exchange_metrics(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """The correlations where, on each model of the pairs with all its seeds, the metrics exchange their names.
-
-    On each seed by itself where the seeds of one model are compared; of the metrics those that a network has.
-    """
+    """The correlations where the metrics exchange their names on each model with all its seeds, or on each seed."""
     u, j = columns.known.shape
     at, metric = np.tile(np.arange(u)[:, None], j), np.tile(np.arange(j), (u, 1))
     orders: dict[object, np.ndarray] = {}

@@ -9,20 +9,9 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attreval.methods import METHODS
+from compendium.papers.common import style
 from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, method_looks
-from compendium.papers.common.style import (
-    bare,
-    colour_bar,
-    draw_curve,
-    draw_nothing,
-    heat_map,
-    legend_below,
-    model_title,
-    name_ends,
-    task_panels,
-    task_title,
-    use_style,
-)
+from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
 from compendium.papers.joint.correlations import POOLED
 from compendium.papers.joint.decomposition import NEARNESS, SEEDS
 from compendium.papers.joint.standing import DIFFER, MEAN, MIXED, TOO_FEW, TRANSFORMERS, WORDS
@@ -51,7 +40,6 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the interval leaves out 0.
 
     Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself on other texts.
-    table, itself: of `correlations.correlation_table` and `reliability_table`.
     """
     use_style()
     part = table[(table.task == POOLED) & (table.granularity == granularity) & table.tau.notna()]
@@ -66,9 +54,9 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
         if row.verdict in ("agree", "contradict"):
             axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
-        style = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
-        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **style)
-        axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **style)
+        look = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
+        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **look)
+        axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **look)
     for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
         at = names.index(row.metric)
         axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", ha="center", va="center", style="italic", color="#555555")
@@ -77,8 +65,8 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
     axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
     axes.set_yticks(np.arange(len(names)) + 0.5, titles)
-    bare(axes)
-    colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
+    style.bare(axes)
+    style.colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
     figure.tight_layout()
     return axes
 
@@ -90,8 +78,7 @@ def draw_pareto(table: pd.DataFrame):
     """
     use_style()
     part = table[table.granularity == "tokens"]
-    runs = pick_runs(part)
-    if not runs:
+    if not (runs := pick_runs(part)):
         return draw_nothing("No run with a price is part of this profile.")
     figure, grid = plt.subplots(2 * len(runs), 2, figsize=(9, 5.2 * len(runs)), squeeze=False)
     ends = {}
@@ -120,7 +107,7 @@ def draw_pareto(table: pd.DataFrame):
     kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
     handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
     figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
-    return name_ends(figure, ends, 7)
+    return style.name_ends(figure, ends, 7)
 
 
 def draw_places(table: pd.DataFrame):
@@ -133,9 +120,8 @@ def draw_places(table: pd.DataFrame):
     use_style()
     parts = dict(list(table.groupby("family", sort=False)))
     heights = [part.method.nunique() + 4 for part in parts.values()]
-    size = (12.5, 0.3 * sum(heights) + 1.2)
-    ratios = {"height_ratios": heights}
-    _, grid = plt.subplots(len(parts), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
+    shape = {"figsize": (12.5, 0.3 * sum(heights) + 1.2), "height_ratios": heights}
+    _, grid = plt.subplots(len(parts), 1, squeeze=False, layout="constrained", **shape)
     colours = sns.color_palette("vlag_r", as_cmap=True)
     for axes, (family, part) in zip(grid[:, 0], parts.items(), strict=True):
         wide = part.pivot(index="method", columns="metric", values=["place", "verdict"]).loc[part.method.unique()]
@@ -143,10 +129,10 @@ def draw_places(table: pd.DataFrame):
         sure = wide["verdict"][names].isin(["above", "below"]).to_numpy()
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
         rows = [METHODS[m].title for m in wide.index]
-        heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
+        style.heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
-    colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
+    style.colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
     return grid[0][0]
 
 
@@ -169,8 +155,8 @@ def draw_across(table: pd.DataFrame):
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
-    heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, named, titles, pale)
-    colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
+    style.heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, named, titles, pale)
+    style.colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
     return axes
 
 
@@ -195,19 +181,18 @@ def draw_budgets(overlaps: pd.DataFrame):
     titles = {"to_largest": "with the largest budget, same seed", "between": "between two seeds"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
         for at, ((task, model, method), line) in enumerate(lines):
-            # compared with itself, the largest budget says nothing
-            line = line.iloc[:-1] if name == "to_largest" else line
+            if name == "to_largest":
+                line = line.iloc[:-1]  # compared with itself, the largest budget says nothing
             where = f"{METHODS[method].title} ({task_title(task)}, {model_title(model)})"
             look = {"color": colours[at], "marker": MARKERS[at % len(MARKERS)], "label": where}
-            draw_curve(
-                axes, line.requested, *(line[end] for end in (name, f"{name}_low", f"{name}_high")), 0.08, **look
-            )
+            ends = (line[name], line[f"{name}_low"], line[f"{name}_high"])
+            style.draw_curve(axes, line.requested, *ends, 0.08, **look)
         axes.axhline(STABLE, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
         axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
         axes.minorticks_off()
     panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
-    return legend_below(figure, 2, 0.01)
+    return style.legend_below(figure, 2, 0.01)
 
 
 def draw_masked(table: pd.DataFrame):
@@ -216,20 +201,20 @@ def draw_masked(table: pd.DataFrame):
         return draw_nothing("No models with masked twins are part of this profile.")
     looks = method_looks(m for m in METHODS if m in set(table.method))
     cells = dict(list(table.groupby(["task", "metric", "erased"], sort=False)))
-    figure, panels = task_panels(cells, 2.5, 2.7, 5, sharey=False)
+    figure, panels = style.task_panels(cells, 2.5, 2.7, 5, sharey=False)
     for (task, metric, erased), axes in panels.items():
         part = cells[task, metric, erased]
         for row in part.itertuples():
             across = [[row.plain - row.plain_low], [row.plain_high - row.plain]]
             up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
-            style = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
-            axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **style)
+            look = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
+            axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **look)
         ends = [min(part.plain_low.min(), part.masked_low.min()), max(part.plain_high.max(), part.masked_high.max())]
         axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
         axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
     figure.supxlabel("plain", fontsize=9)
     figure.supylabel("masked", fontsize=9)
-    return legend_below(figure, 4, 0.01)
+    return style.legend_below(figure, 4, 0.01)
 
 
 def draw_decomposition(table: pd.DataFrame):
@@ -240,16 +225,9 @@ def draw_decomposition(table: pd.DataFrame):
     rows = table[table.reading == "all"]
     kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
     sizes = [int((rows.kind == kind).sum()) for kind in kinds]
-    figure, panels = plt.subplots(
-        *(len(kinds), 2),
-        **{"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "sharex": "col", "sharey": "row"},
-        **{
-            "squeeze": False,
-            "layout": "constrained",
-            "width_ratios": (3, 1.3),
-            "height_ratios": [1 + n for n in sizes],
-        },
-    )
+    shape = {"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "layout": "constrained", "squeeze": False}
+    ratios = {"width_ratios": (3, 1.3), "height_ratios": [1 + n for n in sizes]}
+    figure, panels = plt.subplots(len(kinds), 2, sharex="col", sharey="row", **shape, **ratios)
     for (left, right), kind in zip(panels, kinds, strict=True):
         part = rows[rows.kind == kind]
         tasks, start = [task_title(task) for task in part.task], np.zeros(len(part))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
@@ -20,33 +21,25 @@ from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS
 from compendium.config.judges import MetaSpec
 from compendium.config.sections import BootstrapSpec
 from compendium.papers.common.sentences import of_row, sentence
-from compendium.papers.common.style import use_style
+from compendium.papers.common.style import bare, use_style
 
 FAIL, FOOLED, FINE = "#c62828", "#f6d9a8", "#d5e6f3"
 NEEDED = ("random", "reversed")  # what a metric must tell from the truth
 MISLEADING = ("adversarial", "leaking")  # made to mislead
 CROSS = "\N{MULTIPLICATION SIGN}"
-ORDER = (*NEEDED, "constant", *MISLEADING)
 
 
 def try_all(settings: MetaSpec) -> Trial:
     """Every metric, and nulls, in the worlds of a profile: all that need no corpus where it names none."""
     named = settings.worlds or [name for name, one in ALL_WORLDS.items() if settings.corpora or not one.corpus]
-    return try_metrics(
-        TRIED | NULLS,
-        settings.instances,
-        settings.draws,
-        worlds=named,
-        explainers=tuple(EXPLAINERS),
-        methods=METHODS,
-    )
+    by = {"worlds": named, "explainers": tuple(EXPLAINERS), "methods": METHODS}
+    return try_metrics(TRIED | NULLS, settings.instances, settings.draws, **by)
 
 
 def planted_values(trial: Trial) -> pd.DataFrame:
     """Of a trial the values of metrics of planted texts, in planted worlds, for explanations without a method."""
     held = trial.values
-    of = held.metric.isin(PLANTED_METRICS) & held.world.isin(WORLDS) & held.explainer.isin(PLAIN)
-    return held[of]
+    return held[held.metric.isin(PLANTED_METRICS) & held.world.isin(WORLDS) & held.explainer.isin(PLAIN)]
 
 
 def matrix(trial: Trial, bootstrap: BootstrapSpec) -> pd.DataFrame:
@@ -68,23 +61,17 @@ def short(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: whether it separates or fails, whom it is fooled by, and the mean separations.
-
-    cells: of metrics.separation.separation.
-    """
+    """One row a metric: whether it separates or fails, whom it is fooled by, and the mean separations."""
     table = metric_verdicts(cells)
-    return table.assign(
-        title=_titles(table.metric),
-        verdict=["separates" if passes else "fails" for passes in table.passes],
-        fooled_by=table.fooled_by.replace("", "nobody"),
-    )
+    verdict, fooled_by = np.where(table.passes, "separates", "fails"), table.fooled_by.replace("", "nobody")
+    return table.assign(title=_titles(table.metric), verdict=verdict, fooled_by=fooled_by)
 
 
 def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric, a column a world: how often it puts the oracle before random scores, as text.
 
-    In brackets, where that is less often, before its reverse. A cross: not surely more than half of the time for both
-    (bootstrap interval over texts). Empty where the metric was not asked. cells: of metrics.separation.
+    In brackets, where that is less often, before its reverse. A cross: not surely more than half of the time for both.
+    Empty where the metric was not asked.
     """
     rows = []
     for metric, part in cells[cells.explainer.isin(NEEDED)].groupby("metric", sort=False):
@@ -111,10 +98,7 @@ def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: whether it falls for a model that answers erased texts to its liking, those that do first.
-
-    table: of trial.raised.raised_table.
-    """
+    """One row a metric: whether it falls for a model that answers erased texts to its liking, those that do first."""
     found = raised_verdicts(table)
     order = found.verdict.map({"falls for it": 0, "moves": 1, "resists": 2}).sort_values(kind="stable").index
     return found.assign(title=_titles(found.metric)).loc[order].reset_index(drop=True)
@@ -135,29 +119,25 @@ def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
     use_style()
     worlds, cells = list(dict.fromkeys(table.world)), table.set_index(["metric", "world"])
     figure, axes = plt.subplots(figsize=(8.6, 0.27 * len(verdicts) + 1.6))
-    for y, metric in enumerate(verdicts.metric):
-        for x, world in enumerate(worlds):
-            if (metric, world) not in cells.index:
-                continue
-            cell = cells.loc[(metric, world)]
-            colour = FAIL if not cell.passes else FOOLED if "fooled" in cell.why else FINE
-            axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-            least = np.fmin(cell.auc, cell.reversed)
-            ink, shown = "white" if colour == FAIL else "black", f"{least:.2f}".removeprefix("0")
-            axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
+    for (y, metric), (x, world) in product(enumerate(verdicts.metric), enumerate(worlds)):
+        if (metric, world) not in cells.index:
+            continue
+        cell = cells.loc[(metric, world)]
+        colour = FAIL if not cell.passes else FOOLED if "fooled" in cell.why else FINE
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
+        least = np.fmin(cell.auc, cell.reversed)
+        ink, shown = "white" if colour == FAIL else "black", f"{least:.2f}".removeprefix("0")
+        axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
     axes.set(xlim=(0, len(worlds)), ylim=(len(verdicts), 0))
-    axes.set_xticks([x + 0.5 for x in range(len(worlds))], [w.replace("_", " ") for w in worlds], rotation=40)
+    named = {"labels": [world.replace("_", " ") for world in worlds], "rotation": 40, "ha": "left", "fontsize": 8}
+    axes.set_xticks(np.arange(len(worlds)) + 0.5, **named)
     axes.xaxis.tick_top()
-    for label in axes.get_xticklabels():
-        label.set(ha="left", fontsize=8)
     condemned = verdicts.verdict == "condemned"
     titles = verdicts.title.where(~condemned, verdicts.title + f" {CROSS}")
-    axes.set_yticks([y + 0.5 for y in range(len(verdicts))], titles, fontsize=8)
+    axes.set_yticks(np.arange(len(verdicts)) + 0.5, titles, fontsize=8)
     for label in np.array(axes.get_yticklabels())[condemned]:
         label.set(color=FAIL, weight="bold")
-    axes.tick_params(length=0)
-    axes.grid(False)
-    sns.despine(ax=axes, left=True, bottom=True)
+    bare(axes)
     figure.tight_layout()
     return axes
 

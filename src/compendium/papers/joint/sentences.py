@@ -24,7 +24,7 @@ def say_counts(counts: pd.DataFrame, summary: pd.DataFrame) -> str:
 @sentence
 def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.DataFrame) -> str:
     """How many pairs of metrics agree, how many beyond chance, the two at the ends, and how stable orders are."""
-    shown = next((name for name in ("tokens", *pooled.granularity) if (pooled.granularity == name).any()), "tokens")
+    shown = "tokens" if (pooled.granularity == "tokens").any() else pooled.granularity.iloc[0]
     part, by_chance, halves = (frame[frame.granularity == shown] for frame in (pooled, chance, itself))
     counts = part.verdict.value_counts()
     most, least = part.loc[part.tau.idxmax()], part.loc[part.tau.idxmin()]
@@ -37,13 +37,11 @@ def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.Data
         f"contradict each other{beyond}; rank correlations range from {of_row(most, 'tau')} ({most.pair}) down to "
         f"{of_row(least, 'tau')} ({least.pair})."
     )
-    if halves.empty:
-        return said
-    first, last = halves.loc[halves.tau.idxmax()], halves.loc[halves.tau.idxmin()]
-    return (
-        f"{said} On two halves of the texts, {first.title} ranks methods most alike ({first.tau:.2f}) and {last.title} "
-        f"least ({last.tau:.2f})."
-    )
+    if len(halves):
+        first, last = halves.loc[halves.tau.idxmax()], halves.loc[halves.tau.idxmin()]
+        said += f" On two halves of the texts, {first.title} ranks methods most alike ({first.tau:.2f}) and "
+        said += f"{last.title} least ({last.tau:.2f})."
+    return said
 
 
 @sentence
@@ -86,11 +84,10 @@ def say_choice(choices: pd.DataFrame, objections: pd.DataFrame) -> str:
 @sentence
 def say_stability(stability: pd.DataFrame) -> str:
     """From which budget on each sampled explanation is stable."""
-    shown = [
-        f"{name_method(row.method)} from {row.stable_from} on {task_title(row.task)}" for _, row in stability.iterrows()
-    ]
+    rows = stability.itertuples()
+    shown = "; ".join(f"{name_method(row.method)} from {row.stable_from} on {task_title(row.task)}" for row in rows)
     share = f"{100 * stability.threshold.iloc[0]:.0f} % of its top tokens"
-    return f"A method shares {share} with its largest budget at these numbers of evaluations: {'; '.join(shown)}."
+    return f"A method shares {share} with its largest budget at these numbers of evaluations: {shown}."
 
 
 @sentence
@@ -107,15 +104,14 @@ def say_limits(turned: pd.DataFrame, methods: pd.DataFrame) -> str:
 @sentence
 def say_starts(starts: pd.DataFrame) -> str:
     """How many metrics a baseline moves, and how like the scores stay."""
-    others = starts[(starts.baseline != "pad") & (starts.metric != "score_tau_b")]
-    ranks = starts[(starts.metric == "score_tau_b") & (starts.baseline != "pad")]
-    least = ranks.loc[ranks["mean"].idxmin()] if len(ranks) else None
-    said = (
-        f"; scores change most from {least.baseline} (rank correlation with those from pad {of_row(least, 'mean')})"
-        if least is not None
-        else ""
-    )
-    return f"Another baseline surely moves {others.moves.sum()} of {len(others)} metric values{said}."
+    others = starts[starts.baseline != "pad"]
+    ranks, others = others[others.metric == "score_tau_b"], others[others.metric != "score_tau_b"]
+    said = f"Another baseline surely moves {others.moves.sum()} of {len(others)} metric values"
+    if len(ranks):
+        least = ranks.loc[ranks["mean"].idxmin()]
+        said += f"; scores change most from {least.baseline} (rank correlation with those from pad "
+        said += f"{of_row(least, 'mean')})"
+    return said
 
 
 @sentence
@@ -150,13 +146,9 @@ def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
 def say_masked(moves: pd.DataFrame) -> str:
     """How far masking in training moves a metric at most, and whether it turns rankings of methods."""
     most = moves.loc[moves["shift"].abs().idxmax()]
-    few = (moves.verdict == TOO_FEW).all()
-    turned = (moves.verdict == "moves").sum()
-    ranks = (
-        "there are too few texts to say whether rankings of methods change"
-        if few
-        else f"{turned} of {len(moves)} rankings of methods surely change"
-    )
+    ranks = f"{(moves.verdict == 'moves').sum()} of {len(moves)} rankings of methods surely change"
+    if (moves.verdict == TOO_FEW).all():
+        ranks = "there are too few texts to say whether rankings of methods change"
     return (
         f"Learning from masked texts moves {most.title} most ({most.erased}), by "
         f"{of_row(most, 'shift', 'shift_low', 'shift_high', '+')}; {ranks}."
@@ -167,20 +159,13 @@ def say_masked(moves: pd.DataFrame) -> str:
 def say_decomposition(table: pd.DataFrame) -> str:
     """Whether judges or models make more of an order of methods: of one network, a family of models, and two."""
     rows = table[table.reading == "all"]
-    said = []
-    places = (
-        "where one network is trained anew",
-        "within a family of models",
-        "from one family of models to the other",
+    where = ("where one network is trained anew", "within a family of models", "from one family of models to the other")
+    return "; ".join(
+        f"{where[near]} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
+        f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "
+        f"{(part.lead_high < 0).sum()} surely more by the model)"
+        for near, part in rows.groupby(rows.kind.map(NEARNESS))
     )
-    for near, part in rows.groupby(rows.kind.map(NEARNESS)):
-        where = places[near]
-        said.append(
-            f"{where} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
-            f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "
-            f"{(part.lead_high < 0).sum()} surely more by the model)"
-        )
-    return "; ".join(said)
 
 
 def _span(values: pd.Series) -> str:

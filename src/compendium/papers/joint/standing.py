@@ -41,9 +41,8 @@ Measured = dict[tuple[str, str], MethodMeans]
 def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.DataFrame:
     """One row a family, method and metric, and one for the mean over metrics; the best mean first.
 
-    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike; low, high: of drawn texts;
-    runs: how many are behind it; rank: among so many methods (`of`), the best 1. verdict: `above` or `below` one half
-    where the interval says so.
+    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike; runs: how many are behind it;
+    rank: among so many methods (`of`), the best 1. verdict: whether the interval of drawn texts leaves out one half.
     """
     rows = []
     for family, cells in _shares_by_family(scores, models).items():
@@ -85,10 +84,7 @@ def shared_family(first: ModelSpec, second: ModelSpec) -> str:
 
 
 def _shares_by_family(scores: JointScores, models: Mapping) -> dict[str, dict[str, dict[str, list[np.ndarray]]]]:
-    """Family -> method -> metric -> (1 + d,) shares of each run, of its texts and of drawn ones.
-
-    Only of metrics that compare two methods at least.
-    """
+    """Family -> method -> metric -> (1 + d,) shares of each run, where a metric compares two methods at least."""
     out: dict[str, dict[str, dict[str, list[np.ndarray]]]] = {}
     for (_, model, granularity), found in scores.runs.items():
         for metric, means in found.means.items():
@@ -108,24 +104,15 @@ def _mean_share(shares: list[np.ndarray]) -> np.ndarray:
 
 def read_costs(step: Step) -> pd.DataFrame:
     """Evaluations requested and computed an instance, by (task, model, granularity, method), over seeds and shards."""
-    profile = step.profile
-    explained = [
-        ("tokens", "03_explain", run, shard)
-        for run in joint_runs(profile)
-        for shard in range(profile.explaining_of(run[0]).shards)
-    ]
-    explained += [
-        ("unified", "07_sun2024_explanations", run, part)
-        for run in profile.explained_runs("diagnosis")
-        for part in range(profile.diagnosis.parts)
-    ]
-    found = [
-        step.results.read_table("cost", notebook, *run, part).assign(task=run[0], model=run[1], granularity=granularity)
-        for granularity, notebook, run, part in explained
-    ]
+    profile, asked, found = step.profile, ["requested", "unique"], []
+    parts = [("tokens", "03_explain", run, profile.explaining_of(run[0]).shards) for run in joint_runs(profile)]
+    typed = profile.explained_runs("diagnosis")
+    parts += [("unified", "07_sun2024_explanations", run, profile.diagnosis.parts) for run in typed]
+    for granularity, notebook, run, count in parts:
+        about = {"task": run[0], "model": run[1], "granularity": granularity}
+        found += [step.results.read_table("cost", notebook, *run, at).assign(**about) for at in range(count)]
     every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
-    asked = ["requested", "unique"]
     every[asked] = every[asked].mul(every.instances, axis=0)
     sums = every.groupby([*RUN, "method"], sort=False)[[*asked, "instances"]].sum()
     return sums[asked].div(sums.instances, axis=0)
@@ -226,18 +213,17 @@ def across_table(
     exchanged models lose as much; q: over all rows. verdict: DIFFER, BY_CHANCE or TOO_FEW.
     """
     rows, values = [], scores.values[scores.values.method != "random"]
-    for (task, granularity, metric), part in values.groupby(["task", "granularity", "metric"], sort=False):
+    for cell, part in values.groupby(["task", "granularity", "metric"], sort=False):
         for a, b in combinations(dict.fromkeys(part.model), 2):
             methods, array = _same_texts(part, a, b)
             if len(methods) < FEWEST:
                 continue
+            task, granularity, metric = cell
             drawn = drawn_means(array, draws, "across models", task)
-            rng = generator("true means", task, granularity, metric, a, b)
-            tau = about_median(true_tau_b(drawn[0].T, drawn[1:].mT, rng), confidence)
-            chance = lost_between(array, worlds, generator("models exchanged", task, granularity, metric, a, b))
-            family = shared_family(models[a], models[b])
-            about = (task, granularity, a, b, family, metric, JOINT[metric].title, len(methods), len(array))
-            rows.append((*about, *tau, *chance))
+            taus = true_tau_b(drawn[0].T, drawn[1:].mT, generator("true means", *cell, a, b))
+            chance = lost_between(array, worlds, generator("models exchanged", *cell, a, b))
+            about = (task, granularity, a, b, shared_family(models[a], models[b]), metric, JOINT[metric].title)
+            rows.append((*about, len(methods), len(array), *about_median(taus, confidence), *chance))
     table = pd.DataFrame(rows, columns=[*PAIR, "family", "metric", "title", *FOUND]).dropna(subset="tau")
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - confidence + 1e-12, DIFFER, BY_CHANCE)
@@ -245,17 +231,14 @@ def across_table(
 
 
 def across_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a granularity and metric, means over pairs of models: the metric first whose orders carry best.
-
-    pairs: how many there are; decided: of these with enough texts; differ: of these that differ.
-    """
-    found = _summary(table, ["granularity", "metric", "title"]).rename(columns={"rows": "pairs"})
+    """One row a granularity and metric, over `pairs` of models: the metric first whose orders carry best."""
+    found = _summary(table, ["granularity", "metric", "title"], "pairs")
     return found.sort_values("across", ascending=False, kind="stable").reset_index(drop=True)
 
 
 def across_by_pair(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a pair of models of a task, means over metrics: how many there are, decided and different."""
-    return _summary(table, [*PAIR, "family"]).rename(columns={"rows": "metrics"})
+    """One row a pair of models of a task, over `metrics`."""
+    return _summary(table, [*PAIR, "family"], "metrics")
 
 
 def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
@@ -266,9 +249,9 @@ def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tu
     signs = np.where(rng.random((worlds, len(array))) < 0.5, -1.0, 1.0)
     within, across = halved(array, halves, np.concatenate([np.ones((1, len(array))), signs]))
     lost = within - across
-    known = lost[~np.isnan(lost)]
-    p = float((known >= lost[0] - TIED).mean()) if not np.isnan(lost[0]) else float("nan")
-    return float(within[0]), float(across[0]), float(lost[0]), p
+    own, known = float(lost[0]), lost[~np.isnan(lost)]
+    p = float((known >= own - TIED).mean()) if not np.isnan(own) else float("nan")
+    return float(within[0]), float(across[0]), own, p
 
 
 def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -295,21 +278,19 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
     return tuple(mean_of_known(np.concatenate(taus, axis=1).T) for taus in (within, across))
 
 
-def _summary(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Means of what was found, and counts of verdicts, by these columns."""
-    marked = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW)
-    groups = marked.groupby(by, sort=False)
+def _summary(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
+    """Means by these columns, how many rows have enough texts (`decided`), and how many of these `differ`."""
+    groups = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW).groupby(by, sort=False)
     found = groups[["tau", "within", "across", "lost"]].mean()
     found = found.join(groups.tau.agg(lowest="min", highest="max")).join(groups.texts.min())
-    return found.join(groups[["decided", "differ"]].sum()).join(groups.size().rename("rows")).reset_index()
+    return found.join(groups[["decided", "differ"]].sum()).join(groups.size().rename(counted)).reset_index()
 
 
 def _same_texts(part: pd.DataFrame, a: str, b: str) -> tuple[list[str], np.ndarray]:
     """Methods that both models have, and their (n, 2, m) values on texts where all are known; mean over seeds."""
     wide = part[part.model.isin([a, b])].pivot_table(index="instance", columns=["model", "method"], values="value")
     sides = [wide[model] if model in wide else pd.DataFrame() for model in (a, b)]
-    methods = [method for method in sides[0] if method in sides[1]]
-    if not methods:
+    if not (methods := [method for method in sides[0] if method in sides[1]]):
         return [], np.empty((0, 2, 0))
     array = np.stack([side[methods].to_numpy() for side in sides], axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))

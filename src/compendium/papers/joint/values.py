@@ -21,16 +21,7 @@ from attreval.metrics.erasure import predicted_class
 from attreval.metrics.metric import Metric
 from attreval.metrics.scored_text import RANDOM, ScoredText, Settings, without_asking
 from compendium.config import Profile, Run
-from compendium.papers.common.runs import (
-    RUN,
-    borrowed_evidence,
-    common_methods,
-    drop_unlearned,
-    load_records_once,
-    to_explain,
-    unlearned_table,
-    with_evidence,
-)
+from compendium.papers.common import runs
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
@@ -45,6 +36,7 @@ ERASURE = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")
 GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game, which notebook 04 alone plays
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
+JUDGES = {name: metric.judge for name, metric in JOINT.items()}
 MET = {"scores", "rivals", "random", "marks", "model"}  # what explanations of tokens offer, of what metrics need
 OF_TOKENS = sorted(  # in the order of the tables: what takes no model, what notebook 04 has stored, what takes one
     (metric for metric in JOINT.values() if not metric.notebook and set(metric.needs) <= MET),
@@ -61,9 +53,9 @@ def joint_runs(profile: Profile) -> list[Run]:
 
 def token_jobs(step: Step) -> list[tuple]:
     """What `score_instances` is to be called with, a few instances each; of runs whose model has learned its task."""
-    profile = step.profile
-    runs = pd.DataFrame(joint_runs(profile), columns=RUN)
-    learned = drop_unlearned(runs, unlearned_table(step, joint_runs(profile), of_papers=False))
+    profile, taken = step.profile, joint_runs(step.profile)
+    unlearned = runs.unlearned_table(step, taken, of_papers=False)
+    learned = runs.drop_unlearned(pd.DataFrame(taken, columns=runs.RUN), unlearned)
     return [
         (step.results, profile, *run, start)
         for run in learned.itertuples(index=False, name=None)
@@ -72,25 +64,21 @@ def token_jobs(step: Step) -> list[tuple]:
 
 
 def score_instances(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
-    """(values, costs by account) of the token explanations of a few instances from `start`.
-
-    values: one row a task, model, seed, instance, method and metric (COLUMNS); they may be NaN.
-    """
+    """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances from `start`."""
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
-    records, stored = load_records_once(results, profile, *run), read_stored_metrics(results, *run)
-    methods, borrowed = common_methods(records), borrowed_evidence(task)
+    records, stored = runs.load_records_once(results, profile, *run), read_stored_metrics(results, *run)
+    methods, borrowed = runs.common_methods(records), runs.borrowed_evidence(task)
     # notebook 06 asks about the predicted class: where another is explained, its values do not count
     kept = {"pointing", *(ERASURE if profile.explaining_of(task).target == "predicted" else ())}
     texts = []
-    for instance in to_explain(profile, task, model)[
-        start : min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
-    ]:
+    taken = runs.to_explain(profile, task, model)[: _rows_of(profile, task, model)]
+    for instance in taken[start : start + BATCHED_TEXTS]:
         of_text, tokens = records[instance.id], scorer.model.tokens(instance)
         scores = {m: of_text[m].on_tokens(len(tokens))[tokens.content] for m in methods}
         known = {key: value for key, value in stored.get(instance.id, {}).items() if key[0] in kept}
         target = next(iter(of_text.values())).target
-        texts.append(score_text(profile, run, with_evidence(instance, borrowed), tokens, scores, target, known))
+        texts.append(score_text(profile, run, runs.with_evidence(instance, borrowed), tokens, scores, target, known))
     asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
     values = ask_metrics(scorer, texts[: max(0, asked - start)], texts)
     rows = [(*run, text.instance.id, *value) for text, found in zip(texts, values, strict=True) for value in found]
@@ -110,33 +98,21 @@ def score_text(
     task, names = run[0], (*run, instance.id)
     drawn = {} if RANDOM in scores else {RANDOM: random_scores(tokens, *names)}
     spec = profile.agreement
-    settings = Settings(
-        k=spec.fixed_k,
-        peaks=spec.peaks,
-        ties=spec.ties,
-        people=spec.people,
-        protocol=replace(rule_protocol(profile, task, "equal_means"), ties="half"),
-        query=query_segment(task),
-        compared=ERASURE,
-    )
+    protocol = replace(rule_protocol(profile, task, "equal_means"), ties="half")
+    given = {name: getattr(spec, name) for name in ("peaks", "ties", "people")}
+    settings = Settings(k=spec.fixed_k, protocol=protocol, query=query_segment(task), compared=ERASURE, **given)
     return ScoredText(instance, tokens, dict(scores) | drawn, target, names, settings, found=dict(known or {}))
 
 
 def ask_metrics(
     scorer, asked: Sequence[ScoredText], texts: Sequence[ScoredText], metrics: Sequence[Metric] = OF_TOKENS
 ) -> list[list[tuple[str, str, float]]]:
-    """(method, metric, value) of each text.
+    """(method, metric, value) of each text; a method is an account of the ledger.
 
     asked: the texts of which the model is asked; of the others what is known already is said.
     """
     if hasattr(scorer.model, "refusal") and scorer.model.refusal("entry"):
         metrics = [metric for metric in metrics if not metric.disturbs]
-    ask_model(scorer, asked, metrics)
-    return [list(_values_of(text, metrics)) for text in texts]
-
-
-def ask_model(scorer, texts: Sequence[ScoredText], metrics: Sequence[Metric] = OF_TOKENS) -> None:
-    """Ask the model, for the texts to know, what metrics want of every method; a method is an account of the ledger."""
 
     def conversation(part: list[Metric], text: ScoredText, method: str) -> Iterator:
         for metric in part:
@@ -144,7 +120,8 @@ def ask_model(scorer, texts: Sequence[ScoredText], metrics: Sequence[Metric] = O
 
     for last in (False, True):  # what compares with random scores comes last: nothing is asked twice
         part = [metric for metric in metrics if "model" in metric.needs and ("random" in metric.needs) == last]
-        scorer.converse((method, conversation(part, text, method)) for text in texts for method in text.scores)
+        scorer.converse((method, conversation(part, text, method)) for text in asked for method in text.scores)
+    return [list(_values_of(text, metrics)) for text in texts]
 
 
 def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[str, str, float]]:

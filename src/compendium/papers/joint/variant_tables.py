@@ -31,15 +31,12 @@ PLACES = ("raw", "normalised")
 CELL = ["task", "erased", "metric"]
 
 
-COMPARED = f"{PLAIN}± {MASKED}± difference±"
-
-
 @table_of("task model method k budget requested instances to_largest± between±")
 def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a run, method and budget: overlap of the top tokens, with its interval over texts.
 
     to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget, NaN for a
-    method that draws nothing. values: of `variants.measure_budgets`.
+    method that draws nothing.
     """
     settings, k = step.profile.bootstrap, step.profile.agreement.fixed_k
     for (task, model, method), part in values.groupby(["task", "model", "method"], sort=False):
@@ -62,7 +59,6 @@ def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
     """One row a run and method: the budgets from which on its top tokens overlap by STABLE, in words.
 
     stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those of two seeds.
-    `more than` the largest budget where none of those tried is enough.
     """
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
@@ -82,7 +78,7 @@ def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, model, measure and method: mean limits over texts, mean area as it is and between the limits.
 
     exact: the share of texts whose limits are those of all orders. told: texts whose limits are apart. Texts are drawn
-    alike for all models of a task. values: of `variants.measure_limits`.
+    alike for all models of a task.
     """
     for cell, part in values.groupby(["task", "model", "measure"], sort=False):
         told = part[part.normalised.notna()].instance.nunique()
@@ -95,10 +91,7 @@ def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 @table_of("task model measure methods tau low high")
 def methods_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, model and measure: how alike methods are ranked by raw and by normalised means (tau-b).
-
-    Random scores are left out.
-    """
+    """One row a task, model and measure: how alike raw and normalised means rank methods (tau-b), but random."""
     for cell, part in values[values.method != "random"].groupby(["task", "model", "measure"], sort=False):
         raw, placed = (np.stack([*of.values()], axis=1) for of in _drawn_places(part, step.profile.bootstrap).values())
         drawn = np.stack([raw, placed], axis=-1)
@@ -110,8 +103,7 @@ def methods_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 def models_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, measure, method and pair of models: the difference of their means, raw and normalised.
 
-    turned: whether the two differences name different models as the more faithful one; `surely` where both intervals
-    leave out zero as well.
+    turned: whether the two name different models as more faithful; `surely` where both intervals leave out zero.
     """
     settings = step.profile.bootstrap
     for (task, measure), part in values.groupby(["task", "measure"], sort=False):
@@ -144,10 +136,7 @@ def _drawn_places(part: pd.DataFrame, settings: BootstrapSpec) -> dict[str, dict
 
 @table_of("task model metric title baseline mean low high difference± moves texts")
 def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, metric and baseline: the mean, and its difference from padding on the same texts.
-
-    moves: whether the difference's interval leaves out zero. values: of `variants.measure_baselines`.
-    """
+    """One row a task, metric and baseline: the mean, and whether and how far it moves from that of padding."""
     for (task, model, metric), part in values.groupby(["task", "model", "metric"], sort=False):
         by = part.pivot(index="instance", columns="baseline", values="value").dropna()
         title = METRICS[metric].title if metric in METRICS else "Missed of the sum owed"
@@ -171,7 +160,7 @@ def values_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     return found.drop(columns="models")
 
 
-@table_of(f"task erased metric method models texts {COMPARED}")
+@table_of(f"task erased metric method models texts {PLAIN}± {MASKED}± difference±")
 def _compared(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and the difference."""
     settings = step.profile.bootstrap
@@ -233,10 +222,7 @@ def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) ->
 
 
 def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator, cuts: int = CUTS) -> tuple[float, float]:
-    """(within, across) mean tau-b between two random halves of (n, t, m) texts: of one model, and of two kinds.
-
-    Of an odd number one text is left out. NaN for fewer than two.
-    """
+    """(within, across) mean tau-b between two random halves of (n, t, m) texts: of one model, and of two kinds."""
     half = len(array) // 2
     if not half:
         return float("nan"), float("nan")

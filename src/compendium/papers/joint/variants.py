@@ -25,13 +25,7 @@ from attreval.metrics.normalised_aopc import MEASURES, areas_in_limits
 from attreval.metrics.rank_correlation import tau_b
 from compendium import corpora
 from compendium.config import Profile, Run
-from compendium.papers.common.runs import (
-    borrowed_evidence,
-    common_methods,
-    load_records_once,
-    to_explain,
-    with_evidence,
-)
+from compendium.papers.common import runs
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureInput, ask_erasure, erasure_values
@@ -105,10 +99,7 @@ def _parts(rows: int) -> list[Part]:
 
 
 def measure_budgets(step: Step) -> pd.DataFrame:
-    """One row a budget, seed of the draws and text of the first run of each task, by each method that has a budget.
-
-    requested: evaluations; scores: (n,) of the tokens.
-    """
+    """One row a budget, seed of the draws and text of the first run of each task, by each method that has a budget."""
     spec = step.profile.joint.budgets
     jobs = [
         (run, method, draw)
@@ -123,7 +114,7 @@ def measure_budgets(step: Step) -> pd.DataFrame:
 def _growing(opened: Opened, method: str, draw: int) -> Iterator[tuple]:
     """One method at growing budgets, with one seed of its draws."""
     spec, (task, model, _) = opened.profile.joint.budgets, opened.run
-    texts, names = to_explain(opened.profile, task, model)[: spec.rows], ("budgets", *opened.run, draw + 1)
+    texts, names = runs.to_explain(opened.profile, task, model)[: spec.rows], ("budgets", *opened.run, draw + 1)
     for size in spec.sizes_of.get(task, spec.sizes):
         budget = METHODS[method].limited(opened.by_token, size).changed(limsse_draw=draw)
         for one in opened.explain(texts, [method], budget, names, budget.target):
@@ -138,9 +129,9 @@ def measure_limits(step: Step) -> pd.DataFrame:
     normalised: where the area lies between the two. exact: whether they are those of all orders.
     """
     profile, spec = step.profile, step.profile.joint.limits
-    runs = profile.first_runs(spec.tasks)
-    rows = {task: len(_short_texts(profile, task)) for task in {run[0] for run in runs}}
-    jobs = [(run, part) for run in runs for part in _parts(rows[run[0]])]
+    chosen = profile.first_runs(spec.tasks)
+    rows = {task: len(_short_texts(profile, task)) for task in {run[0] for run in chosen}}
+    jobs = [(run, part) for run in chosen for part in _parts(rows[run[0]])]
     return _measure(step, "limits", _between_limits, jobs, LIMITS)
 
 
@@ -155,17 +146,11 @@ def _between_limits(opened: Opened, part: Part) -> Iterator[tuple]:
     task, spec = opened.run[0], opened.profile.joint.limits
     texts = _short_texts(opened.profile, task)[slice(*part)]
     explained = opened.explain(texts, spec.methods, opened.by_token, ("limits", *opened.run))
-    protocol, query = main_protocol(opened.profile, task), query_segment(task)
-    talks = [
-        areas_in_limits(
-            one.tokens,
-            [record.scores for record in one.attributions.values()],
-            rngs=[generator("ties", *opened.run, one.instance.id, method) for method in one.attributions],
-            protocol=protocol,
-            query=query,
-        )
-        for one in explained
-    ]
+    how, talks = {"protocol": main_protocol(opened.profile, task), "query": query_segment(task)}, []
+    for one in explained:
+        scores = [record.scores for record in one.attributions.values()]
+        rngs = [generator("ties", *opened.run, one.instance.id, method) for method in one.attributions]
+        talks.append(areas_in_limits(one.tokens, scores, rngs=rngs, **how))
     answers = opened.scorer.converse(("limits", talk) for talk in talks)
     for one, (limits, areas) in zip(explained, answers, strict=True):
         for method, of_method in zip(one.attributions, areas, strict=True):
@@ -229,20 +214,17 @@ def measure_baselines(step: Step) -> pd.DataFrame:
 def _from_each_start(opened: Opened, part: Part) -> Iterator[tuple]:
     """What metrics say of a few texts that are explained from every baseline."""
     profile, run, budget, scorer = opened.profile, opened.run, opened.budget, opened.scorer
-    texts = to_explain(profile, *run[:2])[slice(*part)]
-    made = {
-        start: opened.explain(texts, [METHOD], budget.changed(path_baseline=start), run, budget.target)
-        for start in STARTS
-    }
-    records, borrowed = load_records_once(opened.results, profile, *run), borrowed_evidence(run[0])
-    others = [method for method in common_methods(records) if not method.startswith(METHOD)]
-    pure = [metric for metric in OF_TOKENS if "model" not in metric.needs]
-    asking = [metric for metric in OF_TOKENS if "model" in metric.needs]
+    texts = runs.to_explain(profile, *run[:2])[slice(*part)]
+    budgets = {start: budget.changed(path_baseline=start) for start in STARTS}
+    made = {start: opened.explain(texts, [METHOD], own, run, budget.target) for start, own in budgets.items()}
+    records, borrowed = runs.load_records_once(opened.results, profile, *run), runs.borrowed_evidence(run[0])
+    others = [method for method in runs.common_methods(records) if not method.startswith(METHOD)]
+    pure, asking = ([one for one in OF_TOKENS if ("model" in one.needs) == asks] for asks in (False, True))
     for at, instance in enumerate(texts):
         by = {start: explained[at].attributions[METHOD] for start, explained in made.items()}
         tokens, scores = made["pad"][at].tokens, {start: one.scores for start, one in by.items()}
         of_others = {m: records[instance.id][m].on_tokens(len(tokens))[tokens.content] for m in others}
-        text = score_text(profile, run, with_evidence(instance, borrowed), tokens, scores, by["pad"].target)
+        text = score_text(profile, run, runs.with_evidence(instance, borrowed), tokens, scores, by["pad"].target)
         values = [(start, GAP, abs(one.gap)) for start, one in by.items()]
         values += [(start, "score_tau_b", float(tau_b(own, scores["pad"]))) for start, own in scores.items()]
         for start, own in scores.items():

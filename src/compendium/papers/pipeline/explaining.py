@@ -70,7 +70,7 @@ def open_scorer(step: Step) -> Scorer:
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
     """Write the attributions of a shard, of the examples or of another choice, and the tokens that they speak of."""
-    run = step.parameters.task, step.parameters.model, step.parameters.seed
+    run = step.parameters.run()[:3]
     step.files.append(step.results.attributions(*run, part))
     write_attributions(step.files[-1], [a for e in explained for a in e.attributions.values()])
     if with_tokens:
@@ -79,11 +79,8 @@ def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool 
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
-    """Write how the first model of the agreement judge reads all that people have marked of dev and test.
-
-    How far people agree, in the model's tokens (notebook 05), is said of the whole corpus.
-    """
-    run = step.parameters.task, step.parameters.model, step.parameters.seed
+    """Write how the agreement judge's first model reads all that people marked: notebook 05 says how they agree."""
+    run = step.parameters.run()[:3]
     first = next((one for one in step.profile.explained_runs("agreement") if one[0] == run[0]), None)
     if first == run and any(len(instance.evidence.marks) for instance in instances):
         step.files.append(step.results.tokens(*run, "marked"))

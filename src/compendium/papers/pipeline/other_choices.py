@@ -39,10 +39,7 @@ class OtherChoice:
 
 
 def other_choices(budget: Budget) -> list[OtherChoice]:
-    """Each value of the fields of BEARS_UPON that is not this budget's.
-
-    Notebook 04 says how far that moves hits (papers.poerner2018.hits).
-    """
+    """Each value of the fields of BEARS_UPON that is not this budget's."""
     return [
         OtherChoice(
             field,

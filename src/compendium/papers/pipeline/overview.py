@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -13,6 +15,7 @@ from compendium.papers.common.method_style import name_method
 from compendium.papers.common.runs import read_shards
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import name_run, task_title, use_style
+from compendium.papers.common.tables import table_of
 from compendium.workflow.step import Step
 
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
@@ -33,7 +36,11 @@ def cost_table(step: Step) -> pd.DataFrame:
     return totals
 
 
-def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
+@table_of(
+    "task also_trained_on instances tokens_mean truncated accuracy gap_max gap_share_max reused_share "
+    "sampled_precision sampled_correlation"
+)
+def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
     """One row an explained task: what its models also learn from, and what was explained, over models and seeds.
 
     instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions. gap_max, gap_share_max: the
@@ -43,34 +50,28 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
     """
     explained = read_shards(step, "instances", gaps=True)
     precision, shards = read_shards(step, "precision"), read_shards(step, "cost")
-    rows, gaps = [], ("truncated", "accuracy", "gap_max", "gap_share_max")
     for task in dict.fromkeys(cost.task):
-        part, texts = (of[of.task == task] for of in (explained, explained.drop_duplicates(["task", "instance"])))
-        spent, sampled = cost[cost.task == task], precision[precision.task == task]
-        row = {"task": task, "also_trained_on": _also_trained_on(step.profile, task)}
+        part, spent, sampled = (of[of.task == task] for of in (explained, cost, precision))
         if len(part):
-            row |= {"instances": len(texts), "tokens_mean": texts.tokens.mean()}
-            found = ((texts.dropped > 0).sum(), (part.predicted == part.label).mean())
-            row |= dict(zip(gaps, (*found, part.gap.max(), part.gap_share.max()), strict=True))
+            texts = part.drop_duplicates("instance")
+            read = (len(texts), texts.tokens.mean(), (texts.dropped > 0).sum(), (part.predicted == part.label).mean())
+            found = (*read, part.gap.max(), part.gap_share.max())
         else:  # how many texts its models were asked to predict, and how long they are: of the model with most
             asked = shards[(shards.task == task) & (shards.method == "prediction")]
             sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
             most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
-            row |= {"instances": int(most.instances), "tokens_mean": most.tokens / most.instances}
-            row |= dict.fromkeys(gaps, float("nan"))
-        row["reused_share"] = spent.reused.sum() / spent.requested.sum()
-        row["sampled_precision"] = ", ".join(dict.fromkeys(sampled.precision))
-        rows.append(row | {"sampled_correlation": sampled.correlation.mean()})
-    return pd.DataFrame(rows)
+            found = (int(most.instances), most.tokens / most.instances, *[float("nan")] * 4)
+        reused, names = spent.reused.sum() / spent.requested.sum(), ", ".join(dict.fromkeys(sampled.precision))
+        yield task, _also_trained_on(step.profile, task), *found, reused, names, sampled.correlation.mean()
 
 
 def _also_trained_on(profile: Profile, task: str) -> str:
     """What a task's models are trained on besides its own train split, in words."""
     parts = []
     for other, more in profile.tasks[task].also_train.items():
-        copies = ", ".join(map(str, more.around_marks))
         short = f"cut to their last {more.last_words} words"
         if more.last_words is None:
+            copies = ", ".join(map(str, more.around_marks))
             short = f"as far as people marked them cut to the marked words with {copies} words on either side"
         parts.append(f"{more.rows:,} instances of {corpora.TASKS[other].short}, {short}")
     return " and ".join(parts) or "nothing else"
@@ -79,8 +80,7 @@ def _also_trained_on(profile: Profile, task: str) -> str:
 def draw_cost(cost: pd.DataFrame):
     """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task, logarithmic scale.
 
-    cost: columns task, method, requested, unique. A panel has the methods that explain its task, the most expensive
-    first.
+    A panel has the methods that explain its task, the most expensive first.
     """
     use_style()
     cost = cost[cost.requested > 0]

@@ -49,17 +49,10 @@ def train_and_test(step: Step) -> Trained:
     gold = np.array([i.label for i in test])
     names = ("accuracy", given.task, given.model, given.seed)
     interval = bootstrap_mean(tested.correct, profile.bootstrap.draws, profile.bootstrap.confidence, *names)
-    row = {
-        "task": given.task,
-        "model": given.model,
-        "seed": given.seed,
-        "train_rows": about["train_rows"],  # a corpus may hold fewer than the profile asks for
-        "test_rows": len(test),
-        **dict(zip(("accuracy", "accuracy_low", "accuracy_high"), map(float, interval), strict=True)),
-        "macro_f1": tested.macro_f1,
-        "majority": float(np.bincount(gold).max() / len(gold)),
-        "precision": precision,
-    }
+    row = {"task": given.task, "model": given.model, "seed": given.seed}
+    row |= {"train_rows": about["train_rows"], "test_rows": len(test)}  # a corpus may hold fewer than is asked for
+    row |= dict(zip(("accuracy", "accuracy_low", "accuracy_high"), map(float, interval), strict=True))
+    row |= {"macro_f1": tested.macro_f1, "majority": float(np.bincount(gold).max() / len(gold)), "precision": precision}
     return Trained(curve, pd.DataFrame([row]), confusion_table(gold, tested.predicted, labels))
 
 
@@ -71,17 +64,10 @@ def _train_new(step: Step, labels: tuple[str, ...], folder: Path):
     instances = training_set(given.task, spec)
     built = (origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights)
     model = new_classifier(*built, vectors=load_vectors)
-    curve = train(
-        model,
-        instances,
-        corpora.load(given.task, "dev", spec.dev_rows),
-        profile.training_of(given.task, given.model),
-        folder,
-        names,
-        about={"task": given.task, "weights": origin.weights or "from scratch"},
-        notify=step.progress("training"),
-        unfinished=step.parts([("training",)], of_models=False)[0],
-    )
+    dev, training = corpora.load(given.task, "dev", spec.dev_rows), profile.training_of(given.task, given.model)
+    about = {"task": given.task, "weights": origin.weights or "from scratch"}
+    notify, unfinished = step.progress("training"), step.parts([("training",)], of_models=False)[0]
+    curve = train(model, instances, dev, training, folder, names, about=about, notify=notify, unfinished=unfinished)
     return model, pd.DataFrame(curve)
 
 
@@ -91,10 +77,7 @@ def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
 
 
 def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
-    """Copy a trained classifier into the results; there is no training curve.
-
-    Classes that its configuration only numbers are named as the profile says; others are matched by name.
-    """
+    """Copy a trained classifier into the results, merely numbered classes named as the profile says; no curve."""
     given, profile = step.parameters, step.profile
     origin = profile.models[given.model]
     model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)

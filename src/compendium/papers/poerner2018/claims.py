@@ -21,8 +21,8 @@ from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws
 from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, mean_difference
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
-from compendium.papers.poerner2018.same_word import same_word, words_in_common
-from compendium.papers.poerner2018.tables import NAMES, published_table_2
+from compendium.papers.poerner2018.hits import PAIR, words_in_common
+from compendium.papers.poerner2018.tables import NAMES, TASKS_OF, published_table_2
 from compendium.workflow.step import Step
 
 CONDITIONS_OF = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("correct",), "hit_feat": ("correct", "wrong")}
@@ -35,11 +35,11 @@ Pick = Literal["mean", "best", "worst column"]
 class MethodContrast:
     """One group of methods against another.
 
-    better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing` for no comparison:
-    the hits of `better` as they are. pick: how a group becomes one number. `worst column`: the share of comparisons of
-    a method of `better` with one of `worse` that it wins, by how far each falls behind the best method in its worst
-    column. games, architectures, tasks: which cells; None takes all except tasks that were chosen for their attractors.
-    less_games: games whose difference is subtracted from that of the others.
+    better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing` for the hits of
+    `better` as they are. pick: how a group becomes one number. `worst column`: the share of comparisons of a method of
+    `better` with one of `worse` that it wins, by how far each falls behind the best method in its worst column. games,
+    architectures, tasks: which cells; None takes all except tasks that were chosen for their attractors. less_games:
+    games whose difference is subtracted from that of the others.
     """
 
     better: tuple[str, ...]
@@ -83,18 +83,14 @@ class Column:
 
 
 def columns_of(hits: pd.DataFrame) -> list[Column]:
-    """One column for each task, model, game and kind of prediction.
-
-    hits: rows of `pointing_game.play` with task, model, seed and `architecture`; discarded texts are left out.
-    """
+    """One column for each task, model, game and kind of prediction; discarded texts are left out."""
     out, rows = [], ["seed", "instance"]
     kept = hits[hits.discarded == ""]
     for (task, model, metric), part in kept.groupby(["task", "model", "metric"], sort=False):
         wide = part.pivot_table(index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False)
         about = part.drop_duplicates(rows).set_index(rows).reindex(wide.index)
         for condition in CONDITIONS_OF[metric]:
-            chosen = np.full(len(about), True) if condition == "all" else about.correct == (condition == "correct")
-            chosen = np.asarray(chosen, dtype=bool)
+            chosen = np.asarray((condition == "all") | (about.correct == (condition == "correct")), dtype=bool)
             if chosen.any():
                 values = (wide[name].to_numpy()[chosen] for name in ("hit", "tied"))
                 seeds, texts = (tuple(wide.index.get_level_values(name)[chosen]) for name in rows)
@@ -105,19 +101,18 @@ def columns_of(hits: pd.DataFrame) -> list[Column]:
 
 def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec) -> Difference | None:
     """The difference that a contrast asks for; None where no column has both of its groups."""
-    chosen = columns_asked(columns, asked)
+    chosen, alone = columns_asked(columns, asked), asked.worse == NOTHING
     if asked.tasks is None:
         chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
     names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
     cells = []
     for column in chosen:
         better, worse = groups(column.methods, asked)
-        if better and (worse or asked.worse == NOTHING):
+        if better and (worse or alone):
             difference = _difference(column.methods, names, better, worse, asked.pick)
             about = (column.task, column.model, column.hits, column.texts, column.seeds, difference)
             at = [at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse]
-            nulls = (column.random_hits, partial(exchange_names, column.hits, at=at))
-            nulls = (None, None) if asked.worse == NOTHING else nulls
+            nulls = (None, None) if alone else (column.random_hits, partial(exchange_names, column.hits, at=at))
             cells.append(Cell(*about, asked.pick != "mean", *nulls, part=column.metric))
     if asked.pick == "worst column":
         return mean_difference(cells, settings, partial(_comparisons_won, names=names, asked=asked))
@@ -177,17 +172,12 @@ def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> 
 
 
 SAME_WORD = "lrp-is-gradient-on-cnn"
-TASK_OF = {"yelp hybrid": "hybrid_yelp", "20newsgroups hybrid": "hybrid_newsgroups"}
-TASK_OF |= {"20newsgroups manual": "manual_newsgroups", "morphosyntactic agreement": "agreement_parsed"}
 GAMES = {"hybrid": "hybrid documents", "manual": "the manual benchmark"}
 GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's number"}
 
 
 def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | None = None) -> pd.DataFrame:
-    """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a verdict.
-
-    common: from `words_in_common`, which reads it from the run where it is not given.
-    """
+    """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a verdict."""
     learned = drop_unlearned(hits, unlearned_table(step, step.profile.explained_runs("pointing")))
     claims, columns = read_claims("poerner2018"), columns_of(learned)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
@@ -207,16 +197,44 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
     return found.finding_for("poerner2018", step.profile, f"{positive}{found.cells} columns")
 
 
+def same_word(step: Step, common: Iterable[tuple]) -> Finding:
+    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
+
+    By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
+    """
+    rows, cells = list(common), []
+    for run in dict.fromkeys(row[0] for row in rows):
+        _, texts, of_run, shares, words = zip(*(row for row in rows if row[0] == run), strict=True)
+        methods = of_run[0]
+        if not set(PAIR) <= set(methods):
+            continue
+        first, second = (methods.index(name) for name in PAIR)
+        upper, shares = np.triu_indices(len(methods), 1), np.array(shares)
+        values = np.column_stack([shares[:, first, second], shares[:, *upper]])  # (n, 1 + pairs of methods)
+        by_scores = partial(_by_random_scores, words=np.array(words), width=values.shape[1])
+        about = (run[0], run[1], values, texts, (run[2],) * len(texts), lambda _, read: read[:, 0])
+        cells.append(Cell(*about, by_scores=by_scores, by_names=partial(exchange_names, values)))
+    found = mean_difference(cells, step.profile.bootstrap)
+    if found is None:
+        return untested("no run of a CNN has both methods")
+    return found.finding_for("poerner2018", step.profile, f"{found.cells} runs of the CNN")
+
+
+def _by_random_scores(worlds: int, rng: np.random.Generator, words: np.ndarray, width: int) -> np.ndarray:
+    """(j, n, width) whether two random words of a text are the same."""
+    met = rng.random((worlds, len(words))) < 1 / words
+    return np.repeat(met[..., None], width, axis=2).astype(float)
+
+
 @cache
 def _published_columns() -> pd.DataFrame:
     """Published hits that could be read with confidence: a row per column of Table 2, a column per method of ours."""
     cells = published_table_2()
     sure = cells[cells.confidence.isin(["H", "M"]) & cells.published.notna()]
-    names = NAMES | {"random": "random", "last": "last"}
-    sure = sure.assign(method=sure.method.map(lambda row: names.get(row, row)))
+    sure = sure.assign(method=sure.method.replace(NAMES))
     keys = ["column", "experiment", "architecture", "metric", "condition"]
     table = sure.pivot_table(index=keys, columns="method", values="published").reset_index()
-    return table.assign(task=table.experiment.map(TASK_OF))
+    return table.assign(task=[TASKS_OF[name][0] for name in table.experiment])
 
 
 def published_value(claim: Claim) -> float:
@@ -225,20 +243,19 @@ def published_value(claim: Claim) -> float:
     A claim on all other methods counts only columns in which every method that applies to the architecture was read.
     """
     asked, found = claim.ask(MethodContrast), []
+    if asked.pick == "worst column" or asked.less_games:
+        return float("nan")
+    alone, pick = asked.worse == NOTHING, np.max if asked.pick == "best" else np.mean
     known = [name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}]
-    for row in columns_asked(_published_columns().itertuples(), replace(asked, less_games=())):
+    for row in columns_asked(_published_columns().itertuples(), asked):
         there = [name for name in known if pd.notna(getattr(row, name))]
         better, worse = groups(there, asked)
-        of_others = [n for n in NAMES.values() if FAMILY[row.architecture.lower()] in METHODS[n].families]
-        wanted = asked.worse or [n for n in of_others if n not in asked.better]
-        nothing = asked.worse == NOTHING
-        if len(better) < len(asked.better) or (len(worse) < len(wanted) and not nothing):
-            continue
-        values = np.array([getattr(row, name) for name in there])
-        pick = np.max if asked.pick == "best" else np.mean
-        found.append(pick(values[better]) - (0 if nothing else pick(values[worse])))
-    decided = found and asked.pick != "worst column" and not asked.less_games
-    return float(np.mean(found)) if decided else float("nan")
+        family = FAMILY[row.architecture.lower()]
+        others = [n for n in NAMES.values() if family in METHODS[n].families and n not in asked.better]
+        if len(better) == len(asked.better) and (alone or len(worse) >= len(asked.worse or others)):
+            values = np.array([getattr(row, name) for name in there])
+            found.append(pick(values[better]) - (0 if alone else pick(values[worse])))
+    return float(np.mean(found)) if found else float("nan")
 
 
 def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
@@ -249,9 +266,8 @@ def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.Da
         found = contrast_methods(some, asked, settings)
         return found and found.finding
 
-    def turn(claim: Claim) -> Iterator[Turn]:
-        if claim.contrast:
-            yield from turns(claim, columns, number)
+    def turn(claim: Claim) -> Iterable[Turn]:
+        return turns(claim, columns, number) if claim.contrast else ()
 
     return turned_table(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
 

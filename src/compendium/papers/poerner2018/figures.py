@@ -16,6 +16,7 @@ from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import method_looks, name_method
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens, to_explain
 from compendium.papers.common.style import draw_curve, draw_nothing, heat_map, model_title, task_panels, task_title
+from compendium.papers.common.tables import table_of
 from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
 from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
 from compendium.workflow.step import Step
@@ -51,15 +52,13 @@ def figure_3(step: Step) -> ColouredText:
 def draw_table_2(table: pd.DataFrame):
     """Table 2: a panel per experiment and measure, a row per method, a column per architecture, hits in hundredths.
 
-    Bold: the published value, where it can be read with some certainty (not L), is more than FAR away. table: of
-    `tables.table_2`.
+    Bold: the published value, where it can be read with some certainty (not L), is more than FAR away.
     """
     ours = table[table.ours.notna()]
     kinds = dict(list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False)))
     if not kinds:
-        return draw_nothing(
-            "This run has no task or method of the paper's Table 2; its own hits are in the table above."
-        )
+        why = "This run has no task or method of the paper's Table 2; its own hits are in the table above."
+        return draw_nothing(why)
     names = list(dict.fromkeys(table.sort_values("row").method))
     figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
     for kind, axes in panels.items():
@@ -68,10 +67,8 @@ def draw_table_2(table: pd.DataFrame):
         architectures = list(dict.fromkeys(part.architecture))
         wide = part.assign(far=far).pivot(index="method", columns="architecture", values=["ours", "far"]).reindex(names)
         values, bold = wide["ours"][architectures].to_numpy(float), wide["far"][architectures].eq(True).to_numpy()
-        rows = [name_method(NAMES.get(name, name)) for name in names]
-        heat_map(
-            axes, values, bold, "vlag_r", (0, 1), 0.8, rows, [model_title(name) for name in architectures], turn=90
-        )
+        titles = [name_method(NAMES.get(name, name)) for name in names], list(map(model_title, architectures))
+        heat_map(axes, values, bold, "vlag_r", (0, 1), 0.8, *titles, turn=90)
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}\n{WORDS[metric]}".replace(", ", ",\n"), fontsize=9)
     return figure.axes[0]
 
@@ -85,7 +82,6 @@ def draw_attractors(table: pd.DataFrame):
     """Hits on the subject by the number of attractors, where the model is right: a panel per model, a line per method.
 
     Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are left out.
-    table: of `hits.attractor_table`, one task.
     """
     table = table[(table.instances >= FEW) & (table.metric == "hit_target")]
     part = table[(table.condition == "correct") & table.method.isin(SHOWN)]
@@ -129,10 +125,10 @@ def shortest_example(
     return found[min(found)]
 
 
-def example_table(examples: dict[str, ColouredText]) -> pd.DataFrame:
+@table_of("example model predicted")
+def example_table(examples: dict[str, ColouredText]) -> Iterator[tuple]:
     """One row an example: its name, the model that read it, and the label that it predicts."""
-    rows = [(name, example.model, example.predicted) for name, example in examples.items()]
-    return pd.DataFrame(rows, columns=["example", "model", "predicted"])
+    return ((name, example.model, example.predicted) for name, example in examples.items())
 
 
 def _candidates(

@@ -1,7 +1,8 @@
 """The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on every model.
 
-And how much hits depend on choices in which the paper's text, its code and this study differ: ties, affixes, the
-sampling and the solver of LIMSSE, and the output gate of decomposition."""
+How much hits depend on choices in which the paper's text, its code and this study differ: ties, affixes, the sampling
+and the solver of LIMSSE, and the output gate of decomposition. And do two methods point at the same word? Equal hits do
+not tell: LRP and gradient x input, the same where activations are linear (section 3.2), could hit different words."""
 
 from __future__ import annotations
 
@@ -11,68 +12,48 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Attribution
+from attreval.core.alignment import overlap_shares
+from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.tables import read_by_instance
 from attreval.metrics import pointing_game
 from attreval.metrics.pointing_game import BASELINES, Affix, Ties
-from compendium.config import PointingSpec, Profile
+from compendium.config import PointingSpec, Profile, Run
 from compendium.corpora import TASKS
-from compendium.papers.common.runs import (
-    common_methods,
-    load_attributions,
-    load_tokens,
-    read_shards,
-    reported,
-    to_explain,
-)
+from compendium.papers.common import runs
+from compendium.papers.common.runs import Records, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, NAMES, TASKS_OF
 from compendium.workflow.step import Step
 
-NORMS = tuple(ours for paper, ours in NAMES.items() if paper.endswith("_L2"))  # the weak methods of the paper
+NORMS = [ours for paper, ours in NAMES.items() if paper.endswith("_L2")]  # the weak methods of the paper
 KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]  # of what is no better than chance
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
-    """One row per task, model, seed, instance, game and method; see `metrics.pointing_game.play`.
-
-    architecture: what the paper's tables call the model.
-    """
-    out, predictions = [], read_predictions(step)
-    runs = step.profile.explained_runs("pointing")
-    show = step.progress("pointing")
-    for done, run in enumerate(runs):
+    """One row per task, model, seed, instance, game and method; see `metrics.pointing_game.play`."""
+    out, predictions, show = [], read_predictions(step), step.progress("pointing")
+    asked = step.profile.explained_runs("pointing")
+    for done, run in enumerate(asked):
         out += play_run(step, run, predictions, step.profile.pointing)
-        show(done + 1, len(runs))
+        show(done + 1, len(asked))
     return pd.DataFrame(out)
 
 
 def play_run(
-    step: Step,
-    run: tuple[str, str, int],
-    predictions: pd.Series,
-    spec: PointingSpec,
-    records: dict[str, dict[str, Attribution]] | None = None,
+    step: Step, run: Run, predictions: pd.Series, spec: PointingSpec, records: Records | None = None
 ) -> list[dict]:
     """The rows of one run by the rules of `spec`; of the texts that other records explain, where they are given."""
     profile, (task, model, seed), out = step.profile, run, []
-    records = load_attributions(step.results, profile, *run) if records is None else records
-    methods = common_methods(records)
-    tokens = load_tokens(step.results, profile, *run)
+    records = runs.load_attributions(step.results, profile, *run) if records is None else records
+    methods, tokens = runs.common_methods(records), runs.load_tokens(step.results, profile, *run)
     known = {"task": task, "model": model, "architecture": architecture_names(profile, task)[model], "seed": seed}
-    for instance in to_explain(profile, task, model):
+    for instance in runs.to_explain(profile, task, model):
         if instance.id in records:
-            rows = pointing_game.play(
-                instance,
-                tokens[instance.id],
-                int(predictions[task, model, seed, instance.id]),
-                {name: records[instance.id][name] for name in methods},
-                spec.ties,
-                affix_of(spec, task),
-                run,
-            )
-            out += [known | row for row in rows]
+            predicted = int(predictions[task, model, seed, instance.id])
+            shown = {name: records[instance.id][name] for name in methods}
+            rules = (spec.ties, affix_of(spec, task), run)
+            out += [known | row for row in pointing_game.play(instance, tokens[instance.id], predicted, shown, *rules)]
     return out
 
 
@@ -90,7 +71,7 @@ def architecture_names(profile: Profile, task: str) -> dict[str, str]:
 
 def read_predictions(step: Step) -> pd.Series:
     """The predicted class of every explained instance, by task, model, seed and instance."""
-    table = read_shards(step, "instances", "pointing")
+    table = runs.read_shards(step, "instances", "pointing")
     return table.set_index(["task", "model", "seed", "instance"]).predicted
 
 
@@ -105,9 +86,8 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
-    return pointing_game.summarise_by_attractors(
-        chosen, step.profile.bootstrap.draws, step.profile.bootstrap.confidence
-    )
+    bootstrap = step.profile.bootstrap
+    return pointing_game.summarise_by_attractors(chosen, bootstrap.draws, bootstrap.confidence)
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +97,7 @@ def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
     """
     hybrid = summary[summary.metric == "hybrid"]
     chance = hybrid[hybrid.method == "random"].set_index(["task", "model"]).accuracy
-    rest = hybrid[~hybrid.method.isin([*NORMS, *pointing_game.BASELINES])]
+    rest = hybrid[~hybrid.method.isin([*NORMS, *BASELINES])]
     rest = rest.join(chance.rename("random"), on=["task", "model"])
     return rest[rest.low <= rest.random][KEPT].reset_index(drop=True)
 
@@ -131,27 +111,18 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
     block's tasks and models; exceptions: those of `no_better_than_random`; beat_random: the others.
     """
     exceptions = no_better_than_random(summary)
-    tested = summary[(summary.metric == "hybrid") & ~summary.method.isin([*NORMS, *pointing_game.BASELINES])]
+    tested = summary[(summary.metric == "hybrid") & ~summary.method.isin([*NORMS, *BASELINES])]
     for name, block in BLOCKS.items():
         task, part = block.task(summary)
         cells, below = (int(table.task.isin(block.tasks).sum()) for table in (tested, exceptions))
         row = {"block": name, "task": task, "cells": cells, "beat_random": cells - below, "exceptions": below}
         if task:
             means = part.groupby("method", sort=False).accuracy.mean()
-            explained = means.drop(list(pointing_game.BASELINES), errors="ignore")
+            explained = means.drop(list(BASELINES), errors="ignore")
             row |= {"best_method": explained.idxmax(), "best": explained.max()} if len(explained) else {}
             row |= {"instances": part.instances.max(), **part.drop_duplicates("model")[["discarded", "right"]].mean()}
-            row |= {"random": means.get("random"), "last": means.get("last")}
-            row["norms"] = means.reindex(list(NORMS)).mean()
+            row |= {"random": means.get("random"), "last": means.get("last"), "norms": means.reindex(NORMS).mean()}
         yield row
-
-
-TRAINED_ON = {  # their experiment -> the task of their models, as the table of accuracies has it
-    "yelp hybrid": "yelp",
-    "20newsgroups hybrid": "20newsgroups",
-    "20newsgroups manual": "20newsgroups",
-    "morphosyntactic agreement": "morphosyntactic_agreement",
-}
 
 
 @table_of(
@@ -165,8 +136,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
     published_low, published_high: the published range of discards, over models. NaN where the paper has no such cell.
     summary: of hits.accuracy_table.
     """
-    profile = step.profile
-    accuracy = reported("poerner_task_accuracy").set_index("task")
+    profile, accuracy = step.profile, reported("poerner_task_accuracy").set_index("task")
     discards = reported("poerner_discards").set_index("experiment")
     experiments = {task: name for name, tasks in TASKS_OF.items() for task in tasks}
     for task, model in dict.fromkeys((task, model) for task, model, _ in profile.explained_runs("pointing")):
@@ -177,14 +147,15 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         seeds = profile.tasks[task].seeds
         found = [step.results.read_table("accuracy", "02_train", trained_on, model, seed) for seed in seeds]
         own = float(np.mean([table.accuracy.iloc[0] for table in found]))
-        theirs = accuracy.loc[TRAINED_ON[experiment]].get(architecture, np.nan)
+        corpus = experiment.removesuffix(" hybrid").removesuffix(" manual").replace(" ", "_")
+        theirs = accuracy.loc[corpus].get(architecture, np.nan)
         part = summary[(summary.task == task) & (summary.model == model) & (summary.condition == "all")]
-        ends = discards.reindex([experiment])[["low", "high"]].iloc[0]
-        discarded = part.discarded.mean()
-        yield task, experiment, trained_on, model, architecture, own, theirs, own - theirs, discarded, *ends
+        discarded = (part.discarded.mean(), *discards.reindex([experiment])[["low", "high"]].iloc[0])
+        yield task, experiment, trained_on, model, architecture, own, theirs, own - theirs, *discarded
 
 
 KEYS = ["task", "model", "seed", "instance", "metric", "method"]
+Otherwise = tuple[str, object, object, list[dict], str]  # choice, value, the profile's own value, rows, which texts
 
 
 @table_of("choice value instead_of game texts methods change largest method moved on")
@@ -195,31 +166,41 @@ def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
     expected hit changes. on: whether all stored scores were looked at, or a few texts explained again. hits: of
     pointing_hits.
     """
-    yield from _judged_otherwise(step, hits)
-    yield from _explained_otherwise(step, hits)
+    columns = [*KEYS, "hit", "discarded"]
+    for choice, value, own, rows, on in (*_judged_otherwise(step, hits), *_explained_otherwise(step)):
+        if not rows:
+            nothing = (0, 0, np.nan, np.nan, "", np.nan, "no task of this profile is judged so")
+            yield choice, value, own, "manual", *nothing
+            continue
+        both = hits[columns].merge(pd.DataFrame(rows)[columns], on=KEYS, suffixes=("", "_other"))
+        both = both[(both.discarded == "") & (both.discarded_other == "") & ~both.method.isin(BASELINES)]
+        for game, part in both.groupby("metric", sort=False):
+            if choice == "affix" and game != "manual":
+                continue
+            change = part.hit_other - part.hit
+            by_method = change.groupby(part.method).mean()
+            most = by_method.abs().idxmax()
+            texts, moved = len(part.drop_duplicates(["task", "instance"])), float((change.abs() > 1e-12).mean())
+            yield choice, value, own, game, texts, len(by_method), change.mean(), by_method[most], most, moved, on
 
 
-def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
-    """Rows of the choices that need no model: all runs are played again by the other rule."""
+def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[Otherwise]:
+    """Of the choices that need no model: all runs are played again by the other rule."""
     spec, predictions = step.profile.pointing, read_predictions(step)
-    runs = step.profile.explained_runs("pointing")
+    every = step.profile.explained_runs("pointing")
     manual = {task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules}
-    for choice, values, asked in (
-        ("ties", get_args(Ties), runs),
-        ("affix", get_args(Affix), [run for run in runs if run[0] in manual]),
-    ):
-        for value in values:
-            own = getattr(spec, choice)
-            if value != own:
-                other = spec.changed(**{choice: value})
-                rows = [row for run in asked for row in play_run(step, run, predictions, other)]
-                yield from _compare(choice, value, own, hits, pd.DataFrame(rows), "all stored scores")
+    listed = [run for run in every if run[0] in manual]
+    for choice, values, asked in (("ties", get_args(Ties), every), ("affix", get_args(Affix), listed)):
+        own = getattr(spec, choice)
+        for value in (value for value in values if value != own):
+            other = spec.changed(**{choice: value})
+            rows = [row for run in asked for row in play_run(step, run, predictions, other)]
+            yield choice, value, own, rows, "all stored scores"
 
 
-def _explained_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
-    """Rows of the choices for which notebook 03 has explained a few texts again."""
-    run = tried_run(step.profile)
-    if run is None:
+def _explained_otherwise(step: Step) -> Iterator[Otherwise]:
+    """Of the choices for which notebook 03 has explained a few texts again."""
+    if (run := tried_run(step.profile)) is None:
         return
     predictions, budget = read_predictions(step), step.profile.explaining_of(run[0])
     for choice in other_choices(budget):
@@ -227,24 +208,43 @@ def _explained_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
         if path.exists():
             records = read_by_instance(path)
             rows = play_run(step, run, predictions, step.profile.pointing, records)
-            on = f"{len(records)} texts of {run[1]}, {run[0]}"
-            yield from _compare(choice.field, choice.value, getattr(budget, choice.field), hits, pd.DataFrame(rows), on)
+            own, on = getattr(budget, choice.field), f"{len(records)} texts of {run[1]}, {run[0]}"
+            yield choice.field, choice.value, own, rows, on
 
 
-def _compare(choice: str, value, own, hits: pd.DataFrame, other: pd.DataFrame, on: str) -> Iterator[tuple]:
-    """A row per game: how hits of the same explanations differ between two values of a choice."""
-    if not len(other):
-        yield (choice, value, own, "manual", 0, 0, np.nan, np.nan, "", np.nan, "no task of this profile is judged so")
-        return
-    columns = [*KEYS, "hit", "discarded"]
-    both = hits[columns].merge(other[columns], on=KEYS, suffixes=("", "_other"))
-    both = both[(both.discarded == "") & (both.discarded_other == "") & ~both.method.isin(BASELINES)]
-    for game, part in both.groupby("metric", sort=False):
-        change = part.hit_other - part.hit
-        if choice == "affix" and game != "manual":
+PAIR = ("lrp", "gradient_x_input")
+
+
+def words_in_common(step: Step) -> Iterator[tuple[Run, str, list[str], np.ndarray, int]]:
+    """Run, instance, methods, (m, m) chances that two of them point at the same word, and number of words, per text.
+
+    Of the runs of the CNN. Equal highest words share the chance, and each method breaks its ties by itself.
+    """
+    for run in step.profile.explained_runs("pointing"):
+        task, model, _ = run
+        if architecture_names(step.profile, task)[model] != "CNN":
             continue
-        by_method = change.groupby(part.method).mean()
-        most = by_method.abs().idxmax()
-        texts = len(part.drop_duplicates(["task", "instance"]))
-        moved = float((change.abs() > 1e-12).mean())
-        yield (choice, value, own, game, texts, len(by_method), change.mean(), by_method[most], most, moved, on)
+        records = runs.load_attributions(step.results, step.profile, *run)
+        tokens = runs.load_tokens(step.results, step.profile, *run)
+        methods = [name for name in runs.common_methods(records) if name not in BASELINES]
+        for instance in runs.to_explain(step.profile, task, model):
+            shares = overlap_shares(tokens[instance.id].offsets, instance.words)
+            covered, pointed = shares.any(axis=0), []
+            for record in (records[instance.id][name] for name in methods):
+                scores = (shares.T @ record.on_tokens(len(shares)))[covered]  # a word's is the sum of its tokens'
+                highest = scores == scores.max()
+                pointed.append(highest / highest.sum())
+            chances = np.array(pointed).reshape(len(methods), -1)
+            yield run, instance.id, methods, chances @ chances.T, chances.shape[1]
+
+
+@table_of("task model seed share low high instances")
+def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
+    """One row per run of the CNN that has both methods: the share of texts in which they point at the same word."""
+    bootstrap, of_run = step.profile.bootstrap, {}
+    for run, _, methods, common, _ in words_in_common(step):
+        if first in methods and second in methods:
+            of_run.setdefault(run, []).append(float(common[methods.index(first), methods.index(second)]))
+    for run, same in of_run.items():
+        found = bootstrap_mean(np.array(same), bootstrap.draws, bootstrap.confidence, "same word", *run)
+        yield *run, *map(float, found), len(same)

@@ -1,8 +1,6 @@
 """Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published, cell by cell.
 
-The published values stand in paper/reported/ with how sure we are of having read each: H, M and L; the L ones are no
-targets. A cell that we do not have says why.
-"""
+Published values stand in paper/reported/ with how sure we are of having read each: H, M and L, which are no targets."""
 
 from __future__ import annotations
 
@@ -102,17 +100,16 @@ def table_2(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     """Cells of the same rows for architectures that the paper did not test in an experiment."""
-    kinds = cells.drop_duplicates(["experiment", "metric", "condition"])
-    parts = []
-    for kind in kinds.itertuples():
+    parts = [cells.iloc[:0]]
+    for kind in cells.drop_duplicates(["experiment", "metric", "condition"]).itertuples():
         same = cells[(cells.experiment == kind.experiment) & (cells.metric == kind.metric)]
+        first = same[(same.condition == kind.condition) & (same.column == kind.column)]
         tested = summary[summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)]
         for architecture in dict.fromkeys(tested.architecture):
             if architecture not in set(same.architecture):
-                first = same[(same.condition == kind.condition) & (same.column == kind.column)]
                 blank = {"column": "", "architecture": architecture, "published": float("nan"), "confidence": ""}
                 parts.append(first.assign(**blank))
-    return pd.concat(parts, ignore_index=True) if parts else cells.iloc[:0]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex) -> str:
@@ -136,17 +133,12 @@ def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex) -> str
 
 
 def write_blocks(step: Step, table: pd.DataFrame) -> None:
-    """Write each of BLOCKS as a table to read, `table2_<name>`.
-
-    A block without a task in the profile shows the published values beside dashes.
-    """
+    """Write each of BLOCKS as a table to read; one without a task in the profile has dashes beside published values."""
     for name, block in BLOCKS.items():
         task, _ = block.task(table[table.ours.notna()])
         experiment = next(title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks))
         found = block_to_read(table, experiment, task or "", block.metric, block.condition)
-        first = ["method", *ARCHITECTURES]
-        found = found.reindex(columns=[*first, *(column for column in found.columns if column not in first)])
-        step.table(f"table2_{name}", found)
+        step.table(f"table2_{name}", found.reindex(columns=list(dict.fromkeys(["method", *ARCHITECTURES, *found]))))
 
 
 def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
