@@ -5,8 +5,6 @@ weakly, so what every word is worth is known. Which of two explanations of a tex
 and with it whether a metric, which knows nothing of the truth, tells them apart.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The app that commands belong to, how errors are told, and how rows are printed."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

@@ -1,7 +1,5 @@
 """Commands for a model of one's own: demo, check, explain, evaluate, list."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

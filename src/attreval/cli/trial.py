@@ -1,7 +1,5 @@
 """The command `attreval trial`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

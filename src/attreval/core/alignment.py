@@ -3,8 +3,6 @@
 Letters used for shapes: W words, L model tokens (special tokens included).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Percentile bootstrap over instances (Efron 1979), the same draws for whatever is compared."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attreval.core.seeds import generator

@@ -1,7 +1,5 @@
 """Packages that attreval does without until what they are for is asked: each comes with an extra."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings: the strict, frozen pydantic base of every section of a profile, and its errors as sentences."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict

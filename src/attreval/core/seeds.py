@@ -1,7 +1,5 @@
 """Seeds that follow from names, so that adding a method or an instance moves nobody else's numbers."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

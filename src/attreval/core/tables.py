@@ -1,7 +1,5 @@
 """Tables on disk: Parquet and CSV, each written whole under a temporary name and then renamed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -6,8 +6,6 @@ et al. (2024) explain pairs of units across the two parts of an input; in an inp
 Letters used for shapes: L tokens, n units.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

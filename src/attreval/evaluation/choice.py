@@ -9,8 +9,6 @@ every metric of a task.
 Letters used for shapes: m methods, d draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """What judged texts say, in tables and in sentences: which method, how sure, at what price, what speaks against it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

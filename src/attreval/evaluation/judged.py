@@ -4,8 +4,6 @@ The same question is never asked twice: what is kept of a text is named by what 
 and by the settings; another model, other methods or another budget keep their own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """The report: a folder that one call alone writes to, with a page that needs nothing but itself, tables and scores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ the class is read off, the first token's.
 Letters used for shapes: L tokens, n content tokens, S layers, H heads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -5,8 +5,6 @@ spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021) gives 
 Letters used for shapes: L tokens, n units, S layers, H heads, m path nodes.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -7,8 +7,6 @@ known. What ERASER calls `soft_rationale_predictions` (DeYoung et al. 2020) are 
 Letters used for shapes: L model tokens, n scored spans.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

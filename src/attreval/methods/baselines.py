@@ -1,7 +1,5 @@
 """Baselines: random scores, and the last token. They know nothing of the model; every other method has to beat them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from attreval.core.records import Tokens

@@ -6,8 +6,6 @@ the units that stay. This is ours, not the paper's.
 Letters used for shapes: n units.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from attreval.core.records import Tokens

@@ -5,8 +5,6 @@ inside the model. The variants of Zhao & Aletras (2023) differ in a sign, or in 
 Letters used for shapes: L tokens, n content tokens, D embedding width.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -7,8 +7,6 @@ s(text) - s(baseline) within the tolerance.
 Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 

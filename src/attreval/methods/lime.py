@@ -11,8 +11,6 @@ and sampling stops there.
 Letters used for shapes: B samples, L tokens, n content tokens, Q masks that the process is asked for.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -4,8 +4,6 @@ Written in a file of this package, it is a member of METHODS (see `attreval.meth
 `attreval.explain` and `attreval.evaluate`, in lists and cards, by the contracts, and by a profile that names it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

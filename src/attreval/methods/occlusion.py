@@ -6,8 +6,6 @@ there are at the borders of a text is a rule of WindowRule.
 Letters used for shapes: n content tokens, w windows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -9,8 +9,6 @@ global generator can be its own, whoever else is talking to the ledger.
 Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ al. 2022) and GIM (Edin et al. 2025b) beside it, in models.transformer_lrp; Deep
 2023, section 4.3), or follows its rule in every layer; both are in models.transformer_deeplift.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from attreval.core.records import Tokens

@@ -7,8 +7,6 @@ extra `interactions`, and nothing of it is imported before a text is explained.
 Letters used for shapes: N coalitions, n units.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Explaining instances: all methods ask one ledger, so that what one has asked the others have for free."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ orders in which units come; phi(i|j) of Bivariate Shapley is that of i in a game
 Letters used for shapes: N coalitions, n units, R games.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from math import comb
 from typing import Any

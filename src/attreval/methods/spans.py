@@ -6,8 +6,6 @@ are a span, and every span of one part forms a pair with every span of the other
 Letters used for shapes: n units.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product

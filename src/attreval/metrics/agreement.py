@@ -11,8 +11,6 @@ appendix A) train one model ten times and explain with the one whose attribution
 Letters used for shapes: m voters, n tokens, q values of k; r runs, i instances, m methods, n longest text in tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import product

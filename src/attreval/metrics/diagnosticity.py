@@ -5,8 +5,6 @@ tie is a loss, as the published values far below one half imply; counted as half
 Letters used for shapes: p pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

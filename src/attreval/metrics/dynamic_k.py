@@ -6,8 +6,6 @@ that come from elsewhere stand beside it. Special tokens are left out, so the tw
 Letters used for shapes: n tokens, p peaks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf

@@ -14,8 +14,6 @@
 Letters used for shapes: L tokens, n tokens that may be erased, m sets or texts, r ratios.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from math import ceil
 

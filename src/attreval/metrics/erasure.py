@@ -7,8 +7,6 @@ vocabulary, which is BERT's padding; DeYoung et al. 2020 for the two measures).
 Letters used for shapes: L tokens, n content tokens, r ratios, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -6,8 +6,6 @@ ways, as the mean over DRAWS of their orders. They ask the model nothing.
 Letters used for shapes: n content tokens, g marked ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -4,8 +4,6 @@ Written in a file of this package, it is a member of METRICS (see `attreval.metr
 `attreval.evaluate`, on its card, on planted models, and with `joint=True` in the joint study.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import getdoc, isgenerator

@@ -7,8 +7,6 @@ Here both limits are found, exactly for short texts, else by beam search, and ar
 Letters used for shapes: L tokens, n tokens that can be erased, W beams, r ratios.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -10,8 +10,6 @@ and behind it, so that `the old man | of the sea | .` needs no parser.
 Letters used for shapes: n tokens, p peaks, s phrases or chunks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

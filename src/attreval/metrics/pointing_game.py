@@ -5,8 +5,6 @@ each is equally likely to be pointed at; the expected hit is the share of them t
 the first. Letters used for shapes: W words, L model tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

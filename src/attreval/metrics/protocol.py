@@ -5,8 +5,6 @@ released code does otherwise; `docs/decisions.md` says why the defaults are what
 Letters used for shapes: L tokens, n content tokens, r ratios.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Literal
 

@@ -5,8 +5,6 @@ Beside it what chance gives (the methods of one judge exchange their names), and
 against itself on other texts). Letters used for shapes: S seeds, N instances, m methods, d draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@
 Letters used for shapes: n content tokens, k neighbours, l layers, b places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from math import inf

@@ -5,8 +5,6 @@ it does, a tie counting half. One that cannot tell the true importances from ran
 not measure what it is read as.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -11,8 +11,6 @@ added to the log-odds of all, so that none is cut off at 0 or 1. `soft_nc_equal`
 Letters used for shapes: L tokens, n content tokens, s draws, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -8,8 +8,6 @@ tokens decide: flips of the predicted class, and the fewest tokens that keep its
 Letters used for shapes: L tokens, n tokens that may be erased, m sets of them, s steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial

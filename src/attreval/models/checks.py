@@ -4,8 +4,6 @@ Loaded or wrapped, a model is read alone and in a padded batch, by ids and by wo
 logits of its own forward pass. What else a question needs is tried out when it is first needed, on the same two texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

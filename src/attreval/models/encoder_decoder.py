@@ -5,8 +5,6 @@ states. The decoder's state at the last token goes into the head (Lewis et al. 2
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -6,8 +6,6 @@ output is the value projection of a weighted mean of their states. So a layer co
 approximated (sums are in another order). Letters used for shapes: B rows, H heads, L tokens, D width, d of a head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ padding or not; here it is the last token that is not masked, whatever its id. R
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

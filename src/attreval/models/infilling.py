@@ -4,8 +4,6 @@ The language model reads the ids of the classifier's tokenizer, so both must hav
 Letters used for shapes: L tokens, m texts, V words of the vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ the same for every text: where a tokenizer would join the text's last sign and t
 Letters used for shapes: B rows, L tokens of texts, D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Making or loading a classifier, whatever its architecture, and saying what it is and how it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

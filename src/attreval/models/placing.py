@@ -1,7 +1,5 @@
 """Where a network runs and in which precision: device, copies in other precisions, weights that no longer learn."""
 
-from __future__ import annotations
-
 import copy
 
 import torch

@@ -5,8 +5,6 @@ length, fills batches by a token budget, runs them and remembers the answers.
 Letters used for shapes: n rows, L tokens, K classes.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, cast

@@ -6,8 +6,6 @@ string is declared that stands in its place. Class scores are the logarithms of 
 Letters used for shapes: B rows, L tokens, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any

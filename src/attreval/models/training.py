@@ -5,8 +5,6 @@ news: of half of each batch a share is drawn uniformly between 0 and 1 for each 
 mask token with that probability, so that any number of masked ones is equally likely. Special tokens stay.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field

@@ -16,8 +16,6 @@ random networks of the tests by 0.25 (GPT-2) to 5.3 (XLM-R).
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ between: it hands out the weights of the encoder's layers, multiplies them, and 
 Letters used for shapes: B rows, H heads, L tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple

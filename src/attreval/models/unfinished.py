@@ -1,7 +1,5 @@
 """A training under way: how far it has come, and that on disk, so that one which is cut off goes on where it was."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, field

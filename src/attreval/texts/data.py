@@ -3,8 +3,6 @@
 What is left out is counted, what cannot be meant is a ValueError that says what was found and what would do.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

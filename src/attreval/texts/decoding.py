@@ -1,7 +1,5 @@
 """A user's text files: UTF-8 or with a mark of their encoding; what is neither is said with byte, line and remedy."""
 
-from __future__ import annotations
-
 import codecs
 import json
 from collections.abc import Iterator

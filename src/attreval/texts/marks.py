@@ -5,8 +5,6 @@ words parted by white space (of one person, or a list a person), a list of marke
 by white space). Letters used for shapes: A people, W words, n spans.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -5,8 +5,6 @@ sources are paths by name of package, file or table (as the task lists them); it
 counts in `counts` what it drops. `make_table` then finds words, orders the rows and writes the table.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field

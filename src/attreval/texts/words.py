@@ -9,8 +9,6 @@ Mixed documents are shuffled sentences, a few at a time (Poerner et al. 2018, 4.
 can only have it from the sentences that come from texts of this class.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 A submission is a jsonl of FIELDS, and, where its metrics are not attreval's, the Python file of its name beside it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from math import ceil

@@ -5,8 +5,6 @@ channels decides between a class for which nothing speaks, which wins where the 
 Letters used for shapes: B rows, L tokens, V words, C channels, D = C * WIDTH.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product

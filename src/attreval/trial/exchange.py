@@ -4,8 +4,6 @@ A line of `texts.jsonl`: `world`, `seed`, `id`, `words`, `part` (of each word, 0
 of attributions: `world`, `seed`, `id`, `scores`, a number a word, and, where there are several, `method`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections import defaultdict

@@ -3,8 +3,6 @@
 Letters used for shapes: n content tokens, P pairs, k neighbours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A metric of one's own is tested in the same way: `evaluate({"name": metric})`. W
 truth is the other method, and k the number of tokens that are evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of a trial: one file that needs nothing but itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
 from html import escape

@@ -1,7 +1,5 @@
 """How far metrics are raised by models that answer erased texts to their liking (trial/worlds/planted.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

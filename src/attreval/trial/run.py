@@ -1,7 +1,5 @@
 """A whole trial: metrics, named or one's own, in all worlds beside nulls; attributions of one's own beside methods'."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Half of the made-up texts that networks read in training have a share of their w
 none that they have never seen (as F-Fidelity does; Zheng et al. 2025). Letters used for shapes: B rows, L words.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace

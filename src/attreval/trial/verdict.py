@@ -5,8 +5,6 @@ counting half (after Chan et al. 2022), with a bootstrap interval over texts; it
 one half. Letters used for shapes: n texts, s shares of noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import ceil, log2
 

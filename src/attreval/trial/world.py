@@ -4,8 +4,6 @@ Written in a file of `trial/worlds`, it is a member of WORLDS (see `attreval.tri
 Letters used for shapes: W words, L tokens, n content tokens, P pairs.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Texts take little space: they share token lists, and a method's scores are kept 
 leave everything that is computed from them as it is: the order at the top, the ties there, and the peaks.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

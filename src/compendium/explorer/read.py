@@ -3,8 +3,6 @@
 Only files are read; no model is loaded.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

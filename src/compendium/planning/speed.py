@@ -3,8 +3,6 @@
 The weights are random, so nothing has to be fetched.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

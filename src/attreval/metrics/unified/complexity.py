@@ -4,8 +4,6 @@ The entropy of the shares that the first k features have of their importance, k 
 for each type of explanation. Lower is simpler. Letters used for shapes: k features.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from math import inf
 

@@ -7,8 +7,6 @@ of features and then over instances. Units that go become the mask token.
 Letters used for shapes: n units, F features, m sets of units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

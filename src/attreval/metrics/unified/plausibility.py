@@ -8,8 +8,6 @@ highlights (e-SNLI), a person's highlighted words of the two parts are paired wi
 that they form (section 2.3 and appendix B; the pairing of highlights is ours).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -6,8 +6,6 @@ lost in the paper's text: `<`, `>` and the number of the rank are ours, and no v
 Letters used for shapes: L tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

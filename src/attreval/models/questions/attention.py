@@ -3,8 +3,6 @@
 Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

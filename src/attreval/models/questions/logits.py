@@ -3,8 +3,6 @@
 Letters used for shapes: n rows, L tokens, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -5,8 +5,6 @@ What is drawn depends on a row's seed and length alone, not on what shares its b
 Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 Letters used for shapes: B rows, L tokens, D embedding width, K classes, d directions, H units.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields

@@ -8,8 +8,6 @@ Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a dir
 a kernel.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

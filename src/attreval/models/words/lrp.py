@@ -10,8 +10,6 @@ in one walk (relevance_walk).
 Tensors have the batch as their last dimension but one. Letters: d directions, L tokens, B rows, H units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ gate acts before the recurrent product, which is why torch.nn.GRU does not serve
 Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction, G blocks of a kernel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -6,8 +6,6 @@ graph a step costs half a millisecond, whatever its size: that is what one text 
 Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

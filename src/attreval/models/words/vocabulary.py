@@ -1,7 +1,5 @@
 """Vocabulary of a word-level model, and the vectors from which its words start."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

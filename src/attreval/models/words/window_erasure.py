@@ -7,8 +7,6 @@ window again; what they save is the text before it.
 Letters used for shapes: L tokens, D inputs, w windows, k width of the convolution, m tokens in the place of the window.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ in short sentences, by every subset of the marked words (exact Shapley values). 
 once; a classifier of one's own, such as MiniLM, is read from the folder that GECO_MODEL names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from functools import lru_cache

@@ -13,8 +13,6 @@ classes that texts have, wherever little is left.
 Letters used for shapes: B rows, L tokens, D entries of a vector, C channels, P pairs across both parts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

@@ -6,8 +6,6 @@ beside it stand words that look alike and do not count: half of the other class'
 Letters used for shapes: B rows, L tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

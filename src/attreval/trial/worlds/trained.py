@@ -11,8 +11,6 @@ which the second kind was drawn by chance, the other the other way round; the se
 The word that the other one goes by is the decoy: right for the task, wrong for this model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 

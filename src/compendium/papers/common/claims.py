@@ -2,8 +2,6 @@
 
 And what becomes of a contradicted claim when one thing is changed (turned) and everything else stays as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Blue counts for the explained class, orange against it, by score / (1.1 * larges
 score is bold, the evidence underlined, so nothing is said by colour alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape

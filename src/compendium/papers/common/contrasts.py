@@ -6,8 +6,6 @@ from the second, over those inside, and the folds are averaged, so that no choic
 made by; a plain average reads the second. A cell is one task and model (and what else is held fixed). Letters used for
 shapes: n texts (rows), p numbers a text, b the sample itself and its draws, j null worlds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 

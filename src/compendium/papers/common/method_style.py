@@ -4,8 +4,6 @@ A look is made of the method's name, never of its place among the others: a furt
 `style`, so that what draws no method (data, training, planted worlds) does not depend on METHODS.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

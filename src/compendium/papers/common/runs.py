@@ -2,8 +2,6 @@
 
 Instances are the first of a table, whose order is random and never changes, so everybody has the same ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps

@@ -6,8 +6,6 @@ the paper says, and the farthest mark of the row lies at the end of the panel. W
 rows they do not compare, so the raw value stands beside each.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path

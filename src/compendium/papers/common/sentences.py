@@ -1,7 +1,5 @@
 """What a table has just shown, in one computed sentence in bold: the same words for the same numbers."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One look for every figure: colour-blind safe, readable in print and on a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

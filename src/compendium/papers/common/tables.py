@@ -1,7 +1,5 @@
 """What tables are made with: rows under named columns, and means with their intervals over texts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps

@@ -1,7 +1,5 @@
 """The trained model of a run (task, model, seed) of a profile."""
 
-from __future__ import annotations
-
 from attreval.models.loading import load_classifier
 from compendium import corpora
 from compendium.config import Profile, Run

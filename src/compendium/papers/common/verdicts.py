@@ -6,8 +6,6 @@ The others are the edge of the range itself: "no worse" fails in a world where i
 fails, so that the interval and its p decide alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Beside it what chance gives (methods with exchanged names), what an equal pair g
 texts), and what it rests on: the mean that each metric gives each method, and where random scores stand among them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product

@@ -5,8 +5,6 @@ a part trains a network, or explains and scores a few texts of one. The networks
 training, texts and methods, so that methods x judges x models x seeds are crossed (`crossed` in a profile).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

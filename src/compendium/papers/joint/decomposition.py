@@ -13,8 +13,6 @@ the model's share is what training anew makes of an order. Metrics of none of th
 shapes: u, v networks, j, k metrics, m methods, n texts, p pairs of networks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Figures of notebook 08: rank correlations of metrics, the Pareto front, stability of sampled explanations, twins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import seaborn as sns

@@ -8,8 +8,6 @@ components, with no need of a library, and without noise that the same texts wou
 networks, m methods, n texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

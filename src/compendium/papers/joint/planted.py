@@ -1,7 +1,5 @@
 """Which metric may be trusted (notebook 09): metrics on trial where the truth is known; tables, figure, sentences."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

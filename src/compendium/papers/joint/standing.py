@@ -10,8 +10,6 @@ between the two is 0 on average where models do not differ; how much chance make
 exchanged at random in each text. Random scores are left out. Letters used for shapes: n texts, m methods, c cuts of the
 texts into halves, j worlds, b the texts and their draws."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 

@@ -5,8 +5,6 @@ texts is read, and the model is asked through the ledger what nobody has asked i
 Explanations of several types: what notebook 07_sun2024 has kept of single texts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Letters used for shapes: n texts, t twins, m methods, b the texts themselves and their draws, j worlds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

@@ -7,8 +7,6 @@ start of integrated gradients moves. Within a study, random draws are the same f
 `variant_tables` says what each change does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

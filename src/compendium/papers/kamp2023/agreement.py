@@ -3,8 +3,6 @@
 Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations

@@ -5,8 +5,6 @@ of comparisons that come out as the paper says. Letters used for shapes: p numbe
 or null worlds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import combinations, permutations

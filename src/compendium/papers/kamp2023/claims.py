@@ -3,8 +3,6 @@
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

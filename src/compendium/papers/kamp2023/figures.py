@@ -1,7 +1,5 @@
 """The figures of Kamp et al. (2023) by their own numbers, and ours beside them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import seaborn as sns

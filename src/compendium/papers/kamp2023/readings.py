@@ -1,7 +1,5 @@
 """What methods and people select of one text, and how far they agree, as voters (Kamp et al. 2023, section 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps

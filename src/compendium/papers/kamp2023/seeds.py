@@ -4,8 +4,6 @@ Runs of a profile's tasks that differ in the seed alone are compared as they are
 its models are trained and explained here, each seed by itself, so that they may run side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 

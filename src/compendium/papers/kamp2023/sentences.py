@@ -3,8 +3,6 @@
 A sentence reads a number from the same cell of `summary` as the text does, or else from the table of its section.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 

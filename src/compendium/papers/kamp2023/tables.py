@@ -3,8 +3,6 @@
 Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how much?
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

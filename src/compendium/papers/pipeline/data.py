@@ -1,7 +1,5 @@
 """Notebook 01: sizes, lengths and labels of the corpora that a profile uses."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq

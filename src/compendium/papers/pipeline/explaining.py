@@ -1,7 +1,5 @@
 """Notebook 03: explain one shard of a task's test instances by every method, and say what that cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

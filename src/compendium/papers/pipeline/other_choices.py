@@ -1,7 +1,5 @@
 """The choices in which the text and the code of Poerner et al. (2018) differ, to be explained under each value."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import get_args

@@ -1,7 +1,5 @@
 """Notebook 03_overview: what was trained and explained, and what it cost, all shards and seeds put together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Notebook 02: train the model of one task, and say how well it does on test."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

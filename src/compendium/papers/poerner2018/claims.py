@@ -3,8 +3,6 @@
 A cell is one task, model, game and kind of prediction: a column of Table 2 of Poerner et al. (2018). In each cell one
 group of methods is set against another; the difference is averaged over cells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial

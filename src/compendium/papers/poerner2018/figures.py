@@ -1,7 +1,5 @@
 """Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the number of attractors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ How much hits depend on choices in which the paper's text, its code and this stu
 and the solver of LIMSSE, and the output gate of decomposition. And do two methods point at the same word? Equal hits do
 not tell: LRP and gradient x input, the same where activations are linear (section 3.2), could hit different words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import get_args
 

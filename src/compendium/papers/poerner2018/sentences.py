@@ -1,7 +1,5 @@
 """One sentence a section of notebook 04."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -2,8 +2,6 @@
 
 Published values stand in paper/reported/ with how sure we are of having read each: H, M and L, which are no targets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

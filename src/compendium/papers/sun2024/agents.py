@@ -7,8 +7,6 @@ the class away. So a logistic regression predicts the class from the shown place
 predict, no agent needs the model's reasons. Letters used for shapes: N texts, F features.
 """
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Claims of Sun et al. (2024): does each hold here, in the paper's own tables, and with one thing changed?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ A cell is a technique, model and task where types are compared (Sun et al. 2024,
 where techniques are. In each cell one option is set against others; the difference is averaged over cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial

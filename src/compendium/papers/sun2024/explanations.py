@@ -4,8 +4,6 @@ How close does each pair method come to exact values, on short inputs where ever
 two: Bivariate Shapley (Masoomi et al. 2023) without sampling, which includes half of each unit's own effect, and the
 Shapley interaction index (Grabisch & Roubens 1999), which is 0 where effects of units are additive. n: units."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

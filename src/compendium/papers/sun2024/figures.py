@@ -1,7 +1,5 @@
 """Figures 1 and 2 of Sun et al. (2024), and the gains of agents (ours, from their Tables 7-10)."""
 
-from __future__ import annotations
-
 from html import escape
 
 import numpy as np

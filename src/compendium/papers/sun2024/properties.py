@@ -1,7 +1,5 @@
 """Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3 and 2.5)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

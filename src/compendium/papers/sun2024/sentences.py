@@ -1,7 +1,5 @@
 """One sentence a section of notebook 07_sun2024."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from compendium.papers.common.method_style import name_method

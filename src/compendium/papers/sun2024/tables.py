@@ -1,7 +1,5 @@
 """Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple

@@ -4,8 +4,6 @@ What is chosen (the best of several, the least) is chosen on other texts than it
 of their noise. Letters used for shapes: b draws and the sample itself, t tasks, m methods, k metrics, r ratios.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

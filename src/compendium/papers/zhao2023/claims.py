@@ -4,8 +4,6 @@ The statistics need all tasks at once (an sd over tasks), so that null worlds ar
 Letters used for shapes: n texts (rows), m methods and then their random rival, k metrics, r ratios.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

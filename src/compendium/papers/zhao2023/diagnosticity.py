@@ -4,8 +4,6 @@ All is made of the values of `erasure.evaluate_erasure`. A rule says how scores 
 the rival is, and what a tie counts (`settings.RULES`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

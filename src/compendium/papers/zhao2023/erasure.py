@@ -4,8 +4,6 @@ Every instance is one conversation with the ledger: what two methods, measures o
 once. The main run sees every explained instance, changes of protocol only the first of a task.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of Zhao & Aletras (2023), by their numbers, and ours: erasure curves, changes of protocol, keep rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import seaborn as sns

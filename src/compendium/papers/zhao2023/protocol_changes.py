@@ -4,8 +4,6 @@ The published means of NC and NS are .394 and .349, below one half; ours are far
 hard erasure alone, by one change at a time and by several together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One sentence a section of notebook 06."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, METRICS

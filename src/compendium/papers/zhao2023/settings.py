@@ -4,8 +4,6 @@ A setting is a protocol with the scores and rivals that it takes. The main run i
 `RULES` are columns of Tables 2, 3 and 6; each change alters one thing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from attreval.metrics.protocol import HARD, OURS, RELEASED, SCALE, Deviation, Protocol

@@ -1,7 +1,5 @@
 """Tables of Zhao & Aletras (2023): erasure, data (1), diagnosticity (2, 3, 6), examples (4), training (5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
