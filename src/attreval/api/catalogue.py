@@ -4,6 +4,8 @@ Each pair of a metric and a method has a place where it is computed, or a reason
 method scores and what a metric compares, never in what a profile happens to ask.
 """
 
+from __future__ import annotations
+
 import importlib
 import inspect
 from collections.abc import Callable

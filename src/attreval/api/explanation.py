@@ -1,5 +1,7 @@
 """One explained text: what the model predicted, and the score that each method gives to each word or piece."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from unicodedata import category
 

@@ -5,6 +5,8 @@ weights are shuffled layer by layer. `evaluate` takes what comes back as `neighb
 Letters used for shapes: n content tokens, k neighbours, l models.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Texts as people give them, strings or pairs of strings, as the records that the rest of the package reads."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any

@@ -20,7 +20,7 @@ from attreval.models.folders import find_model, match_labels, open_network, open
 from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
-from attreval.models.transformer_hooks import AttentionWeights
+from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 
 
 @dataclass
@@ -196,6 +196,10 @@ class Transformer:
         with watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
+
+    def zero_values(self, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str) -> Tensor:
+        """(R, S, L) distances of states of one text, (1, L), when the values of (R,) tokens are zero in each layer."""
+        return zeroed_distances(self, ids, mask, segments, zeroed, precision)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""

@@ -3,6 +3,8 @@
 Backgrounds are half transparent and text keeps the colour of its surroundings, so light and dark pages serve alike.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from html import escape
 

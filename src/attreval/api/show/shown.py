@@ -4,6 +4,8 @@ Colours are told apart by colour-blind people: blue for the class, orange agains
 place where a score becomes a colour, of the library and of the study.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

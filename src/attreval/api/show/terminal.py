@@ -1,5 +1,7 @@
 """Explanations in a terminal: coloured words; where nobody looks at colours, words with their scores in columns."""
 
+from __future__ import annotations
+
 import os
 import sys
 import unicodedata
