@@ -1,5 +1,7 @@
 """Which explanation to trust for one's own model and texts: growing samples, explained and judged until one leads."""
 
+from __future__ import annotations
+
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
