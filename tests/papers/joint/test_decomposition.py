@@ -174,6 +174,20 @@ def test_needed_orders_follow_spearman_and_brown():
     assert np.isfinite(nothing.needed) == (nothing.methods > 0)
 
 
+def test_one_rule_leaves_out_the_methods_whose_rules_differ():
+    """The components are those of the other methods alone; without such a method there is no such reading."""
+    values = plant(0.4, 0.1, 0.1, 0.2, 0.2, models="abx", number=8, texts=20)
+    named = values.assign(method=values.method.replace({"m0": "lrp", "m1": "deeplift"}))
+    table = decomposition_table(named, MODELS, 5, 0.95)
+    read = {name: rows for name, rows in table.groupby("reading")}
+    others = decomposition_table(values[~values.method.isin(["m0", "m1"])], MODELS, 5, 0.95)
+    assert set(others.reading) == {"all", "right"} and set(read["one rule"].compared) == {6}
+    expected = others[others.reading == "all"]
+    assert np.allclose(read["one rule"][PARTS], expected[PARTS]) and not np.allclose(
+        read["all"][PARTS], expected[PARTS]
+    )
+
+
 def test_nothing_to_compare():
     table = decomposition_table(plant(0.5, 0.2, 0.1, 0.1, 0.1, models="a"), MODELS, 2, 0.95)
     assert table.empty and "no rows" in say_decomposition(table) and draw_decomposition(table) is not None

@@ -84,7 +84,7 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
             axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
             for y, claim in enumerate(by_paper[paper].itertuples()):
                 _beside(axes, -0.03, y, claim.title, "right", 7.3)
-                _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
+                _beside(axes, 1.05, y, _say(claim, claim.value, 2 if abs(claim.value) >= 0.1 else 3), "left", 7.3)
             top -= panels[paper] + head
     _explain(figure, table, 7.2, 0.5 / height)
     return figure.axes[0]

@@ -29,7 +29,13 @@ from compendium.papers.joint.values import JUDGES
 LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out
 EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
-READINGS = {"all": (), "right": ("agreement", "agreement_dynamic")}  # left out: these do not ask what is right
+READINGS = {  # what each leaves out
+    "all": {},
+    "right": {"metric": ("agreement", "agreement_dynamic")},  # these do not ask what is right
+    "one rule": {
+        "method": ("lrp", "deeplift")
+    },  # whose rule on a transformer is another one than on a recurrent network
+}
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
 SEEDS = "one network, trained anew"
@@ -37,7 +43,7 @@ NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}  # how much two netwo
 
 
 def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
-    """One row a task, kind of two networks and reading of the metrics: what an order of methods is made of.
+    """One row a task, kind of two networks and reading of the scores: what an order of methods is made of.
 
     values: scores of single texts, of which random scores are left out; models: name -> config.ModelSpec. For the
     intervals models, their seeds and texts are drawn with replacement. kind: SEEDS, the family of two models, or that
@@ -53,7 +59,10 @@ def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confi
     told = values[values.value.notna() & (values.method != "random") & (values.metric.map(JUDGES) != "")]
     for task, part in told.groupby("task", sort=False):
         for reading, left_out in READINGS.items():
-            columns = gather_columns(part[~part.metric.isin(left_out)])
+            kept = part
+            for column, names in left_out.items():
+                kept = kept[~kept[column].isin(names)]
+            columns = None if left_out and len(kept) == len(part) else gather_columns(kept)
             if columns is None:
                 continue
             names, texts = [model for model, _ in columns.networks], columns.scores.shape[-1]
