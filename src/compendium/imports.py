@@ -41,10 +41,21 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
 
 
 def _members(folder: str) -> list[str]:
-    """The modules of a folder that import a decorator: a function named like its module (`metric.metric`)."""
-    modules = {f"{folder}.{path.stem}": path.read_text(encoding="utf-8") for path in _folder(folder).glob("[!_]*.py")}
-    names = {module: [name.split(".") for name in _imported(text)[0]] for module, text in modules.items()}
-    return [module for module, of in names.items() if any(parts[-1:] == parts[-2:-1] for parts in of)]
+    """The modules of a folder that offer something by a decorator."""
+    return [
+        f"{folder}.{path.stem}"
+        for path in sorted(_folder(folder).glob("[!_]*.py"))
+        if _offers(path.read_text(encoding="utf-8"))
+    ]
+
+
+def _offers(source: str) -> bool:
+    """Whether it imports a decorator, one named like its module (`metric.metric`), or gives another one a title."""
+    if any(len(names := name.split(".")) > 1 and names[-1] == names[-2] for name in _imported(source)[0]):
+        return True
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    calls = [call for one in functions for call in one.decorator_list if isinstance(call, ast.Call) and call.args]
+    return any(isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str) for call in calls)
 
 
 def code_digest(files: Iterable[Path]) -> str:

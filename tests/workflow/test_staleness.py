@@ -200,9 +200,17 @@ def test_who_reads_what_a_package_collects_depends_on_all_that_it_collects(tmp_p
     (tmp_path / "all").mkdir()
     collects = f'import pkgutil\nFOLDERS = ("found.all",)  # {tmp_path}\nx = pkgutil.iter_modules()'
     member = "from found.fact import fact"
-    for name, source in {"__init__": collects, "one": member, "two": member, "helper": ""}.items():
+    partial = '@_fact("A title")\ndef three(): ...'  # of a decorator that another module has made
+    sources = {
+        "__init__": collects,
+        "one": member,
+        "two": member,
+        "three": partial,
+        "helper": "@cache\ndef four(): ...",
+    }
+    for name, source in sources.items():
         (tmp_path / "all" / f"{name}.py").write_text(source)
-    assert {path.stem for path in closure(["from found.all import ALL"])} == {"__init__", "one", "two"}
+    assert {path.stem for path in closure(["from found.all import ALL"])} == {"__init__", *("one", "two", "three")}
     assert {path.stem for path in closure(["from found.all.one import x"])} == {"__init__", "one"}
 
 
