@@ -100,7 +100,13 @@ def _say_made(steps: Mapping[str, dict]) -> str:
         named = ", ".join(f"`{kind}` ({count})" if count > 1 else f"`{kind}`" for kind, count in sorted(kinds.items()))
         devices: Counter[str] = sum((Counter(record.get("devices", {})) for record in records), Counter())
         trained = ", ".join(f"{name} {count}" for name, count in devices.items())
-        said.append(f"- {where}: {named}" + (f"; networks trained by device: {trained}" if trained else ""))
+        named += f"; networks trained by device: {trained}" if trained else ""
+        earlier = sorted(
+            {record["scores_of"] for record in records if "scores_of" in record}
+        )  # read anew, not made anew
+        said.append(
+            f"- {where}: {named}" + (f"; scores of single texts from `{'`, `'.join(earlier)}`" if earlier else "")
+        )
     return "\n".join(said)
 
 
