@@ -28,11 +28,23 @@ def __getattr__(name: str) -> Any:
 
 
 def load_world(name: str, seed: int, texts: int = 30, corpora: str | None = None) -> Made:
-    """A world of WORLDS: its model, the first texts of it, and what was measured of the model.
+    """A world: its model, the first texts of it, and what was measured of the model.
 
-    seed: the same gives the same words, weights and texts. texts: how many; a text does not change when more are made.
-    corpora: a folder with the corpora that a few worlds are made from; else what ATTREVAL_CORPORA names. Raises
-    ValueError for a world that is not known, or whose corpus is missing.
+    Parameters
+    ----------
+    name : str
+        Of WORLDS.
+    seed : int
+        Another seed gives other words, weights and texts; the same gives the same.
+    texts : int
+        How many; a text does not change when more are made.
+    corpora : str, optional
+        A folder with the corpora that a few worlds are made from; else what ATTREVAL_CORPORA names.
+
+    Raises
+    ------
+    ValueError
+        For a world that is not known, or whose corpus is missing.
     """
     from attreval.trial import WORLDS
 

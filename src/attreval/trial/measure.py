@@ -121,13 +121,20 @@ def try_metrics(
 ) -> Trial:
     """Put metrics to the test.
 
-    metrics: by name; those of pairs are asked in the worlds that have pairs. texts: how many of each world. draws: of
-    explainers with anything random in them, and of the ties in their scores. worlds: names; all that can be made where
-    not given. explainers: of EXPLAINERS; a decoy where the world has one. seed: of the worlds. methods: real ones that
-    explain as well. given: (world, explainer) -> text's id -> scores, made elsewhere. make: makes a world from its
-    name, seed, number of texts and folder of corpora. say: is told when a world is done.
+    Args:
+        metrics: By name; those of pairs are asked in the worlds that have pairs.
+        texts: How many of each world.
+        draws: Of explainers with anything random in them, and of the ties in their scores.
+        worlds: Names; all that can be made where not given.
+        explainers: Of EXPLAINERS; a decoy where the world has one.
+        seed: Of the worlds.
+        methods: Real methods that explain as well.
+        given: (world, explainer) -> text's id -> scores, made elsewhere.
+        make: Makes a world from its name, seed, number of texts and folder of corpora.
+        say: Is told when a world is done.
 
-    Raises ValueError where a metric fails, or gives no number for the truth.
+    Raises:
+        ValueError: Where a metric fails, or gives no number for the truth.
     """
     held = {name: replace(metric, name=name) for name, metric in metrics.items()}
     rows: list[tuple] = []

@@ -84,13 +84,29 @@ def run_trial(
 ) -> Result:
     """Try metrics in worlds whose truth is known.
 
-    file: a Python file with metrics of one's own. metrics: names of others, `["all"]` for all, a few for comparison
-    where not given. worlds: all that can be made where not given, or those of the attributions, which are scores made
-    elsewhere (see `attreval.trial.exchange`). texts: of each world, 30 where neither this nor attributions say. seed:
-    drawn anew where neither this nor attributions say. corpora: their folder. say: is told each step.
+    Parameters
+    ----------
+    file : path, optional
+        A Python file with metrics of one's own.
+    metrics : sequence of str, optional
+        Names of others; `["all"]` for all; a few for comparison where not given.
+    worlds : sequence of str, optional
+        All that can be made where not given; those of the attributions, where these are given.
+    attributions : path, optional
+        Scores made elsewhere, see `attreval.trial.exchange`.
+    texts : int, optional
+        Of each world, 30 where neither this nor attributions say.
+    seed : int, optional
+        Drawn anew where neither this nor attributions say.
+    corpora : str, optional
+        The folder of the corpora.
+    say : callable
+        Is told each step.
 
-    Raises ValueError for a name that is not known, a metric that cannot be tried or fails, and attributions that do
-    not fit.
+    Raises
+    ------
+    ValueError
+        For a name that is not known, a metric that cannot be tried or fails, or attributions that do not fit.
     """
     own = read_metrics(file) if file else {}
     picked = pick_metrics(metrics, own)

@@ -45,15 +45,25 @@ NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}  # how much two netwo
 def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
     """One row a task, kind of two networks and reading of the scores: what an order of methods is made of.
 
-    values: scores of single texts, of which random scores are left out; models: name -> config.ModelSpec. For the
-    intervals models, their seeds and texts are drawn with replacement. kind: SEEDS, the family of two models, or that
-    they are one of each. networks, judges, metrics, texts, compared: of how many networks, by which judges and how many
-    metrics, on how many texts, with how many methods. same_metric, same_paper, same_model, neither: mean correlation of
-    two networks under one metric, under two of a paper, of two papers on one network, of two on two. methods, paper,
-    metric, model, both: shares of the variance with the sum 1; judge: paper and metric. lead: the judge's share less
-    the model's. `_low`, `_high`: intervals. p_judge, p_model: how often names exchanged at random give as large a
-    share. needed: orders of different papers on different networks whose mean is dependable (Spearman-Brown); infinite
-    where nothing is shared.
+    Parameters
+    ----------
+    values : DataFrame
+        Scores of single texts: task, model, seed, instance, method, metric and value; random scores are left out.
+    models : mapping
+        Name -> config.ModelSpec.
+    draws, confidence
+        Of the intervals: models, their seeds and texts are drawn with replacement.
+
+    Returns
+    -------
+    DataFrame
+        kind: SEEDS, the family of two models, or that they are one of each. networks, judges, metrics, texts, compared:
+        of how many networks, by which judges and how many metrics, on how many texts, with how many methods.
+        same_metric, same_paper, same_model, neither: mean correlation of two networks under one metric, under two of a
+        paper, of two papers on one network, of two on two. methods, paper, metric, model, both: shares of the variance
+        with the sum 1; judge: paper and metric. lead: the judge's share less the model's. `_low`, `_high`: intervals.
+        p_judge, p_model: how often names exchanged at random give as large a share. needed: orders of different papers
+        on different networks whose mean is dependable (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
     told = values[values.value.notna() & (values.method != "random") & (values.metric.map(JUDGES) != "")]
