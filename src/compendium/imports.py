@@ -49,6 +49,7 @@ def _members(folder: str) -> list[str]:
     ]
 
 
+@cache
 def _offers(source: str) -> bool:
     """Whether it imports a decorator, one named like its module (`metric.metric`), or gives another one a title."""
     if any(len(names := name.split(".")) > 1 and names[-1] == names[-2] for name in _imported(source)[0]):

@@ -21,7 +21,7 @@ import attreval
 from attreval.core.tables import write_whole
 from compendium import project
 from compendium.explorer.page import write_page
-from compendium.papers.common.claims import read_claims, scorecard
+from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.verdicts import REPRODUCED, UNTESTABLE, VERDICTS
 from compendium.project import Results, replace_folder
 from compendium.site.committed import MAIN, committed, other_runs, without_links
@@ -184,12 +184,10 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
 
     random_too: reproduced ones that random scores support as much. alone: tested ones on one model trained once.
     """
-    names = {verdict.replace(" ", "_"): verdict for verdict in VERDICTS}
-    if not any(tables.glob("[!.]*_claims.csv")):
-        return dict.fromkeys(["run.claims", *(f"run.claims_{name}" for name in (*names, "random_too", "alone"))], "0")
-    found, ranges = scorecard(tables, checks=False), {claim.id: claim.expect for claim in read_claims()}
-    counts = {name: (found.verdict == verdict).sum() for name, verdict in names.items()}
-    held = found[found.verdict == REPRODUCED]
+    judged = any(tables.glob("[!.]*_claims.csv"))
+    found = scorecard(tables, checks=False) if judged else pd.DataFrame(columns=COLUMNS)
+    counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
+    held, ranges = found[found.verdict == REPRODUCED], {claim.id: claim.expect for claim in read_claims()}
     counts["random_too"] = sum(bool(ranges[row.claim].as_much(row.value, row.null_scores)) for row in held.itertuples())
     counts["alone"] = ((found.verdict != UNTESTABLE) & (found.models == 1) & (found.seeds == 1)).sum()
     return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}

@@ -32,9 +32,7 @@ DEPENDABLE = 0.8  # the generalizability that is usually asked for
 READINGS = {  # what each leaves out
     "all": {},
     "right": {"metric": ("agreement", "agreement_dynamic")},  # these do not ask what is right
-    "one rule": {
-        "method": ("lrp", "deeplift")
-    },  # whose rule on a transformer is another one than on a recurrent network
+    "one rule": {"method": ("lrp", "deeplift")},  # their rules on a transformer are others than on a recurrent network
 }
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
