@@ -214,15 +214,14 @@ def test_a_step_is_committed_by_itself(home):
     for rows in ([{"n": 1}], [{"n": 2}]):  # the second time it takes the place of the first
         write_csv(run.tables / "08_joint_new.csv", pd.DataFrame(rows))
         facts = json.loads(run.record("08_joint").read_text()) | {"files": ["tables/08_joint_new.csv"], "commit": "abc"}
-        write_json(
-            run.record("08_joint"), facts | {"devices": {"cuda": 2}, "scores_of": "def", "processor_seconds": 100.0}
-        )
+        told = {"devices": {"cuda": 2}, "note": "its networks are of `def`", "processor_seconds": 100.0}
+        write_json(run.record("08_joint"), facts | told)
         assert publish_steps("quick", ["08_jo*t"]) == place
     assert (place / "tables" / "08_joint_new.csv").read_text().split() == ["n", "2"]
     changed = {path for path, data in before.items() if path.read_bytes() != data}
     assert changed == {place / "README.md", place / "manifest.json"}
     text, manifest = (place / "README.md").read_text(), json.loads((place / "manifest.json").read_text())
-    said = "- `abc`: `08_joint`; networks trained by device: cuda 2; scores of single texts from `def`\n"
+    said = "- `abc`: `08_joint`; networks trained by device: cuda 2; its networks are of `def`\n"
     assert text.count(said) == 1 and text.startswith(before[place / "README.md"].decode()[:300])
     assert manifest["steps"]["08_joint"]["processor_seconds"] == 100
     assert manifest["processor_seconds"] == sum(step["processor_seconds"] for step in manifest["steps"].values())

@@ -88,7 +88,7 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
 
 
 def _say_made(steps: Mapping[str, dict]) -> str:
-    """A line for each commit and machine: the steps that were made so, and the networks by device where told."""
+    """A line for each commit and machine: the steps that were made so, networks by device, what a record notes."""
     made: dict[str, list[dict]] = {}
     for _, record in sorted(steps.items()):
         machine = record.get("machine", {})
@@ -101,12 +101,8 @@ def _say_made(steps: Mapping[str, dict]) -> str:
         devices: Counter[str] = sum((Counter(record.get("devices", {})) for record in records), Counter())
         trained = ", ".join(f"{name} {count}" for name, count in devices.items())
         named += f"; networks trained by device: {trained}" if trained else ""
-        earlier = sorted(
-            {record["scores_of"] for record in records if "scores_of" in record}
-        )  # read anew, not made anew
-        said.append(
-            f"- {where}: {named}" + (f"; scores of single texts from `{'`, `'.join(earlier)}`" if earlier else "")
-        )
+        noted = "; ".join(sorted({record["note"] for record in records if "note" in record}))
+        said.append(f"- {where}: {named}" + (f"; {noted}" if noted else ""))
     return "\n".join(said)
 
 
