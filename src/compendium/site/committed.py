@@ -29,7 +29,7 @@ ELSEWHERE = "elsewhere.json"
 ALONE = "No other run is committed."
 LEAD, SOURCE = "**Executed:**", "**Source:**"  # begin lines of a notebook's first cell
 ROW = re.compile(r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE)
-LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
+LONG_BYTES = 10_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
 MOST_BYTES = 5_000_000  # of a table with all digits; about three quarters of that would be committed
 OF_TEXTS = ("_instances", "_predictions", "_uninformed", "_heads")  # tables that nothing of the site is made from
@@ -219,8 +219,8 @@ def shrink_png(data: bytes, part: int = 1) -> bytes:
 
 
 def shrink_svg(text: str) -> str:
-    """The same picture with two digits behind each point, and without names that nothing uses."""
-    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    """The same picture with points to a tenth of their unit, and without names that nothing uses."""
+    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), text)
     used = set(re.findall(r"#([\w-]+)", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 
