@@ -5,6 +5,7 @@ import re
 
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from reference import CHECKOUT
@@ -14,7 +15,7 @@ from compendium.config import load
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
-from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
+from compendium.site.committed import LEAD, MAIN, claims_json, committed_runs, link_line
 from compendium.site.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_turned, reason_of
 from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
 from compendium.workflow.steps import STEPS
@@ -109,6 +110,19 @@ def test_nothing_committed_names_a_machine_or_is_too_large(runs):
     files = [path for run in runs.values() for path in run.root.rglob("*") if path.is_file()]
     assert machine_facts(files) == []
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
+
+
+def test_no_interval_of_the_main_run_excludes_its_own_estimate(runs):
+    """In every table where the estimate stands before its bounds; three have another number or a word there."""
+    found = 0
+    for path in runs[MAIN].tables.glob("*.csv"):
+        table = pd.read_csv(path)
+        if "low" in table and not path.stem.endswith(("_seeds_apd", "_planted_matrix", "_claims_turned")):
+            value = table.columns[table.columns.get_loc("low") - 1]
+            known = table[[value, "low", "high"]].dropna()
+            assert (known[value].between(known.low - 1e-5, known.high + 1e-5)).all(), path.stem
+            found += len(known)
+    assert found > 10_000
 
 
 def test_nothing_committed_quotes_a_corpus(runs):
