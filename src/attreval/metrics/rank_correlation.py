@@ -17,7 +17,7 @@ from attreval.metrics.scored_text import RANDOM, ScoredText
 
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
 LEAST_SPREAD = 1e-4  # of true means, in variances of those seen
-SHARED = 0.02  # of the variance of a run's tau-b, by all runs
+SHARED = 0.02  # of the variance of a run's draws, by all runs
 FEWEST = 4  # methods that two judges must both have scored: of three, chance orders one pair in three alike
 VERDICTS = ("agree", "contradict", "cannot be told", "not measured")
 
@@ -175,16 +175,21 @@ def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) ->
 
 
 def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndarray, int]:
-    """The mean of several runs' tau-b, each run alike, its draws, and how many runs have one.
-
-    Their draws are independent, what subtracting noise misses is not: alone they would hold .85-.95 where .95 is asked.
-    """
+    """The mean of several runs' tau-b, each run alike, its draws, and how many runs have one."""
     known = [(tau, drawn) for tau, drawn, _ in found if not np.isnan(tau)]
     if not known:
         return float("nan"), np.full(1, np.nan), 0
-    drawn = mean_of_known(np.stack([drawn for _, drawn in known]))
-    middle, widened = float(np.median(drawn)), np.sqrt(1 + SHARED * (len(known) - 1))
-    return middle, np.clip(middle + widened * (drawn - middle), -1, 1), len(known)
+    drawn = widen(mean_of_known(np.stack([drawn for _, drawn in known])), len(known))
+    return float(np.median(drawn)), np.clip(drawn, -1, 1), len(known)
+
+
+def widen(drawn: np.ndarray, runs: int) -> np.ndarray:
+    """(d,) draws of a mean over runs, as far apart as what subtracting noise misses in all of them alike makes them.
+
+    The runs' own draws are independent: alone they would hold .85-.95 where .95 is asked.
+    """
+    middle = np.median(drawn)
+    return middle + np.sqrt(1 + SHARED * (runs - 1)) * (drawn - middle)
 
 
 def pareto_front(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:

@@ -19,10 +19,10 @@ import pandas as pd
 from attreval.core.seeds import generator
 from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods
 from attreval.methods import METHODS
-from attreval.metrics.rank_correlation import FEWEST, TIED, Drawn, pareto_front, tau_b, true_tau_b
+from attreval.metrics.rank_correlation import FEWEST, TIED, Drawn, pareto_front, tau_b, true_means, true_tau_b, widen
 from compendium import corpora
 from compendium.config import ModelSpec
-from compendium.papers.common.contrasts import about_median, drawn_means, mean_of_known, with_bounds
+from compendium.papers.common.contrasts import about_median, drawn_means, mean_of_known
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.correlations import RUN, JointScores
@@ -39,17 +39,19 @@ Measured = dict[tuple[str, str], MethodMeans]
 def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.DataFrame:
     """One row a family, method and metric, and one for the mean over metrics; the best mean first.
 
-    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike; runs: how many are behind it;
-    rank: among so many methods (`of`), the best 1. verdict: whether the interval of drawn texts leaves out one half.
+    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike, without the noise of texts;
+    runs: how many are behind it; rank: among so many methods (`of`), the best 1. verdict: whether the interval leaves
+    out one half.
     """
     rows = []
     for family, cells in _shares_by_family(scores, models).items():
         for method in (m for m in METHODS if m in cells):
-            means = {metric: _mean_share(cells[method][metric]) for metric in JOINT if metric in cells[method]}
+            means = {metric: np.mean(cells[method][metric], axis=0) for metric in JOINT if metric in cells[method]}
             runs = {metric: len(cells[method][metric]) for metric in means}
-            for metric, share in ({MEAN: _mean_share([*means.values()])} | means).items():
+            for metric, drawn in ({MEAN: np.mean([*means.values()], axis=0)} | means).items():
                 behind = runs.get(metric, max(runs.values()))
-                rows.append((family, method, metric, *with_bounds(share, confidence), behind))
+                drawn = np.clip(widen(drawn, behind), 0, 1)
+                rows.append((family, method, metric, *about_median(drawn, confidence), behind))
     table = pd.DataFrame(rows, columns=["family", "method", "metric", "place", "low", "high", "runs"])
     groups = table.groupby(["family", "metric"], sort=False).place
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
@@ -61,14 +63,16 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:
-    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half.
-
-    Where a metric has no value for a method, as in a draw without a text that people marked, NaN for all.
-    """
+    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half."""
     difference = values[..., :, None] - values[..., None, :]
     won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
-    shares = (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
-    return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, shares)
+    return (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
+
+
+def drawn_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of drawn texts."""
+    true = true_means(means[:, None], drawn[..., None], rng)[..., 0] * means.std()
+    return shares_beaten(np.where(np.isnan(true), means, true))  # means that are equal stay so
 
 
 def family_of(model: ModelSpec) -> str:
@@ -82,22 +86,18 @@ def shared_family(first: ModelSpec, second: ModelSpec) -> str:
 
 
 def _shares_by_family(scores: JointScores, models: Mapping) -> dict[str, dict[str, dict[str, list[np.ndarray]]]]:
-    """Family -> method -> metric -> (1 + d,) shares of each run, where a metric compares two methods at least."""
+    """Family -> method -> metric -> (d,) drawn shares of each run, where a metric compares two methods at least."""
     out: dict[str, dict[str, dict[str, list[np.ndarray]]]] = {}
-    for (_, model, granularity), found in scores.runs.items():
+    for (task, model, granularity), found in scores.runs.items():
         for metric, means in found.means.items():
             known = np.flatnonzero(found.counts[metric] > 0)
             if granularity == "tokens" and len(known) >= 2:
-                shares = shares_beaten(np.vstack([means, found.drawn[metric]])[:, known])
+                rng = generator("places", task, model, metric)
+                shares = drawn_shares(means[known], found.drawn[metric][:, known], rng)
                 of_family = out.setdefault(family_of(models[model]), {})
                 for at, share in zip(known, shares.T, strict=True):
                     of_family.setdefault(found.methods[at], {}).setdefault(metric, []).append(share)
     return out
-
-
-def _mean_share(shares: list[np.ndarray]) -> np.ndarray:
-    """(1 + d,) means of several."""
-    return np.append(np.mean([share[0] for share in shares]), np.mean([share[1:] for share in shares], axis=0))
 
 
 def read_costs(step: Step) -> pd.DataFrame:
