@@ -9,8 +9,9 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from attreval.core.tables import read_csv
 from compendium.papers.common.claims import read_claims, scorecard
-from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper, write_picture
+from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper
 from compendium.papers.common.style import draw_nothing, label_ends, room_for, use_style
+from compendium.workflow.step import write_picture
 
 NOT_HERE = "not part of this run"
 NO_PICTURE = f"This picture is {NOT_HERE}."

@@ -30,6 +30,27 @@ from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_pa
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
 
+def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
+    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return both paths.
+
+    axes: matplotlib's, or seaborn's grid. It is laid out once, for both. svg_text: whether text stays text in the SVG.
+    """
+    from matplotlib import pyplot as plt
+
+    figure = axes.get_figure() if hasattr(axes, "get_figure") else axes.figure
+    paths, fonts = [], "none" if svg_text else "path"
+    figure.set_dpi(200)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        paths.append(stem.with_name(f"{stem.name}.{kind}"))
+        with plt.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": fonts}), write_whole(paths[-1]) as part:
+            figure.savefig(part, format=kind, dpi=200, bbox_inches=box, metadata=metadata)
+    plt.close(figure)
+    return paths
+
+
 @dataclass
 class Step:
     """A notebook run. `name` is the notebook and what tells this run from its others: `03_explain-snli-minilm-s1-0`."""
@@ -62,20 +83,10 @@ class Step:
 
     def figure(self, name: str, axes):
         """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it back for display."""
-        import matplotlib as mpl
         from IPython.display import Image
-        from matplotlib import pyplot as plt
 
-        figure = axes.get_figure() if hasattr(axes, "get_figure") else axes.figure
-        stem = self.results.figures / f"{self.name}_{name}"
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-            path = stem.with_name(f"{stem.name}.{kind}")
-            with mpl.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "none"}), write_whole(path) as part:
-                figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
-            self.files.append(path)
-        plt.close(figure)
-        width = int(figure.get_figwidth() * 100)
-        return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=name)
+        self.files += (paths := write_picture(axes, self.results.figures / f"{self.name}_{name}", svg_text=True))
+        return Image(filename=str(paths[0]), width=int(axes.figure.get_figwidth() * 100), alt=name)
 
     def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
         """Keep in the step's record what was asked and what was computed, by task and account.

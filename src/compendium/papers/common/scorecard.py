@@ -8,16 +8,13 @@ rows they do not compare, so the raw value stands beside each.
 
 import textwrap
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from attreval.core.tables import write_whole
 from compendium.papers.common import verdicts
 from compendium.papers.common.claims import Claim
 from compendium.papers.common.style import draw_nothing, use_style
@@ -166,15 +163,3 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
     handles = [handle for pair in zip(reached, others, strict=True) for handle in pair]
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, y), "borderaxespad": 0, "frameon": False}
     figure.legend(handles=handles, ncols=5, fontsize=size, handletextpad=0.5, columnspacing=1.2, **place)
-
-
-def write_picture(axes, stem: Path) -> list[Path]:
-    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return both paths."""
-    figure, paths = axes.get_figure(), []
-    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        path = stem.with_name(f"{stem.name}.{kind}")
-        with mpl.rc_context({"svg.hashsalt": "scorecard"}), write_whole(path) as part:
-            figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
-        paths.append(path)
-    plt.close(figure)
-    return paths
