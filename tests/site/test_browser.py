@@ -22,17 +22,18 @@ ABOVE = """all => all.map(f => f.querySelector('figcaption').getBoundingClientRe
 
 def open_pages(browser, home, pages="*.html"):
     """The pages of the site opened, with what the browser said and asked for."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page, said, asked = browser.new_page(), [], []
+    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    page.on("requestfailed", lambda request: said.append(f"failed: {request.url}"))
+    page.on("request", lambda request: asked.append(request.url))
     for path in sorted((home / "_site").rglob(pages)):
-        page, said, asked = context.new_page(), [], []
-        page.on("console", lambda message, said=said: said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error, said=said: said.append(f"error: {error}"))
-        page.on("requestfailed", lambda request, said=said: said.append(f"failed: {request.url}"))
-        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        said.clear()
+        asked.clear()
+        page.set_viewport_size({"width": 1200, "height": 900})
         page.goto(path.as_uri(), wait_until="load")
         yield path, page, said, asked
-        page.close()
-    context.close()
+    page.close()
 
 
 def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_home):

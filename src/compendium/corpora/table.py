@@ -132,10 +132,12 @@ def with_words(task: str, rows: list[Row], counts: Counts, say: Callable[[str], 
 
 @cache
 def tokenizer():
-    """spaCy's English rules, without any trained component."""
+    """spaCy's English rules, without any trained component; what it has split before it remembers."""
     import spacy
 
-    return spacy.blank("en").tokenizer
+    made = spacy.blank("en").tokenizer
+    made.max_cache_size = 1_000_000
+    return made
 
 
 def find_words(texts: Iterable[str]) -> Iterator[np.ndarray]:

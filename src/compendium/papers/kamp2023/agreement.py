@@ -144,7 +144,7 @@ def chance_agreement(n: int, k: int, m: int) -> float:
         grown = np.zeros(n + 1)
         for size in np.flatnonzero(sizes):
             new = np.arange(max(0, k - size), min(k, n - size) + 1)
-            grown[size + new] += sizes[size] * hypergeom(n, n - size, k).pmf(new)
+            grown[size + new] += sizes[size] * hypergeom.pmf(new, n, n - size, k)
         sizes = grown
     reached = np.flatnonzero(sizes)
     return float((sizes[reached] * k / reached).sum())

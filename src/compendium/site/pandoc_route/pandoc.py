@@ -143,13 +143,18 @@ def number(
         return None
 
     # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
-    doc.walk(heading)
-    doc.walk(floats)
+    doc.walk(heading, stop_if=_is_leaf)
+    doc.walk(floats, stop_if=_is_leaf)
     doc.walk(lambda element, doc: _link_reference(element, numbers, where))
-    doc.walk(drawn)
+    doc.walk(drawn, stop_if=_is_leaf)
     if not draw:
         doc.walk(_add_scrolling)
     return numbers
+
+
+def _is_leaf(block) -> bool:
+    """Whether no section, figure or table lies inside: most of a page does not, and is not walked through."""
+    return isinstance(block, pf.Para | pf.Plain | pf.Header | pf.Table)
 
 
 def _link_reference(element, numbers: dict[str, str], where: Callable[[str], str]):

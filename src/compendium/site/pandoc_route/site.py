@@ -1,5 +1,6 @@
 """The site as _quarto.yml plans it: every page and file, made with pandoc."""
 
+import json
 import posixpath
 import re
 from collections.abc import Iterable
@@ -132,7 +133,7 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     folder = _picture_folder(address)
     markdown = notebook_markdown(notebook, _relative(folder, address), assets)
     files.update({posixpath.join(posixpath.dirname(address), name): data for name, data in assets.items()})
-    doc = pandoc.read(markdown, pandoc.NOTEBOOK)
+    doc = pandoc.read(f"---\ntitle: {json.dumps(notebook.title)}\n---\n\n{markdown}", pandoc.NOTEBOOK)
     name = source.relative_to(site.home).as_posix()
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
@@ -144,13 +145,13 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
 
     doc.walk(describe)
     _fix_links(doc, site, source, page)
-    doc.metadata["title"] = pf.MetaInlines(*pandoc.read(notebook.title).content[0].content)
     notebooks, at = site.notebooks, site.notebooks.index(source)
     around = [("previous", notebooks[at - 1] if at else None), ("next", (notebooks[at + 1 :] or [None])[0])]
     more = {
         name: f'<a rel="{name[:4]}" href="{_relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
     }
-    return pandoc.write(doc, frame(site, source) | more | {"kicker": source.stem}, site.bibliography, toc=True)
+    works = site.bibliography if pandoc.parts_of(doc, pf.Cite) else None
+    return pandoc.write(doc, frame(site, source) | more | {"kicker": source.stem}, works, toc=True)
 
 
 def _picture_folder(address: str) -> str:
