@@ -3,6 +3,8 @@
 import math
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -194,3 +196,12 @@ def test_a_profile_without_its_optional_tasks_reaches_another_process(name, monk
 def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_once():
     assert set(Budget.model_fields) < set(config.ExplainSpec.model_fields)
     assert not set(Budget.model_fields) & set(vars(config.ExplainSpec)["__annotations__"])
+
+
+def test_a_profile_is_read_without_what_takes_seconds_to_import():
+    """Every command of the study reads one, and Snakemake once more."""
+    asks = (
+        "import sys; from compendium import config; config.load('smoke'); print({'torch', 'nbformat'} & {*sys.modules})"
+    )
+    asks = f"import compendium.workflow.run_snakemake; {asks}"
+    assert subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True).stdout == "set()\n"

@@ -36,8 +36,9 @@ def _collect_methods() -> dict[str, Method]:
     """METHODS; a module's methods are its own names, or members of its tuples where a loop or factory makes them."""
     if "METHODS" not in globals():
         found: dict[str, Method] = {}
-        for module in pkgutil.iter_modules(__path__, f"{_FOLDER}."):
-            for held in vars(importlib.import_module(module.name)).values():
+        files = {module.name for module in pkgutil.iter_modules(__path__, f"{_FOLDER}.")} - {f"{_FOLDER}.run"}
+        for name in sorted(files):  # run, which asks them, imports torch
+            for held in vars(importlib.import_module(name)).values():
                 found |= {
                     one.name: one for one in (held if isinstance(held, tuple) else (held,)) if type(one) is Method
                 }

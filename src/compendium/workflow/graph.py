@@ -14,8 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from attreval.core.tables import write_json
 from compendium import corpora, project
 from compendium.config.profile import Profile, Run
@@ -31,8 +29,8 @@ MODEL_FILES = (".json", ".safetensors", ".bin", ".txt", ".model", ".jinja")
 
 
 def code_of(notebook: Path) -> str:
-    cells = nbformat.read(notebook, as_version=4).cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]  # nbformat takes three seconds to import
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
 def notebook_modules(notebook: str, not_run: Sequence[str] = ()) -> list[Path]:
