@@ -15,7 +15,7 @@ from compendium.config import load
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
-from compendium.site.committed import LEAD, MAIN, claims_json, committed_runs, link_line
+from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
 from compendium.site.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_turned, reason_of
 from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
 from compendium.workflow.steps import STEPS
