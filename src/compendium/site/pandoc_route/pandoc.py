@@ -78,7 +78,8 @@ def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path | None, toc
 
 def convert(doc: pf.Doc, arguments: list[str], bibliography: Path | None) -> str:
     """The tree as a whole document, with its citations resolved; arguments: format, template and what else there is."""
-    cited = ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"] if bibliography else []
+    cites = bibliography and parts_of(doc, pf.Cite)
+    cited = ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"] if cites else []
     out = io.StringIO()
     pf.dump(doc, out)
     return run(["-f", "json", "--standalone", "--wrap=none", *arguments, *cited], out.getvalue())

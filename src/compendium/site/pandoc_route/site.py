@@ -150,8 +150,7 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     more = {
         name: f'<a rel="{name[:4]}" href="{_relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
     }
-    works = site.bibliography if pandoc.parts_of(doc, pf.Cite) else None
-    return pandoc.write(doc, frame(site, source) | more | {"kicker": source.stem}, works, toc=True)
+    return pandoc.write(doc, frame(site, source) | more | {"kicker": source.stem}, site.bibliography, toc=True)
 
 
 def _picture_folder(address: str) -> str:
