@@ -41,7 +41,7 @@ def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
     paths, fonts = [], "none" if svg_text else "path"
     figure.set_dpi(200)
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
     box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         paths.append(stem.with_name(f"{stem.name}.{kind}"))

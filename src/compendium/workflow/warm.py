@@ -32,7 +32,8 @@ from compendium.workflow.parallel import end_with_parent, thread_variables
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
 LIBRARIES = ("torch", "transformers", "papermill", "ipykernel.kernelapp", "scipy.stats", "sklearn.linear_model")
-LIBRARIES += ("torch._dynamo", "spacy")  # which an optimiser and a table import, at two seconds each
+# which an optimiser, a table and a transformer import, at one to three seconds each
+LIBRARIES += ("torch._dynamo", "spacy", "transformers.models.bert.modeling_bert")
 
 
 class WarmProcess:
@@ -153,6 +154,7 @@ def main() -> None:
     from compendium.imports import closure, module_name
     from compendium.workflow.graph import code_of
 
+    sys.modules["rfc3987_syntax"] = None  # jsonschema does without this grammar, which takes two seconds to compile
     files = closure([code_of(path) for path in sorted((project.home() / "notebooks").glob("*.ipynb"))])
     for name in (*LIBRARIES, *map(module_name, files)):
         with contextlib.suppress(ImportError):  # an optional extra: the step itself says so

@@ -101,13 +101,13 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
 
 def mean_with_interval(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
     """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the draws of a name."""
-    spec = step.profile.bootstrap
+    spec, texts = step.profile.bootstrap, text_means(pairs, numbers)
     drawn = [
         draw_counts(generator("bootstrap", name, at), len(values), spec.draws) @ values / len(values)
-        for at, values in enumerate(text_means(pairs, numbers))
+        for at, values in enumerate(texts)
     ]
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return mean_of_texts(pairs, numbers), float(low), float(high)
+    return float(np.mean([values.mean() for values in texts])), float(low), float(high)
 
 
 def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
