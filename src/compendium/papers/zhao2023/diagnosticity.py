@@ -89,9 +89,14 @@ def text_means(pairs: pd.DataFrame, numbers: pd.Series) -> list[np.ndarray]:
     return [part.to_numpy() for _, part in texts.groupby(level=0, sort=False)]
 
 
+def mean_of_tasks(texts: list[np.ndarray]) -> float:
+    """Mean over tasks of the means of their texts."""
+    return float(np.mean([values.mean() for values in texts]))
+
+
 def mean_of_texts(pairs: pd.DataFrame, numbers: pd.Series) -> float:
     """Mean over tasks of the means over texts of one number a pair."""
-    return float(np.mean([values.mean() for values in text_means(pairs, numbers)]))
+    return mean_of_tasks(text_means(pairs, numbers))
 
 
 def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
@@ -107,7 +112,7 @@ def mean_with_interval(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name
         for at, values in enumerate(texts)
     ]
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return float(np.mean([values.mean() for values in texts])), float(low), float(high)
+    return mean_of_tasks(texts), float(low), float(high)
 
 
 def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
