@@ -1,20 +1,29 @@
-"""Attention, attention scaled by its gradient, attention rollout and value zeroing; for transformers only.
+"""What transformers attend to: attention, scaled by its gradient, by layers, of the most important head.
 
 Attention is that of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads (Serrano & Smith 2019;
 Jain et al. 2020; Zhao & Aletras 2023). Rollout (Abnar & Zuidema 2020) and value zeroing (Mohebbi et al. 2023) ask no
 class: each layer has a matrix that says how much of token j is in state i, and their product says so for the state that
 the class is read off, the first token's.
-Letters used for shapes: L tokens, n content tokens, S layers, H heads.
+The most important head of the last encoder layer (Ray Choudhury et al. 2023) gives scores of units, of pairs and of
+spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021) gives scores of pairs and of spans.
+Letters used for shapes: L tokens, n content tokens or units, S layers, H heads, m path nodes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Rng, method, on_content
-from attreval.models.questions import AttentionPath, Conversation, ValueZeroing
+from attreval.core.units import find_units, mean_matrix
+from attreval.methods.integrated_gradients import gauss_legendre
+from attreval.methods.method import Budget, Rng, Scores, UnitSettings, method, on_content
+from attreval.methods.spans import find_spans, pair_scores
+from attreval.models.questions import AttentionPath, Conversation, HeadImportance, ValueZeroing
 
 _attention = partial(method, kind="attention", signed=False, families=("transformer",))
 
@@ -87,3 +96,131 @@ def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conv
     """(n,) how much states change in each layer when a token's value is zero, multiplied over layers."""
     distances = yield ValueZeroing(tokens.ids, tokens.segments)
     return on_content(tokens, roll_out(distances))
+
+
+_HEAD: dict[str, Any] = {"kind": "attention", "evaluations": "2", "signed": False, "families": ("transformer",)}
+_LINKED = _HEAD | {
+    "evaluations": "layers x attention_steps to attention_steps_most, + layers + 1",
+    "limits": ("units.attention_steps", "units.attention_steps_most"),
+}
+
+
+def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversation:
+    """The number of the head of the last encoder layer that matters most. settings: method.UnitSettings."""
+    asked = (settings.head_matrix, settings.head_state, settings.head_choice)
+    scores = yield HeadImportance(tokens.ids, tokens.segments, target, *asked)
+    return int(np.argsort(-scores, kind="stable")[settings.head_rank])
+
+
+def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
+    """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
+    head = yield from choose_head(tokens, target, budget.units)
+    answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
+    return answer.attention[0, head]
+
+
+@method(
+    "Attention of the most important head",
+    source="Jain & Wallace 2019; Ray Choudhury et al. 2023",
+    order=47,
+    in_papers={"sun2024": (5, "attention token")},
+    **_HEAD,
+)
+def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
+    weights = yield from _ask_head(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    means = np.array([weights[0, list(group)].mean() for group in units.groups])
+    return Scores(means, features=units.groups, special=tokens.special_share(weights[0]))
+
+
+@method(
+    "Attention of the head, pairs",
+    source="Clark et al. 2019",
+    order=48,
+    level="pair",
+    in_papers={"sun2024": (6, "attention pair")},
+    **_HEAD,
+)
+def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
+    weights = yield from _ask_head(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    return pair_scores(units, mean_matrix(weights, units, budget.units.subword_pairs))
+
+
+@method(
+    "Attention of the head, spans",
+    source="Sun et al. 2024, appendix D",
+    order=49,
+    level="span",
+    stochastic=True,
+    draws="attention_head",
+    in_papers={"sun2024": (7, "attention span")},
+    **_HEAD,
+)
+def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Scores of pairs of spans from the weights of the head."""
+    weights = yield from _ask_head(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    return find_spans(tokens, units, mean_matrix(weights, units, budget.units.subword_pairs), budget.units, rng)
+
+
+def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
+    """(L, L) attribution of the class probability to links of attention; facts of Scores: the largest gap, a note.
+
+    For each layer apart, the gradient with respect to its weights is averaged while they grow from 0 to their own size,
+    and multiplied by them; then layers and heads are summed and what is below 0 is cut off. A layer's attributions
+    must sum to what its attention adds to the probability: the number of nodes is doubled until they do.
+    """
+    settings, steps = budget.units, budget.units.attention_steps
+    while True:
+        if settings.attention_rule == "gauss":
+            nodes, weights = gauss_legendre(steps)
+        else:
+            nodes, weights = tuple(s / steps for s in range(steps)), (1 / steps,) * steps
+        ends = ((*nodes, 0.0, 1.0), (*weights, 0.0, 0.0))  # no share in the sum, but in its check
+        answer = yield AttentionPath(tokens.ids, tokens.segments, target, (), *ends, of="probability")
+        linked = answer.attention * answer.gradient
+        gaps = linked.sum(axis=(1, 2, 3)) - (answer.values[:, -1] - answer.values[:, -2])
+        gap = float(gaps[np.abs(gaps).argmax()])
+        met, total = abs(gap) <= settings.attention_tolerance, linked.sum(axis=(0, 1))
+        if met or 2 * steps > settings.attention_steps_most:
+            note = "" if met else f"not converged with {steps} nodes: a layer misses {abs(gap):.2g} of the probability"
+            return (np.maximum(total, 0) if settings.attention_clip else total), {"gap": gap, "note": note}
+        steps *= 2
+
+
+@method(
+    "Attention attribution",
+    source="Hao et al. 2021; Ye et al. 2021",
+    order=50,
+    level="pair",
+    in_papers={"sun2024": (10, "gradients pair")},
+    **_LINKED,
+)
+def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
+    matrix, facts = yield from _ask_attribution(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    found = pair_scores(units, mean_matrix(matrix, units, budget.units.subword_pairs))
+    return replace(found, **facts)
+
+
+@method(
+    "Attention attribution, spans",
+    source="Sun et al. 2024, appendix D",
+    order=51,
+    level="span",
+    stochastic=True,
+    draws="attention_attribution",
+    in_papers={"sun2024": (11, "gradients span")},
+    **_LINKED,
+)
+def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Scores of pairs of spans from the attribution to links of attention."""
+    matrix, facts = yield from _ask_attribution(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    settings = budget.units
+    found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)
+    return replace(found, gap=facts["gap"], note="; ".join(filter(None, (facts["note"], found.note))))

@@ -10,7 +10,7 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, unit_scores
-from attreval.methods.attention_attribution import attention_attribution_spans, attention_head, attention_head_spans
+from attreval.methods.attention import attention_attribution_spans, attention_head, attention_head_spans
 from attreval.methods.integrated_gradients import integrated_gradients
 from attreval.methods.method import Budget, Method, Rng, Scores, method
 from attreval.methods.shapley import bivariate_shapley_spans, kernel_shap

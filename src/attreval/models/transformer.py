@@ -16,9 +16,9 @@ from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward, transformer_deeplift, transformer_lrp
+from attreval.models.classifier import freeze, in_precision, pick_device
 from attreval.models.folders import find_model, match_labels, open_network, open_tokenizer, own_names
 from attreval.models.label_words import Prompt
-from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 

@@ -10,7 +10,7 @@ from reference import leaking, models
 from attreval.core.tables import write_attributions, write_csv, write_tokens
 from attreval.core.units import Units
 from attreval.methods import TECHNIQUES
-from attreval.methods.attention_attribution import choose_head
+from attreval.methods.attention import choose_head
 from attreval.methods.method import UnitSettings
 from attreval.methods.run import Explained, explain
 from attreval.models.scorer import Scorer

@@ -19,7 +19,7 @@ from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance, write_attributions, write_tokens
 from attreval.core.units import find_units
 from attreval.methods import METHODS, TECHNIQUES
-from attreval.methods.attention_attribution import choose_head
+from attreval.methods.attention import choose_head
 from attreval.methods.method import Budget
 from attreval.methods.proxyspex import FEWEST_COALITIONS, banzhaf_interactions, draw_uniform, fit_interactions
 from attreval.methods.run import attribution
