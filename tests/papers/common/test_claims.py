@@ -16,31 +16,11 @@ from attreval.methods import METHODS
 from attreval.metrics.pointing_game import BASELINES
 from compendium import corpora
 from compendium.config import BootstrapSpec
-from compendium.papers.common.claims import (
-    FEW,
-    INSIDE,
-    OPEN,
-    OUTSIDE,
-    Turn,
-    for_people,
-    holds,
-    read_claims,
-    say_turned,
-    score,
-    scorecard,
-    turned_table,
-)
+from compendium.papers.common import claims as common
+from compendium.papers.common.claims import FEW, INSIDE, OPEN, OUTSIDE, Turn, holds, read_claims, score
 from compendium.papers.common.verdicts import VERDICTS, Expectation, Finding
-from compendium.papers.poerner2018.claims import (
-    CONDITIONS_OF,
-    NOTHING,
-    MethodContrast,
-    claim_value,
-    columns_of,
-    contrast_methods,
-    pointing_claims,
-    same_word,
-)
+from compendium.papers.poerner2018 import claims as pointing
+from compendium.papers.poerner2018.claims import NOTHING, MethodContrast, columns_of, contrast_methods
 from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
@@ -155,7 +135,9 @@ def test_every_claim_on_pointing_can_be_asked():
     for claim in (claim for claim in read_claims("poerner2018") if claim.contrast is not None):
         asked = claim.ask(MethodContrast)
         assert {*asked.better, *asked.worse} <= {*METHODS, *BASELINES, *NOTHING}, claim.id
-        assert {*(asked.games or ())} <= set(CONDITIONS_OF) and {*(asked.tasks or ())} <= set(corpora.TASKS), claim.id
+        assert {*(asked.games or ())} <= set(pointing.CONDITIONS_OF) and {*(asked.tasks or ())} <= set(corpora.TASKS), (
+            claim.id
+        )
         kinds = {"GRU", "QGRU", "LSTM", "QLSTM", "CNN"} | ({"MINILM"} if claim.sequel else set())
         assert {*(asked.architectures or ())} <= kinds, claim.id
 
@@ -215,14 +197,14 @@ def test_scores_say_what_they_rest_on(tmp_path):
         with pytest.raises(ValueError, match="'w'"):
             score(claims, findings, published=published)
     table.to_csv(tmp_path / "04_a_claims.csv", index=False)
-    read = scorecard(tmp_path)
+    read = common.scorecard(tmp_path)
     assert read.claim.tolist() == ["x", "y", "z", "few"]
-    words = for_people(read)
+    words = common.for_people(read)
     for part in ("+0.200 [+0.152, +0.248]", "published +0.100", "(no people)", "3 not testable here", "1 reproduced"):
         assert part in words
     assert "nan" not in words
     with pytest.raises(FileNotFoundError, match="run the profile first"):
-        scorecard(tmp_path / "nothing")
+        common.scorecard(tmp_path / "nothing")
 
 
 def test_a_claim_on_gold_is_not_tested_by_what_stands_in_for_it(tmp_path, monkeypatch):
@@ -252,11 +234,11 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     claim = next(claim for claim in read_claims() if claim.id == "lrp-over-gradient")
     columns = {("one", "GRU"): {"lrp": [1.0] * 40, "gradient_x_input": [0.0] * 40}}
     step = Recorder()
-    one = claim_value(claim, columns_of(hits_of(columns)), step)
+    one = pointing.claim_value(claim, columns_of(hits_of(columns)), step)
     assert (one.value, one.basis, one.texts) == (1.0, "positive in 1 of 1 columns", 40)
-    nothing = claim_value(claim, columns_of(hits_of({("one", "CNN"): {"lrp": [1.0]}})), step)
+    nothing = pointing.claim_value(claim, columns_of(hits_of({("one", "CNN"): {"lrp": [1.0]}})), step)
     assert np.isnan(nothing.value) and "no task" in nothing.reason
-    whole = pointing_claims(step, hits_of(columns), common=[])
+    whole = pointing.pointing_claims(step, hits_of(columns), common=[])
     assert whole.set_index("claim").verdict["lrp-over-gradient"] == "reproduced"
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
@@ -270,11 +252,11 @@ def test_lrp_and_gradient_x_input_meet_where_other_methods_do_not():
     """On 40 texts of ten words; a third method points elsewhere, and random scores meet at one word of ten."""
     methods, shares = ["lrp", "gradient_x_input", "deeplift"], np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
     common = [(("hybrid_bbc", "cnn", 1), f"t{at}", methods, shares, 10) for at in range(40)]
-    found = same_word(Recorder(), common)
+    found = pointing.same_word(Recorder(), common)
     assert found.value == 1 and abs(found.by_scores.mean() - 0.1) < 0.05 and found.by_names.mean() < 0.7
     claim = next(claim for claim in read_claims("poerner2018") if claim.id == "lrp-is-gradient-on-cnn")
     assert score([claim], {claim.id: found}).verdict[0] == "reproduced"
-    assert "no run of a CNN" in same_word(Recorder(), []).reason
+    assert "no run of a CNN" in pointing.same_word(Recorder(), []).reason
 
 
 def test_sequels_are_works_of_the_bibliography_one_or_more_a_paper():
@@ -317,12 +299,12 @@ def test_only_contradicted_claims_are_turned_and_only_what_changes_them(tmp_path
         yield Turn("model", "GRU", found(0.3))
         yield Turn("metric", "another", found(0.3), Expectation(below=0))
 
-    table = turned_table(claims, judged, turn, 0.95)
+    table = common.turned_table(claims, judged, turn, 0.95)
     assert asked == ["wrong"] and list(table.claimed) == ["above 0", "below 0"] and (table.low < table.value).all()
     found_so = [["model", "GRU", INSIDE], ["metric", "another", OUTSIDE]]
     assert table[["what", "how", "holds"]].to_numpy().tolist() == found_so
-    empty = turned_table(claims[1:], judged[1:], turn, 0.95)
-    assert list(empty.columns) == list(table.columns) and say_turned(empty.to_dict("records")) == ""
+    empty = common.turned_table(claims[1:], judged[1:], turn, 0.95)
+    assert list(empty.columns) == list(table.columns) and common.say_turned(empty.to_dict("records")) == ""
 
 
 def test_the_sentence_names_what_holds_and_counts_what_does_not():
@@ -330,8 +312,8 @@ def test_the_sentence_names_what_holds_and_counts_what_does_not():
         return {"what": what, "how": how, "value": 0.5, "low": 0.25, "high": 0.75, "holds": holds}
 
     others = [row("method", str(at), OUTSIDE) for at in range(4)]
-    said = say_turned([row("model", "GRU", INSIDE), row("corpus", "SST-2", OPEN), *others])
+    said = common.say_turned([row("model", "GRU", INSIDE), row("corpus", "SST-2", OPEN), *others])
     assert "(6 changes), it holds with model GRU (0.500 [0.250, 0.750]); is open with corpus SST-2" in said
     assert said.endswith("does not hold with the other 4.")
-    few = say_turned([row("model", "GRU", FEW), row("corpus", "SST-2", OUTSIDE)])
+    few = common.say_turned([row("model", "GRU", FEW), row("corpus", "SST-2", OUTSIDE)])
     assert "it holds with none; is undecided with model GRU" in few and "does not hold with corpus SST-2 (0.5" in few

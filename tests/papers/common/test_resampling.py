@@ -5,16 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from compendium.papers.common.contrasts import (
-    best_of,
-    draw,
-    evaluate,
-    exchange_names,
-    least_of,
-    means,
-    spread,
-    standing,
-)
+from compendium.papers.common import contrasts
+from compendium.papers.common.contrasts import best_of, draw, evaluate, exchange_names, least_of, means, spread
 
 
 def sample_of(n, draws=1, name="x"):
@@ -99,5 +91,8 @@ def test_too_few_texts_for_a_choice_say_nothing():
 
 def test_a_corpus_is_the_papers_in_part_or_stands_in():
     profile = SimpleNamespace(models={})
-    found = [standing("sun2024", tasks, (), profile)["corpus"] for tasks in (["snli"], ["snli", "imdb"], ["imdb"], [])]
+    found = [
+        contrasts.standing("sun2024", tasks, (), profile)["corpus"]
+        for tasks in (["snli"], ["snli", "imdb"], ["imdb"], [])
+    ]
     assert found == ["the paper's", "in part", "stand-in", "stand-in"]

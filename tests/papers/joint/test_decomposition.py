@@ -9,13 +9,7 @@ import pytest
 from reference import variance_components as slow
 
 from compendium.papers.joint import decomposition
-from compendium.papers.joint.decomposition import (
-    SEEDS,
-    SHARES,
-    average_papers,
-    decomposition_table,
-    gather_columns,
-)
+from compendium.papers.joint.decomposition import SEEDS, SHARES, average_papers, decomposition_table, gather_columns
 from compendium.papers.joint.figures import draw_decomposition
 from compendium.papers.joint.sentences import say_decomposition
 

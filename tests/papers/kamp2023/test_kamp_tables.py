@@ -18,16 +18,7 @@ from compendium.papers.common.claims import read_claims
 from compendium.papers.common.contrasts import ORIGINALS, Original
 from compendium.papers.common.runs import reported
 from compendium.papers.common.verdicts import Finding, untested
-from compendium.papers.kamp2023 import (
-    agreement,
-    claim_statistics,
-    claims,
-    figures,
-    readings,
-    seeds,
-    sentences,
-    tables,
-)
+from compendium.papers.kamp2023 import agreement, claim_statistics, claims, figures, readings, seeds, sentences, tables
 from compendium.papers.kamp2023.agreement import LOW
 from compendium.papers.kamp2023.claim_statistics import AT, statements
 from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading

@@ -18,18 +18,11 @@ from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import AlsoTrain, ModelSpec, Profile, TaskSpec, load
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
-from compendium.papers.pipeline import explaining
+from compendium.papers.pipeline import explaining, training
 from compendium.papers.pipeline.data import draw_lengths
 from compendium.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
 from compendium.papers.pipeline.overview import cost_table, task_table
-from compendium.papers.pipeline.training import (
-    _copy_trained,
-    around_marks,
-    confusion_table,
-    last_words,
-    shortened,
-    training_set,
-)
+from compendium.papers.pipeline.training import around_marks, confusion_table, last_words, shortened, training_set
 from compendium.project import Results
 from compendium.workflow.parameters import check
 from compendium.workflow.step import Step
@@ -221,7 +214,7 @@ def copy(tmp_path, own, given):
         parameters=SimpleNamespace(task="snli", model="mine", seed=1),
         profile=SimpleNamespace(models=models, device="cpu"),
     )
-    model, curve = _copy_trained(step, SNLI, tmp_path / "results" / "mine")
+    model, curve = training._copy_trained(step, SNLI, tmp_path / "results" / "mine")
     assert (tmp_path / "results" / "mine" / "model.safetensors").exists() and not len(curve)
     return model
 

@@ -7,16 +7,8 @@ from reference import models
 from sklearn.metrics import f1_score
 
 from attreval.core.units import find_units
-from attreval.metrics.unified.simulatability import (
-    Marks,
-    agreement_f1,
-    append_text,
-    bootstrap_gain,
-    inform,
-    insert_symbols,
-    read_marks,
-    weighted_f1,
-)
+from attreval.metrics.unified import simulatability
+from attreval.metrics.unified.simulatability import Marks, append_text, bootstrap_gain, inform, insert_symbols
 from compendium.config import BootstrapSpec
 from compendium.papers.sun2024.agents import agents_learned
 
@@ -72,7 +64,7 @@ def test_text_follows_behind_the_separator_and_what_does_not_fit_is_left_out_fro
 
 
 def test_marks_are_those_of_the_tokenizer(tiny):
-    found = read_marks(tiny.tokenizer, 12)
+    found = simulatability.read_marks(tiny.tokenizer, 12)
     assert found.separator == tiny.tokenizer.sep_token_id and len(found.ranks) == 12
     assert found.ranks[11] == tuple(tiny.tokenizer("12", add_special_tokens=False)["input_ids"])
 
@@ -81,7 +73,7 @@ def test_weighted_f1_is_scikit_learns_on_the_drawn_instances():
     rng = np.random.default_rng(3)
     labels, predicted = rng.integers(0, 3, 12), rng.integers(0, 4, 12)
     weights = rng.multinomial(12, np.full(12, 1 / 12), size=40)
-    for row, found in zip(weights, weighted_f1(predicted, labels, weights.astype(float)), strict=True):
+    for row, found in zip(weights, simulatability.weighted_f1(predicted, labels, weights.astype(float)), strict=True):
         drawn = np.repeat(np.arange(12), row)
         assert found == pytest.approx(f1_score(labels[drawn], predicted[drawn], average="macro", zero_division=0))
 
@@ -93,7 +85,9 @@ def test_gain():
     untold = rng.integers(0, 3, 300)
     gain, low, high = bootstrap_gain(told, untold, labels, 200, 0.95, np.random.default_rng(1))
     assert low < gain < high and low > 0.3
-    assert gain == pytest.approx(agreement_f1(told, labels) - agreement_f1(untold, labels))
+    assert gain == pytest.approx(
+        simulatability.agreement_f1(told, labels) - simulatability.agreement_f1(untold, labels)
+    )
     assert bootstrap_gain(told, told, labels, 50, 0.9, np.random.default_rng(1)) == (0.0, 0.0, 0.0)
 
 
