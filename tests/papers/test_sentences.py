@@ -24,64 +24,31 @@ from compendium.site.tables import read_declared_numbers, read_numbers
 
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4
-SAID = [  # function, tables of the committed run, what else it is given
-    (pipeline.say_models, ["03_overview_models"]),
-    (pipeline.say_cost, ["03_overview_cost"]),
-    (poerner.say_pointing, ["04_poerner2018_blocks"]),
-    (poerner.say_beside_published, ["04_poerner2018_table2"]),
-    (poerner.say_chance, ["04_poerner2018_exceptions", "04_poerner2018_blocks"]),
-    (poerner.say_choices, ["04_poerner2018_choices"]),
-    (poerner.say_same_word, ["04_poerner2018_same_word"]),
-    (poerner.say_attractors, ["04_poerner2018_attractors"]),
-    (kamp.say_pairs, ["05_kamp2023_summary"]),
-    (kamp.say_three_groups, ["05_kamp2023_agreement_at_k"], K),
-    (kamp.say_groups, ["05_kamp2023_groups"], K),
-    (kamp.say_lengths, ["05_kamp2023_summary"]),
-    (kamp.say_people, ["05_kamp2023_people"]),
-    (kamp.say_with_people, ["05_kamp2023_summary"]),
-    (kamp.say_dynamic, ["05_kamp2023_dynamic"], K),
-    (kamp.say_peak_counts, ["05_kamp2023_summary", "05_kamp2023_dynamic_k"]),
-    (kamp.say_phrases, ["05_kamp2023_phrases"]),
-    (kamp.say_predicted_k, ["05_kamp2023_summary", "05_kamp2023_predicted_k"]),
-    (kamp.say_choices, ["05_kamp2023_ties", "05_kamp2023_signs", "05_kamp2023_rules"]),
-    (kamp.say_spread, ["05_kamp2023_summary"]),
-    (kamp.say_seeds, ["05_kamp2023_seeds_spread"]),
-    (zhao.say_area, ["06_zhao2023_aopc"]),
-    (zhao.say_data, ["06_zhao2023_table1"]),
-    (zhao.say_sizes, ["06_zhao2023_curves"]),
-    (zhao.say_diagnosticity, ["06_zhao2023_table2", "06_zhao2023_table6"]),
-    (zhao.say_remains, ["06_zhao2023_remains"]),
-    (zhao.say_ratios, ["06_zhao2023_by_ratio"]),
-    (zhao.say_draws, ["06_zhao2023_draws"]),
-    (zhao.say_scale, ["06_zhao2023_keep_rates"]),
-    (zhao.say_changes, ["06_zhao2023_largest_changes", "06_zhao2023_changes"]),
-    (zhao.say_drivers, ["06_zhao2023_largest_drivers", "06_zhao2023_drivers"]),
-    (zhao.say_settings, ["06_zhao2023_settings"]),
-    (zhao.say_examples, ["06_zhao2023_table4"]),
-    (sun.say_faithfulness, ["07_sun2024_faithfulness"]),
-    (sun.say_complexity, ["07_sun2024_complexity"]),
-    (sun.say_agents, ["07_sun2024_learned", "07_sun2024_agents"]),
-    (sun.say_leaks, ["07_sun2024_leaks"]),
-    (sun.say_models, ["07_sun2024_models"]),
-    (sun.say_properties, ["07_sun2024_summary", "07_sun2024_faithfulness"]),
-    (sun.say_rules, ["07_sun2024_rules"]),
-    (sun.say_oracle, ["07_sun2024_oracle"]),
-    (sun.say_combined, ["07_sun2024_combined"]),
-    (joint.say_counts, ["08_joint_counts", "08_joint_values"]),
-    (joint.say_correlations, ["08_joint_correlations_pooled", "08_joint_chance", "08_joint_reliability"]),
-    (joint.say_random, ["08_joint_random_baseline_by_metric"]),
-    (joint.say_pareto, ["08_joint_pareto_by_method", "08_joint_pareto"]),
-    (joint.say_choice, ["08_joint_choice", "08_joint_objections"]),
-    (joint.say_stability, ["08_joint_stability"]),
-    (joint.say_limits, ["08_joint_limits_turned", "08_joint_limits_methods"]),
-    (joint.say_starts, ["08_joint_ig_baselines"]),
-    (planted.say_separations, ["09_planted_separations"]),
-    (planted.say_planted, ["09_planted_verdicts"]),
-    (planted.say_worlds, ["09_planted_separations"]),
-    (planted.say_constant, ["09_planted_constant"]),
-    (planted.say_raised, ["09_planted_raised_verdicts"]),
-    *((say_verdicts, [f"{stem}_claims"]) for stem in ("04_poerner2018", "05_kamp2023", "06_zhao2023", "07_sun2024")),
+OF_K = dict.fromkeys(("three_groups", "groups", "dynamic"), (K,))
+TABLES = {  # module, where its tables begin -> a sentence, and the tables of the committed run that it is made of
+    (pipeline, "03_overview"): "models: models, cost: cost",
+    (poerner, "04_poerner2018"): "pointing: blocks, beside_published: table2, chance: exceptions blocks, "
+    "choices: choices, same_word: same_word, attractors: attractors",
+    (kamp, "05_kamp2023"): "pairs: summary, three_groups: agreement_at_k, groups: groups, lengths: summary, "
+    "people: people, with_people: summary, dynamic: dynamic, peak_counts: summary dynamic_k, phrases: phrases, "
+    "predicted_k: summary predicted_k, choices: ties signs rules, spread: summary, seeds: seeds_spread",
+    (zhao, "06_zhao2023"): "area: aopc, data: table1, sizes: curves, diagnosticity: table2 table6, remains: remains, "
+    "ratios: by_ratio, draws: draws, scale: keep_rates, changes: largest_changes changes, "
+    "drivers: largest_drivers drivers, settings: settings, examples: table4",
+    (sun, "07_sun2024"): "faithfulness: faithfulness, complexity: complexity, agents: learned agents, leaks: leaks, "
+    "models: models, properties: summary faithfulness, rules: rules, oracle: oracle, combined: combined",
+    (joint, "08_joint"): "counts: counts values, correlations: correlations_pooled chance reliability, "
+    "random: random_baseline_by_metric, pareto: pareto_by_method pareto, choice: choice objections, "
+    "stability: stability, limits: limits_turned limits_methods, starts: ig_baselines",
+    (planted, "09_planted"): "separations: separations, planted: verdicts, worlds: separations, constant: constant, "
+    "raised: raised_verdicts",
+}
+SAID = [  # function, tables, what else it is given
+    (getattr(module, f"say_{name}"), [f"{begins}_{table}" for table in tables.split()], *OF_K.get(name, ()))
+    for (module, begins), sentences in TABLES.items()
+    for name, tables in (one.split(": ") for one in sentences.split(", "))
 ]
+SAID += [(say_verdicts, [f"{begins}_claims"]) for _, begins in TABLES if begins[:2] in ("04", "05", "06", "07")]
 each = pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said[0].__module__.split('.')[-2]}.{said[0].__name__}")
 
 

@@ -55,10 +55,9 @@ def test_around_marks_are_the_marked_words_and_their_neighbours(words, text):
 def test_what_nobody_marked_is_not_trained_on_besides():
     whole = models.instance("a b c", "q", name="x", label=1)
     assert shortened(whole, AlsoTrain(rows=1, around_marks=[3])) == []
-    with pytest.raises(ValueError, match="`last_words`, or `around_marks`"):
-        AlsoTrain(rows=1)
-    with pytest.raises(ValueError, match="`last_words`, or `around_marks`"):
-        AlsoTrain(rows=1, last_words=2, around_marks=[1])
+    for given in ({}, {"last_words": 2, "around_marks": [1]}):
+        with pytest.raises(ValueError, match="`last_words`, or `around_marks`"):
+            AlsoTrain(rows=1, **given)
 
 
 def test_training_set_adds_the_other_task(monkeypatch):
@@ -75,7 +74,6 @@ def test_training_set_adds_the_other_task(monkeypatch):
 
 
 def record(method, gap=float("nan"), cost=None, scores=(1.0, 2.0)):
-    """An attribution of two tokens."""
     return Attribution("x", method, 0, "token", ((1,), (2,)), np.array(scores), gap, cost or Cost())
 
 
@@ -210,10 +208,8 @@ def copy(tmp_path, own, given):
     names = {"id2label": dict(enumerate(own)), "label2id": {name: k for k, name in enumerate(own)}}
     source = architectures.save_tiny("roberta", tmp_path / "mine", **names)
     models = {"mine": ModelSpec(weights=str(source), labels=given, max_length=64)}
-    step = SimpleNamespace(
-        parameters=SimpleNamespace(task="snli", model="mine", seed=1),
-        profile=SimpleNamespace(models=models, device="cpu"),
-    )
+    asked, profile = SimpleNamespace(task="snli", model="mine", seed=1), SimpleNamespace(models=models, device="cpu")
+    step = SimpleNamespace(parameters=asked, profile=profile)
     model, curve = training._copy_trained(step, SNLI, tmp_path / "results" / "mine")
     assert (tmp_path / "results" / "mine" / "model.safetensors").exists() and not len(curve)
     return model
@@ -248,39 +244,28 @@ def step(tmp_path):
         for shard, some in enumerate((range(1), range(1, texts))):
             run = ("03_explain", "snli", model, 1, shard)
             tokens = np.array([4 + 2 * at for at in some])
-            asked = pd.DataFrame(
-                {"method": ["prediction", "lime"], "instances": len(some), "requested": [1.0, 10.0], "gradients": 0.0}
-                | {"unique": [1.0, 8.0], "reused": [0.0, 2.0], "unique_tokens": 1.0}
-                | {"requested_tokens": [tokens.mean(), 10 * tokens.mean()]}
-            )
-            single = pd.DataFrame(
-                {"instance": [f"t{at}" for at in some], "tokens": tokens, "dropped": [at % 2 for at in some]}
-                | {"predicted": 1, "label": [at % 2 for at in some], "gap": 0.5, "gap_share": 0.25}
-            )
-            precise = pd.DataFrame({"method": ["lime"], "precision": ["float32"], "correlation": [1.0], "instances": 1})
+            asked = {"method": ["prediction", "lime"], "instances": len(some), "requested": [1.0, 10.0]}
+            asked |= {"gradients": 0.0, "unique": [1.0, 8.0], "reused": [0.0, 2.0], "unique_tokens": 1.0}
+            asked |= {"requested_tokens": [tokens.mean(), 10 * tokens.mean()]}
+            single = {"instance": [f"t{at}" for at in some], "tokens": tokens, "dropped": [at % 2 for at in some]}
+            single |= {"predicted": 1, "label": [at % 2 for at in some], "gap": 0.5, "gap_share": 0.25}
+            precise = {"method": ["lime"], "precision": ["float32"], "correlation": [1.0], "instances": 1}
             for name, table in (("cost", asked), ("instances", single), ("precision", precise)):
-                write_csv(results.table(name, *run), table)
+                write_csv(results.table(name, *run), pd.DataFrame(table))
     return SimpleNamespace(profile=profile, results=results)
 
 
-def test_tables_of_single_texts_say_how_right_the_explained_predictions_are(step):
+def test_tables_of_single_texts_say_how_right_predictions_are_and_without_them_costs_say_the_rest(step):
     row = task_table(step, cost_table(step)).iloc[0]
     assert (row.task, row.instances, row.tokens_mean, row.truncated) == ("snli", 3, 6.0, 1)
     assert (row.accuracy, row.gap_max, row.gap_share_max) == (2 / 5, 0.5, 0.25)
     assert (row.reused_share, row.sampled_precision, row.sampled_correlation) == (pytest.approx(2 / 11), "float32", 1.0)
-
-
-def test_without_them_texts_are_counted_by_what_was_asked_and_the_rest_is_unknown(step):
-    whole = task_table(step, cost_table(step)).iloc[0]
     for path in step.results.tables.glob("*_instances.csv"):
         path.unlink()
-    row = task_table(step, cost_table(step)).iloc[0]
+    without = task_table(step, cost_table(step)).iloc[0]
     unknown = ["truncated", "accuracy", "gap_max", "gap_share_max"]
-    assert row[unknown].isna().all()
-    assert row.drop(unknown).to_dict() == pytest.approx(whole.drop(unknown).to_dict())
-
-
-def test_a_shard_that_lacks_its_costs_is_an_error(step):
+    assert without[unknown].isna().all()
+    assert without.drop(unknown).to_dict() == pytest.approx(row.drop(unknown).to_dict())
     step.results.table("cost", "03_explain", "snli", "short", 1, 1).unlink()
     with pytest.raises(FileNotFoundError, match="run notebook 03_explain"):
         cost_table(step)

@@ -73,7 +73,7 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
     assert summary.instances.eq(3).all() and summary.discarded.eq(0.25).all()
 
 
-def test_what_does_no_better_than_chance_is_listed_and_norms_are_not(step):
+def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_listed_but_for_norms(step):
     summary = hits.accuracy_table(step, hits.pointing_hits(step))
     exceptions = hits.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
@@ -82,10 +82,6 @@ def test_what_does_no_better_than_chance_is_listed_and_norms_are_not(step):
     assert (numbers["pointing.hybrid.cells"], numbers["pointing.hybrid.beat_random"]) == ("2", "1")
     assert numbers["pointing.topics.best_method"] == "LRP" and numbers["pointing.topics.instances"] == "3"
     assert numbers["pointing.sentiment.best"] == "not part of this run"
-
-
-def test_every_block_is_written_whether_a_profile_has_it_or_not(step):
-    summary = hits.accuracy_table(step, hits.pointing_hits(step))
     write_blocks(step, table_2(summary))
     for block, begins in (("topics", "1.00* ("), ("manual", "– (0.")):  # published values, and a gap of ours
         shown = pd.read_csv(step.results.tables / f"04_poerner2018_table2_{block}.csv").set_index("method")
@@ -99,12 +95,9 @@ def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
     assert list(example.rows) == ["LRP", "Gradient (L2)"], "of the methods asked those that were run"
     assert example.evidence.tolist() == [True, True, True, False, False]
     assert example.model == "CNN"
-
-
-def test_a_profile_without_a_kind_of_text_has_an_empty_example(step):
-    example = figures.figure_2(step, "plural")
-    assert example.words == () and example.rows == {}
-    assert figures.example_table({"plural": example}).predicted.tolist() == ["nothing"]
+    nothing = figures.figure_2(step, "plural")  # the profile has no such text
+    assert nothing.words == () and nothing.rows == {}
+    assert figures.example_table({"plural": nothing}).predicted.tolist() == ["nothing"]
 
 
 def test_architectures_name_models_where_they_can():
@@ -121,10 +114,8 @@ def test_architectures_name_models_where_they_can():
 def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every_other_value():
     found = {(one.field, one.value): one for one in other_choices(Budget())}
     assert {field for field, _ in found} == {*VARIANTS["poerner2018"]["paper"]["explain"], "windows"}
-    assert set(found) == {
-        *(("limsse_sampling", "random"), ("limsse_solver", "exact"), ("decomposition_output_gate", False)),
-        *(("windows", rule) for rule in ("cut_right", "mean", "whole")),
-    }
+    known = {("limsse_sampling", "random"), ("limsse_solver", "exact"), ("decomposition_output_gate", False)}
+    assert set(found) == known | {("windows", rule) for rule in ("cut_right", "mean", "whole")}
     gate = found["decomposition_output_gate", False]
     assert gate.texts == 8 and found["windows", "mean"].texts is None
     assert gate.methods == ("decomposition",) and gate.budget == Budget(decomposition_output_gate=False)
@@ -139,12 +130,9 @@ def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
     profile = config.load(name)
     rules = {task: profile.explaining_of(task).windows for task, _, _ in profile.explained_runs("pointing")}
     assert rules == {task: "cut" if task.startswith("agreement") else "whole" for task in rules}
-
-
-def test_choices_are_tried_on_a_gated_model_that_reads_short_texts():
-    profile = config.load("quick")
-    task, model, _ = tried_run(profile)
-    assert task == "agreement_parsed" and profile.models[model].architecture == "gru"
+    if name == "quick":  # choices are tried on a gated model that reads short texts
+        task, model, _ = tried_run(profile)
+        assert task == "agreement_parsed" and profile.models[model].architecture == "gru"
 
 
 def test_ties_move_hits_as_far_as_they_must(step):
@@ -175,11 +163,8 @@ def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step
 def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step):
     """LRP points at the key; the negated scores tie on all other words; a constant hits any word."""
     met = {text: (methods, common) for _, text, methods, common, _ in hits.words_in_common(step)}
-    expected = {  # in doc-3 all scores are constant, and each method breaks its ties by itself
-        "gradient_l2": [0, 0, 0, 1 / 6],
-        "deeplift": [1 / 8, 1 / 7, 1 / 5, 1 / 6],
-        "lrp": [1, 1, 1, 1 / 6],
-    }
+    # in doc-3 all scores are constant, and each method breaks its ties by itself
+    expected = {"gradient_l2": [0, 0, 0, 1 / 6], "deeplift": [1 / 8, 1 / 7, 1 / 5, 1 / 6], "lrp": [1, 1, 1, 1 / 6]}
     for other, chances in expected.items():
         found = [common[methods.index("lrp"), methods.index(other)] for methods, common in met.values()]
         assert found == pytest.approx(chances)
