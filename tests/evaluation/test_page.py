@@ -80,15 +80,12 @@ def test_a_cheaper_method_that_cannot_be_told_apart_is_named_unless_it_was_made_
     assert findings.price(theirs) == "It was made elsewhere; what that cost is not known here."
 
 
-def test_texts_on_which_erasure_tells_nothing_are_said(found):
-    """The model is as sure of the class when all is erased, so NC is 0 whatever a method says."""
+def test_texts_on_which_erasure_tells_nothing_or_of_one_label_and_rows_without_use_are_said(found):
+    """Where the model is as sure of the class when all is erased, NC is 0 whatever a method says."""
     assert "NC is 0" not in " ".join(limits(found))
     blank = [replace(one, values={"nc": dict.fromkeys(one.values["nc"], 0.0)}) for one in found.judged[:10]]
     said = " ".join(limits(replace(found, judged=(*blank, *found.judged[10:]))))
     assert "On 25% of texts NC is 0 for all methods and random scores" in said
-
-
-def test_rows_that_could_not_be_used_and_texts_of_one_label_are_said(found):
     one = tuple(replace(row, label=1) for row in found.rows)
     said = " ".join(limits(replace(found, dropped={"empty text": 2, "empty label": 1}, rows=one)))
     assert "Rows of the data that could not be used: 2 (empty text) and 1 (empty label)." in said

@@ -40,14 +40,9 @@ def test_relevance_equals_enumeration_of_ties(votes, k):
     np.testing.assert_allclose(found.sum(), min(k, len(votes[0])), atol=1e-12)
 
 
-def test_many_tied_tokens_stay_quick_and_right():
-    zeros = np.zeros(400)
-    first = np.arange(400.0)
-    value = agreement.agreement_at_k([zeros, first], 1)
+def test_many_tied_tokens_stay_quick_and_right_and_infinite_scores_are_the_largest():
+    value = agreement.agreement_at_k([np.zeros(400), np.arange(400.0)], 1)
     np.testing.assert_allclose(value, 1 / 400 + 399 / 400 / 2)
-
-
-def test_agreement_takes_infinite_scores_as_largest():
     votes = [np.array([0.0, np.inf, 1.0]), np.array([-np.inf, 5.0, 4.0])]
     assert agreement.agreement_at_k(votes, 1) == agreement.agreement_at_k(votes, 2) == 1.0
 
@@ -77,9 +72,7 @@ words = st.lists(st.sampled_from(["good", "bad", "film", "unbelievable", "slow"]
 def test_hard_erasure_equals_the_twin(tiny, texts, data):
     scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
     tokens = [tiny.tokens(models.instance(t)) for t in texts]
-    scores = [
-        np.array(data.draw(st.lists(few_values, min_size=len(t.content), max_size=len(t.content)))) for t in tokens
-    ]
+    scores = [np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n))) for t in tokens]
     found = scorer.converse(("x", faithfulness.erase(t, s, RATIOS)) for t, s in zip(tokens, scores, strict=True))
     for t, s, one in zip(tokens, scores, found, strict=True):
         expected = np.array([slow_erasure.erase(network, t, s, ratio) for ratio in RATIOS]).T
@@ -96,11 +89,10 @@ def test_rationale_sizes_are_ceilings(n, percent):
 
 
 unit = st.floats(0, 1)
+two = st.lists(unit, min_size=2, max_size=2)
 
 
-@given(
-    full=unit, erased=unit, without=st.lists(unit, min_size=2, max_size=2), only=st.lists(unit, min_size=2, max_size=2)
-)
+@given(full=unit, erased=unit, without=two, only=two)
 def test_normalised_measures_lie_between_nought_and_one(full, erased, without, only):
     comprehensiveness = faithfulness.normalised_comprehensiveness(full, erased, np.array(without))
     for values in (comprehensiveness, faithfulness.normalised_sufficiency(full, erased, np.array(only))):
@@ -134,8 +126,7 @@ def test_erasure_refuses_what_is_not_finite_and_scores_of_other_tokens(tiny, exa
 )
 def test_bootstrap_equals_resampling_one_by_one(columns, level):
     values = np.array(columns).T
-    known = ~np.isnan(values).all(axis=0)
-    values = values[:, known]
+    values = values[:, ~np.isnan(values).all(axis=0)]
     if not values.size:
         return
     mean, low, high = intervals.bootstrap_mean(values, 60, level, "twin", 1)

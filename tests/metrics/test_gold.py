@@ -44,20 +44,17 @@ INTERACTIONS = (  # what they become, over words
 SPANEX = Evidence(interactions=(*INTERACTIONS, (0, 2, 6, 12, "high Dangler 2")))
 
 
-def write(tmp_path, *items):
-    path = tmp_path / "snli_extended.jsonl"
+def write(tmp_path, *labels):
+    """Files of records with these labels."""
+    path, record = tmp_path / "snli_extended.jsonl", {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS}
+    items = (record | {"label": label, "relations": RELATIONS} for label in labels)
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
     return {"spanex/snli_extended.jsonl": path, "spanex/fever_extended.jsonl": path}
 
 
-def record(**more):
-    return {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS, "label": "neutral", "relations": RELATIONS} | more
-
-
 def test_labels_are_matched_by_name(tmp_path):
     counts = Counts()
-    labels = ["supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2]
-    rows = build_spanex_fever(write(tmp_path, *(record(label=label) for label in labels)), counts)
+    rows = build_spanex_fever(write(tmp_path, "supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2), counts)
     found = [TASKS["spanex_fever"].labels[row.label] for row in rows]
     assert found == ["SUPPORTS", "NOT ENOUGH INFO", "NOT ENOUGH INFO", "REFUTES"]
     assert counts.dropped == {"label 2 is none of the task's": 1}
@@ -65,19 +62,16 @@ def test_labels_are_matched_by_name(tmp_path):
 
 def test_relations_become_interactions_over_words(tmp_path):
     counts = Counts()
-    (row,) = build_spanex_snli(write(tmp_path, record()), counts)
+    (row,) = build_spanex_snli(write(tmp_path, "neutral"), counts)
     assert (row.id, row.split, row.segments) == ("spanex_snli/test/7", "test", (PREMISE, HYPOTHESIS))
     assert TASKS["spanex_snli"].labels[row.label] == "neutral"
     found = row.evidence(row.segments, words_of(row.segments))
     assert found.interactions == INTERACTIONS
-    assert counts.dropped == {
-        "relation without a whole word on one side": 1,
-        "relation that the authors' code leaves out": 1,
-    }
+    why = ("relation without a whole word on one side", "relation that the authors' code leaves out")
+    assert counts.dropped == dict.fromkeys(why, 1)
 
 
 def case(tiny, evidence):
-    """An instance with evidence, its tokens and units."""
     one = models.instance(PREMISE, HYPOTHESIS, evidence=evidence)
     tokens = tiny.tokens(one)
     return one, tokens, find_units(tokens, "word")
@@ -94,7 +88,7 @@ def test_relations_as_gold(tiny):
     assert most.units == {"low": {2, 7}, "high": set()} and most.interactions["high"] == ()
 
 
-def test_highlights_as_gold(tiny):
+def test_highlights_as_gold_and_none_where_nobody_marked_anything(tiny):
     marks = np.array([np.isin(np.arange(12), marked) for marked in ([3, 4, 9], [4, 9, 10], [7])], float)
     (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
     assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
@@ -102,9 +96,6 @@ def test_highlights_as_gold(tiny):
     assert set(gold.interactions["high"]) == {((3, 4), (9,)), ((4,), (9, 10))}
     (most,) = read_gold(*case(tiny, Evidence(marks=marks)), "majority")
     assert most.units["low"] == {4, 9} and most.interactions["low"] == (((4,), (9,)),)
-
-
-def test_nobody_marked_anything(tiny):
     assert read_gold(*case(tiny, Evidence())) == []
     with pytest.raises(ValueError, match="merged by union, majority, each; got 'some'"):
         read_gold(*case(tiny, Evidence()), "some")

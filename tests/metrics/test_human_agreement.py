@@ -19,23 +19,22 @@ from compendium.corpora.fetch import sources
 
 
 def marked(*segments: str, marks, split="test", **fields) -> Instance:
-    """An instance with marks on its words."""
     return replace(models.instance(*segments, **fields), split=split, evidence=Evidence(marks=np.array(marks, float)))
 
 
 def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
     instance = marked("an unbelievable plot ,", "not bad", marks=[[0, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0]])
-    tokens = tiny.tokens(instance)
-    assert people.token_marks(instance, tokens).tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
-    assert people.relevance(people.token_marks(instance, tokens)).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
-
-
-def test_punctuation_inside_a_marked_word_is_not_marked(tiny):
-    instance = marked("well-made", marks=[[1]])
+    marks = people.token_marks(instance, tiny.tokens(instance))
+    assert marks.tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
+    assert people.relevance(marks).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
+    instance = marked("well-made", marks=[[1]])  # inside a word, too
     tokens = tiny.tokens(instance)
     pieces = [tokens.texts[c] for c in tokens.content]
     found = dict(zip(pieces, people.token_marks(instance, tokens)[0], strict=True))
     assert found["-"] == 0 and all(mark == 1 for piece, mark in found.items() if piece != "-")
+    instance = models.instance("good film")
+    with pytest.raises(ValueError, match="'x' holds no marks of people"):
+        people.token_marks(instance, tiny.tokens(instance))
 
 
 def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(tiny):
@@ -45,18 +44,11 @@ def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(t
     marks["Sentence1_marked_2"] = "*good* \N{ROCKET} *\N{ROCKET}* *\N{GRINNING FACE}* *!*"
     (row,) = snli.annotated_row({"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts())
     words = table.words_of(row.segments)
-    evidence = row.evidence(row.segments, words)
-    instance = Instance("x", row.segments, row.label, words, "test", evidence)
+    instance = Instance("x", row.segments, row.label, words, "test", row.evidence(row.segments, words))
     tokens = tiny.tokens(instance)
     read = [tokens.texts[c] for c in tokens.content]
     assert read == ["good", "[UNK]", "[UNK]", "\N{GRINNING FACE}", "!", "bad"]
     assert people.token_marks(instance, tokens)[1].tolist() == [1, 0, 1, 0, 0, 0]
-
-
-def test_an_instance_that_nobody_marked_is_an_error(tiny):
-    instance = models.instance("good film")
-    with pytest.raises(ValueError, match="'x' holds no marks of people"):
-        people.token_marks(instance, tiny.tokens(instance))
 
 
 def test_words_are_joined_where_no_white_space_parts_them():

@@ -1,6 +1,7 @@
 """Units, spans, rankings, budgets, average precision and entropy against slow twins and scikit-learn."""
 
 import math
+from itertools import product
 from types import SimpleNamespace
 
 import networkx as nx
@@ -28,15 +29,13 @@ SETTINGS = UnitSettings(unit="word")
 
 
 def read(tiny, first, second, unit="word"):
-    """Tokens and units of a pair of texts."""
     tokens = tiny.tokens(models.instance(first, second))
     return tokens, find_units(tokens, unit)
 
 
 def some_matrix(units, seed, kind="signed"):
     """(n, n) scores of pairs: signed, positive, with ties, or all 0."""
-    rng = np.random.default_rng(seed)
-    n = len(units)
+    rng, n = np.random.default_rng(seed), len(units)
     return {
         "signed": rng.normal(size=(n, n)),
         "positive": rng.random((n, n)),
@@ -54,9 +53,8 @@ def test_pairs_of_words_take_the_mean_or_the_largest_of_their_pieces(tiny, first
     matrix = np.random.default_rng(seed).normal(size=(len(tokens), len(tokens)))
     for by, of in (("mean", np.mean), ("max", np.max)):
         found = mean_matrix(matrix, units, by)
-        for a, g in enumerate(units.groups):
-            for b, h in enumerate(units.groups):
-                np.testing.assert_allclose(found[a, b], of([matrix[i, j] for i in g for j in h]), atol=1e-12)
+        for (a, g), (b, h) in product(enumerate(units.groups), repeat=2):
+            np.testing.assert_allclose(found[a, b], of([matrix[i, j] for i in g for j in h]), atol=1e-12)
 
 
 @settings(max_examples=60)
@@ -153,12 +151,15 @@ def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
             assert sets[kind_of] == pieces.spend(flat, ranked.scores, len(sets["span"]), ranked.tie)
 
 
-def test_the_last_pair_gives_up_the_unit_that_is_worth_less(tiny):
+def test_the_last_pair_gives_up_the_unit_that_is_worth_less_and_thresholds_are_distinct_scores(tiny):
     _, units = read(tiny, "the film", "was good")
     pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]
     ranked = diagnosis.make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
     assert diagnosis.take_units(ranked, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 weighs 3.5, unit 3 weighs 5
     assert diagnosis.features_needed(ranked, 3) == 2
+    spans = diagnosis.make_ranking(pairs, np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x"))
+    assert plausibility.threshold_counts(spans) == [2, 3, 4]  # no more than there are
+    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3] and diagnosis.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
 
 
 def test_equal_scores_are_ordered_by_chance(tiny):
@@ -224,22 +225,14 @@ def test_when_a_piece_is_one_that_people_gave():
         ((0, 1), ()): set(),
     }
     for piece, expected in cases.items():
-        rules = ("overlap", "exact", "iou50")
-        assert {rule for rule in rules if plausibility.matches(rule, piece, gold)} == expected, piece
+        assert {
+            rule for rule in ("overlap", "exact", "iou50") if plausibility.matches(rule, piece, gold)
+        } == expected, piece
     # of four pairs of units found, two are gold, which has six
     found = plausibility.interaction_agreement([[((0, 2), (5, 6))]], [gold], "token_pairs")
     assert found == pytest.approx(2 / 4 * 2 / 6)
     with pytest.raises(ValueError, match="matching rule 'some' is not known; there are: overlap, exact"):
         plausibility.interaction_agreement([[gold]], [gold], "some")
-
-
-def test_thresholds_are_distinct_scores_and_no_more_than_there_are(tiny):
-    _, units = read(tiny, "the film", "was good")
-    spans = diagnosis.make_ranking(
-        [(0, 2), (1, 3), (0, 3), (1, 2)], np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x")
-    )
-    assert plausibility.threshold_counts(spans) == [2, 3, 4]
-    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3] and diagnosis.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
 
 
 @given(scores=st.lists(st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=12))
@@ -251,19 +244,14 @@ def test_entropy(scores):
         assert found == pytest.approx(library_entropy(np.abs(scores)), abs=1e-9)
 
 
-def test_entropy_of_equal_scores_of_none_and_of_the_first():
+def test_entropy_of_equal_scores_of_none_of_the_first_and_of_random_ones():
     assert complexity.entropy(np.full(7, -3.0)) == pytest.approx(math.log(7))
     assert complexity.entropy(np.zeros(4)) == pytest.approx(math.log(4))
     assert math.isnan(complexity.unified_entropy(np.ones(3), 0))
     assert complexity.unified_entropy(np.array([5.0, 1.0]), 1) == 0
     assert complexity.unified_entropy(np.array([1.0, 1.0]), 9) == pytest.approx(math.log(2))
-
-
-def test_entropy_of_random_scores():
-    for k in (1, 5):
-        for kind in ("exponential", "uniform"):
-            drawn = getattr(np.random.default_rng(k), kind)(size=(20_000, k))
-            expected = library_entropy(drawn, axis=1).mean()
-            assert complexity.random_entropy(k, kind) == pytest.approx(expected, abs=0.02)
+    for k, kind in product((1, 5), ("exponential", "uniform")):
+        drawn = getattr(np.random.default_rng(k), kind)(size=(20_000, k))
+        assert complexity.random_entropy(k, kind) == pytest.approx(library_entropy(drawn, axis=1).mean(), abs=0.02)
     with pytest.raises(ValueError, match="`uniform` or `exponential`; got 'normal'"):
         complexity.random_entropy(1, "normal")

@@ -32,7 +32,6 @@ SEED = "11"
 
 
 def ask(*words):
-    """What the command says, and its exit code."""
     done = CliRunner().invoke(app, ["trial", *map(str, words)])
     return done.output, done.exit_code
 
@@ -57,13 +56,13 @@ def test_a_metric_of_ones_own_is_tried_beside_others_and_nulls(mine, tmp_path):
         assert title in html
 
 
-def write_theirs(path, texts, change=lambda row, text: row):
-    """Attributions: the truth, and noise."""
+def write_theirs(path, texts, change=()):
+    """Attributions, the truth and noise, with a change of each."""
     rng, rows = np.random.default_rng(0), []
     for text in texts:
         for method, scores in (("mine", text.truth), ("noise", rng.random(len(text.truth)))):
             row = {"world": text.world, "seed": int(SEED), "id": text.id, "method": method, "scores": scores.tolist()}
-            rows.append(change(row, text))
+            rows.append(row | dict(change))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
@@ -105,9 +104,8 @@ WRONG = [  # a change of a row -> what is said of it
 
 @pytest.mark.parametrize("change, said", WRONG)
 def test_attributions_that_do_not_fit_are_told(tmp_path, change, said):
-    path = write_theirs(
-        tmp_path / "theirs.jsonl", load_world("one", int(SEED), 8).texts, lambda row, text: row | change
-    )
+    texts = load_world("one", int(SEED), 8).texts
+    path = write_theirs(tmp_path / "theirs.jsonl", texts, change)
     told, code = ask("--attributions", path, "--metric", "nc", "--texts", 8)
     assert code == 1 and said in " ".join(told.split())
 

@@ -15,8 +15,10 @@ LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatabi
 
 
 @pytest.fixture(scope="module")
-def table():
-    return raised_table(evaluate_raised(PLANTED_METRICS | LIMITED_METRICS, 8, 1), 200, 0.95)
+def found():
+    """One row a metric."""
+    table = raised_table(evaluate_raised(PLANTED_METRICS | LIMITED_METRICS, 8, 1), 200, 0.95)
+    return raised_by_metric(table).set_index("metric")
 
 
 @pytest.mark.parametrize("world", RAISED_WORLDS)
@@ -25,11 +27,9 @@ def test_whole_texts_are_answered_as_before_and_erased_ones_as_the_push_says(wor
     rows = [(text.tokens.ids, text.tokens.segments) for text in made.texts]  # of several lengths: padding is not gone
     plain = Scorer(made.model, precision="float64").logits(rows)
     for push in PUSHES:
-        raised = Scorer(RaisedModel(world, 0, push), precision="float64").logits(rows)
-        np.testing.assert_array_equal(plain, raised)
+        np.testing.assert_array_equal(plain, Scorer(RaisedModel(world, 0, push), precision="float64").logits(rows))
     for text in load_world(world, 0, 4).texts:
-        content, ids = text.tokens.content, text.tokens.ids
-        few, most = ids.copy(), ids.copy()
+        content, few, most = text.tokens.content, text.tokens.ids.copy(), text.tokens.ids.copy()
         few[content[:1]] = MASK
         most[content[2:]] = MASK
         rows = [(row, text.tokens.segments) for row in (few, most)]
@@ -42,8 +42,7 @@ def test_whole_texts_are_answered_as_before_and_erased_ones_as_the_push_says(wor
         RaisedModel(world, 0, "both")
 
 
-def test_metrics_that_erase_fall_for_it_and_those_that_do_not_resist(table):
-    found = raised_by_metric(table).set_index("metric")
+def test_metrics_that_erase_fall_for_it_and_those_that_do_not_resist(found):
     assert set(found[found.verdict == "resists"].index) == LOOK_AT_WHOLE_TEXTS
     assert found.verdict["diagnosticity"] == "moves"  # its rivals are raised with it
     for name, by in (("nc", "comprehensive"), ("soft_nc_equal", "comprehensive"), ("ns", "sufficient")):
@@ -52,8 +51,7 @@ def test_metrics_that_erase_fall_for_it_and_those_that_do_not_resist(table):
     assert (found.loc[sorted(LOOK_AT_WHOLE_TEXTS), ["comprehensive_gain", "sufficient_gain"]] == 0).all().all()
 
 
-def test_the_truth_is_lost_where_every_explanation_gets_the_most(table):
-    found = raised_by_metric(table).set_index("metric")
+def test_the_truth_is_lost_where_every_explanation_gets_the_most(found):
     assert found.truth_first["nc"] > 0.8 and found.comprehensive_truth_first["nc"] == 0.5
     assert found.comprehensive_gain["nc"] > 0.5 and found.comprehensive_truth_first["naopc_comprehensiveness"] == 0.5
     assert found.sufficient_gain["naopc_sufficiency"] < found.sufficient_gain["ns"] / 2  # its limits move along
