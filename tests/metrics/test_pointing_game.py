@@ -1,6 +1,7 @@
 """The pointing game against its slow twin and where the answer is known."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -24,25 +25,6 @@ def scored(draw, longest=9):
     return scores, np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
 
 
-def planted_hits(seeds=(1, 2), count=24):
-    """Hits on a planted model: its gradient-like oracle, the oracle reversed, and noise, over hybrid documents."""
-    model, rng, rows = Planted(), np.random.default_rng(5), []
-    for seed in seeds:
-        for number in range(count):
-            words = [*rng.choice(["film", "slow", "the", "good"], 9), SIGNAL]
-            order = rng.permutation(10)
-            text = " ".join(words[at] for at in order)
-            classes = tuple(int(at == 9) for at in order)
-            made = instance(text, name=f"d{number}", label=1, evidence=Evidence(classes=classes))
-            tokens = model.tokens(made)
-            oracle = np.array([float(tokens.texts[t] == SIGNAL) for t in tokens.content])
-            found = {"oracle": oracle, "reversed": -oracle, "noise": rng.standard_normal(10)}
-            found = {name: attribute(tokens, scores, name) for name, scores in found.items()}
-            for row in pointing.play(made, tokens, 1, found, names=(seed,)):
-                rows.append(row | {"task": "hybrid_imdb", "model": "lstm", "seed": seed})
-    return pd.DataFrame(rows)
-
-
 @given(given=scored())
 def test_pointing_equals_enumeration_of_ties(given):
     scores, evidence = given
@@ -51,11 +33,8 @@ def test_pointing_equals_enumeration_of_ties(given):
 
 
 def test_what_is_no_number_points_nowhere():
-    for scores, said in (
-        ([1.0, np.nan], "score 1 is nan"),
-        ([np.inf, 0.0], "score 0 is inf"),
-        ([1.0], "one score a word"),
-    ):
+    wrong = {"score 1 is nan": [1.0, np.nan], "score 0 is inf": [np.inf, 0.0], "one score a word": [1.0]}
+    for said, scores in wrong.items():
         with pytest.raises(ValueError, match=said):
             pointing.point(scores, [True, False])
     with pytest.raises(ValueError, match="'expectation' or to the 'first'; got 'last'"):
@@ -77,8 +56,7 @@ WORDS = ("unbelievably", "the", "film", "was", "good", "unbelievable", "slow")  
 @pytest.mark.parametrize("seed", range(4))
 def test_hybrid_documents_with_pieces_of_words_and_truncation_equal_the_slow_twin(seed):
     rng = np.random.default_rng(seed)
-    text = " ".join(rng.choice(WORDS, 12))
-    classes = tuple(rng.integers(0, 3, 12).tolist())
+    text, classes = " ".join(rng.choice(WORDS, 12)), tuple(rng.integers(0, 3, 12).tolist())
     made = instance(text, label=0, evidence=Evidence(classes=classes))
     tokens = tokenize(made, tiny_tokenizer(), 10 + seed)  # cuts most of these texts
     scores = rng.integers(-2, 3, len(tokens.content)).astype(float)
@@ -196,7 +174,19 @@ def test_attractors_are_counted_together_from_four_on():
 
 
 def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_reverse_never():
-    table = pointing.summarise(planted_hits(), 200, 0.95).set_index("method")
+    model, rng, rows = Planted(), np.random.default_rng(5), []
+    for seed, number in product((1, 2), range(24)):
+        words = [*rng.choice(["film", "slow", "the", "good"], 9), SIGNAL]
+        order = rng.permutation(10)
+        evidence = Evidence(classes=tuple(int(at == 9) for at in order))
+        made = instance(" ".join(words[at] for at in order), name=f"d{number}", label=1, evidence=evidence)
+        tokens = model.tokens(made)
+        oracle = np.array([float(tokens.texts[t] == SIGNAL) for t in tokens.content])
+        found = {"oracle": oracle, "reversed": -oracle, "noise": rng.standard_normal(10)}
+        found = {name: attribute(tokens, scores, name) for name, scores in found.items()}
+        about = {"task": "hybrid_imdb", "model": "lstm", "seed": seed}
+        rows += [row | about for row in pointing.play(made, tokens, 1, found, names=(seed,))]
+    table = pointing.summarise(pd.DataFrame(rows), 200, 0.95).set_index("method")
     assert table.accuracy["oracle"] == 1 and table.accuracy["reversed"] == 0
     assert table.accuracy["random"] == pytest.approx(0.1)
     assert table.low["noise"] <= 0.1 <= table.high["noise"] < table.low["oracle"]

@@ -21,7 +21,6 @@ RUN = ("snli", "tiny", 1)
 
 
 def attributions(instance, tokens, methods):
-    """Made-up scores of methods on one text."""
     features = tuple((int(t),) for t in tokens.content)
     rng = np.random.default_rng(len(features))
     return {m: Attribution(instance.id, m, 0, "token", features, rng.standard_normal(len(features))) for m in methods}
@@ -29,7 +28,6 @@ def attributions(instance, tokens, methods):
 
 @pytest.fixture
 def step():
-    """A step of one task and model."""
     given = {"agreement": {"largest_k": 3, "length_tolerance": 9, "fixed_k": 2}, "bootstrap": {"draws": 20}}
     given |= {"name": "own", "models": {"tiny": TINY}}
     given |= {"tasks": {"snli": TASK | {"explain_rows": 4, "judges": ["agreement"]}}}
@@ -72,7 +70,6 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
 
 
 def mark(instance, people_=1):
-    """The instance with its first word marked by some people."""
     marks = np.zeros((people_, len(instance.words)))
     marks[:, 0] = 1
     return replace(instance, evidence=Evidence(marks=marks))

@@ -30,8 +30,7 @@ ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "exp
 
 def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[Reading]:
     """Random profiles by the six methods and random, with marks of people on all texts but the first."""
-    rng = np.random.default_rng(seed)
-    out = []
+    rng, out = np.random.default_rng(seed), []
     for i in range(texts):
         length = n + i
         scores = {method: rng.standard_normal(length).round(1) for method in ("random", *SIX)}
@@ -43,7 +42,6 @@ def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[
 
 @pytest.fixture
 def step(monkeypatch):
-    """A step whose runs are made-up readings."""
     texts = made_up()
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
     monkeypatch.setattr(agreement, "LENGTHS", (8, 10, 50))
@@ -149,14 +147,9 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
     assert not {"best_rule", "people_highest", "people_random"} & set(without.quantity)
 
 
-def test_agreement_with_people(step):
-    table = tables.human_agreement_table(step)
-    assert set(table.method) == {*SIX, "random"} and (table.instances == 5).all() and (table.unmarked == 1).all()
-    settings(step, people="share")
-    assert (tables.human_agreement_table(step).agreement != table.agreement).any()
-
-
-def test_k_from_a_profile_against_peoples(step):
+def test_agreement_with_people_and_k_from_a_profile_against_theirs(step):
+    votes = tables.human_agreement_table(step)
+    assert set(votes.method) == {*SIX, "random"} and (votes.instances == 5).all() and (votes.unmarked == 1).all()
     table = tables.predicted_k_table(step)
     assert len(table) == 6 * (len(CHOICES) - 1) + 2
     marked = step.readings[1:]
@@ -166,6 +159,8 @@ def test_k_from_a_profile_against_peoples(step):
     assert (row.error, row.bias) == pytest.approx((np.abs(found - given).mean(), (found - given).mean()))
     one = table[table.rule == "one_for_all"].iloc[0]
     assert one.bias == pytest.approx(0) and np.isnan(one.correlation)
+    settings(step, people="share")
+    assert (tables.human_agreement_table(step).agreement != votes.agreement).any()
 
 
 def test_phrases_against_peoples(step):
@@ -192,8 +187,7 @@ def test_what_small_choices_move(step):
 
 def planted(low=(), agree=()):
     """Readings in which some methods select the same tokens and some stand alone."""
-    rng = np.random.default_rng(3)
-    out = []
+    rng, out = np.random.default_rng(3), []
     for i in range(30):
         truth = rng.standard_normal(16)
         scores = {m: truth + (0.01 if m in agree else 5.0 if m in low else 0.7) * rng.standard_normal(16) for m in SIX}
@@ -250,11 +244,11 @@ def test_the_numbers_of_a_text_are_those_that_readings_give(step):
 
 
 def test_scores_in_random_order_keep_lengths_ties_and_signs(step):
-    reading = step.readings[0]
-    other = claims.in_random_order(reading, np.random.default_rng(0))
-    for method, scores in reading.scores.items():
-        np.testing.assert_array_equal(np.sort(other.scores[method]), np.sort(scores))
-    assert any((other.scores[m] != s).any() for m, s in reading.scores.items())
+    known = step.readings[0].scores
+    other = claims.in_random_order(step.readings[0], np.random.default_rng(0)).scores
+    for method, scores in known.items():
+        np.testing.assert_array_equal(np.sort(other[method]), np.sort(scores))
+    assert any((other[m] != s).any() for m, s in known.items())
 
 
 def test_exchanged_names_move_whole_methods():
@@ -276,8 +270,9 @@ def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in texts]
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
     table = claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
-    untested_claims = table.index[table.verdict == "not testable here"]
-    assert set(untested_claims) == {c for c in table.index if "people" in c or c == "advantage-vanishes"}
+    assert set(table.index[table.verdict == "not testable here"]) == {
+        c for c in table.index if "people" in c or c == "advantage-vanishes"
+    }
     with_people = tables.human_agreement_table(step)
     assert with_people.empty and tables.predicted_k_table(step).empty and tables.phrase_table(step).empty
     assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"
@@ -336,11 +331,10 @@ def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step,
     expected = step.profile.agreement.model_copy(update={"ties": "expectation"})
     for a, b in (("lime", "gradient_l1"), ("partition_shap", "lime")):
         pair = next(pair for pair in ((a, b), (b, a)) if (*pair, 3) in table.index)
-        found = table[(*pair, 3)]
         both = next(fixed[(*p, 3)] for p in ((a, b), (b, a)) if (*p, 3) in fixed.index)
         mean = np.mean([r.agreement_at_k((a, b), 3, expected) for r in step.readings])
-        assert found == pytest.approx(both)
-        assert (found == pytest.approx(mean)) == (ties == "expectation")
+        assert table[(*pair, 3)] == pytest.approx(both)
+        assert (table[(*pair, 3)] == pytest.approx(mean)) == (ties == "expectation")
 
 
 def test_spread_is_the_distance_over_the_least_run(step):

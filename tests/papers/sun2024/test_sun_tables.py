@@ -34,6 +34,7 @@ from compendium.project import Results
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
 CELL = {"task": "t", "model": "one", "kind": "encoder", "technique": "shapley", "form": "-", "agent": 0}
 RUN = ("snli", "tiny", 1)
+CHANGES = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
 
 
 @st.composite
@@ -71,10 +72,8 @@ def test_a_contrast_equals_its_slow_twin(rows, asked):
 
 def typed(values, texts=10, prop="comprehensiveness", chance=0.5):
     """Rows of one cell in which every text says the same of a type."""
-    said = CELL | {"property": prop, "chance": chance}
-    return pd.DataFrame(
-        [said | {"instance": f"i{i}", "type": kind, "value": v} for i in range(texts) for kind, v in values.items()]
-    )
+    about = ({"instance": f"i{i}", "type": kind, "value": v} for i in range(texts) for kind, v in values.items())
+    return pd.DataFrame([CELL | {"property": prop, "chance": chance} | one for one in about])
 
 
 @pytest.mark.parametrize(("pick", "lead"), [("mean", 0.3), ("best", 0.2), ("least", 0.4)])
@@ -138,9 +137,8 @@ def test_agents_that_have_not_learned_decide_nothing():
     learned = learned.assign(learned=True)
     alone = sun_claims.claims_table(step, both, learned).set_index("claim").reason
     assert alone["spans-help-agents"] == sun_claims.ONE_AGENT, "what training anew does is not in the interval"
-    agents = step.profile.diagnosis.agents.model_copy(update={"seeds": [1, 2]})
-    diagnosis = step.profile.diagnosis.model_copy(update={"agents": agents})
-    step.profile = step.profile.model_copy(update={"diagnosis": diagnosis})
+    two_agents = step.profile.diagnosis.changed(agents=AgentsSpec(seeds=[1, 2]))
+    step.profile = step.profile.model_copy(update={"diagnosis": two_agents})
     asked = sun_claims.claims_table(step, both, learned).set_index("claim")
     assert asked.value["spans-help-agents"] == pytest.approx(0.2)
 
@@ -196,12 +194,10 @@ def changes():
         for technique, kind, without in (("shapley", "token", k == 2), ("shapley", "span", instance == "a")):
             rows.append((*RUN, instance, technique, kind, k, 3, float(without), 0.0, 0.1 * k, 0.2))
         rows += [(*RUN, instance, "random", "random", k, 3, draw, 1.0, 0.0, 0.0) for draw in (0.0, 1.0)]
-    columns = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=CHANGES)
 
 
 def faithfulness_means(changes):
-    """The means over instances of changes."""
     return sun_tables.measured_means(SimpleNamespace(changes=changes), "faithfulness", Recorder())
 
 
@@ -303,8 +299,7 @@ def test_a_case_is_judged_without_the_model(tiny):
     case = sun_properties.rank_instance(one, records, tiny, settings, RUN, lent)
     assert case.gold[0].units["low"] == {1, 4} and set(case.rankings) == set(TECHNIQUES)
     rows = list(sun_properties.agreement_rows(case, settings, RUN))
-    random = {("random", k) for k in ("token", "pair", "span")}
-    assert {r[:2] for r in rows} == {*product(TECHNIQUES, TYPES)} | random
+    assert {r[:2] for r in rows} == {*product(TECHNIQUES, TYPES), *product(["random"], ("token", "pair", "span"))}
     for technique, kind, people, token, interaction in rows:
         assert people == 1 and 0 <= token <= 1, technique
         assert math.isnan(interaction) == (kind == "token")
@@ -369,8 +364,7 @@ def test_as_many_random_units_are_as_many(tiny):
         sets = sun_properties.explained_sets(case, asked, RUN)
         assert all(len(chosen) == key[3] for key, chosen in sets)
         rows = [(*RUN, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in sets]
-        columns = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
-        frames[sizes] = pd.DataFrame(rows, columns=columns)
+        frames[sizes] = pd.DataFrame(rows, columns=CHANGES)
     assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"
     spans = frames["mean"].query("type == 'span'").groupby("technique").units.mean()
     exact, rough = (sun_properties.chance_changes(frames[sizes]).set_index("technique") for sizes in ("each", "mean"))
@@ -405,8 +399,8 @@ def written_in(figure):
 def test_properties_name_models_and_what_nobody_measured():
     rows = [("snli", "minilm", "token", "token agreement", 0.5), ("snli", "minilm", "span", "complexity", 2.0)]
     rows += [("fever", "minilm_256", "token", "complexity", 3.0)]
-    columns = ["task", "model", "type", "property", "value"]
-    summary = pd.DataFrame(rows, columns=columns).assign(technique="shapley", chance=0.1)
+    summary = pd.DataFrame(rows, columns=["task", "model", "type", "property", "value"])
+    summary = summary.assign(technique="shapley", chance=0.1)
     summary = summary.assign(low=summary.value - 0.25, high=summary.value + 0.5)
     figure = figure_2(summary).figure
     complexity = figure.axes[2:]
