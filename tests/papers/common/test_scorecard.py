@@ -16,7 +16,6 @@ from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS, Expectation
 
 
 def claim(**given):
-    """A row of a claims table."""
     row = {"claim": "one", "paper": "kamp2023", "statement": "One is more than two.", "start": 0.0, "end": np.inf}
     row |= {"value": 0.2, "low": 0.1, "high": 0.3, "published": np.nan, "null_scores": 0.01, "null_names": np.nan}
     return pd.Series(row | {"verdict": "reproduced"} | given)
@@ -28,16 +27,10 @@ def table(count=12, paper="kamp2023"):
     return pd.DataFrame(rows)
 
 
-CLAIMS = [
-    Claim(
-        **{"id": f"c{at}", "title": f"Title {at}", "paper": "kamp2023", "where": "", "statement": "", "measure": ""},
-        **{"reported": "", "expect": {"above": 0}, "null_world": "random scores"},
-    )
-    for at in range(12)
-]
+ABOUT = dict.fromkeys(("where", "statement", "measure", "reported"), "") | {"null_world": "random scores"}
+ABOUT |= {"paper": "kamp2023", "expect": {"above": 0}}
+CLAIMS = [Claim(id=f"c{at}", title=f"Title {at}", **ABOUT) for at in range(12)]
 numbers = st.floats(-3, 3).map(lambda number: round(number, 3))
-
-
 RANGES = st.sampled_from([{"above": 0.5}, {"below": -1}, {"near": 1, "within": 0.02}, {"near": 0, "within": 0.2}])
 
 

@@ -14,12 +14,10 @@ MODELS = {"a": SimpleNamespace(architecture="gru"), "x": SimpleNamespace(archite
 
 def scores(seeds=(1, 2)):
     """Of 8 texts: a method's place, plus what the seed adds."""
-    methods = enumerate(("gradient_l2", "lrp", "random"))
+    methods, metrics = enumerate(("gradient_l2", "lrp", "random")), ("nc", "agreement", "simplicity")
     rows = [
         ("t", model, seed, f"i{text}", method, metric, at + seed / 10 + text / 100)
-        for model, seed, text, (at, method), metric in product(
-            "ax", seeds, range(8), methods, ("nc", "agreement", "simplicity")
-        )
+        for model, seed, text, (at, method), metric in product("ax", seeds, range(8), methods, metrics)
     ]
     return pd.DataFrame(rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"])
 
@@ -61,9 +59,6 @@ def test_networks_that_learned_nothing_count_only_where_none_has():
     profile = SimpleNamespace(read_by=lambda task: "trained")
     table = crossed.design_table(accuracy.assign(task="trained"), scores(seeds=(1,)), profile).set_index("model")
     assert (table.texts == 8).all() and table.seeds["a"] == 1 and np.isnan(table.seeds["x"])
-
-
-def test_the_design_in_one_sentence():
     ends = {"lowest": [0.8, 0.9], "highest": [0.85, 0.97]}
     said = crossed.say_design(pd.DataFrame({"task": ["t", "u"], "seeds": [3, 3], "texts": 60} | ends))
     assert said == "6 networks explain 60 texts of each of 2 tasks; their accuracy is 0.80 to 0.97."

@@ -46,10 +46,7 @@ def plant(
                 effects = np.stack([own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)])
                 value = np.sqrt([methods, paper, metric, model, of_seed, both]) @ effects
                 value = 7 + (1 + len(rows) % 3) * (value + noise + height[:, None])  # (texts, number)
-                rows += [
-                    ("t", name, seed, f"i{t}", f"m{m}", one, value[t, m])
-                    for t, m in product(range(texts), range(number))
-                ]
+                rows += [("t", name, seed, f"i{t}", f"m{m}", one, score) for (t, m), score in np.ndenumerate(value)]
     return pd.DataFrame(rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"])
 
 
@@ -58,11 +55,8 @@ def first_row(values, draws=30, kind=None):
     return table[(table.reading == "all") & (table.kind == kind if kind else True)].iloc[0]
 
 
-PLANTED = [  # (components, how far texts move all scores alike)
-    ((0.4, 0.2, 0.1, 0.2, 0.1), 0.8),
-    ((0.2, 0.1, 0.0, 0.6, 0.1), 0.0),
-    ((0.9, 0.0, 0.0, 0.0, 0.1), 0.8),
-]
+# (components, how far texts move all scores alike)
+PLANTED = [((0.4, 0.2, 0.1, 0.2, 0.1), 0.8), ((0.2, 0.1, 0.0, 0.6, 0.1), 0.0), ((0.9, 0.0, 0.0, 0.0, 0.1), 0.8)]
 
 
 @pytest.mark.parametrize(("planted", "error"), PLANTED)
@@ -105,9 +99,8 @@ def test_equals_its_slow_twins():
 def test_texts_drawn_twice_are_no_two_texts():
     values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=9, texts=4, error=1.0)
     columns = gather_columns(values)
-    twice, once, only, again = (
-        columns.covariances(np.array(drawn)) for drawn in ([2.0, 1, 1, 0], [1.0] * 4, [3.0, 2, 0, 0], [1.0, 1, 0, 0])
-    )
+    draws = ([2.0, 1, 1, 0], [1.0] * 4, [3.0, 2, 0, 0], [1.0, 1, 0, 0])
+    twice, once, only, again = (columns.covariances(np.array(drawn)) for drawn in draws)
     assert not np.allclose(twice, once) and only == pytest.approx(again)  # of two texts, however often they are there
 
 
@@ -132,13 +125,10 @@ def test_models_are_drawn_with_all_their_seeds():
     assert set(single) == {0, 1} and single.mean() == pytest.approx(0.5, abs=0.04)
 
 
-def test_seeds_are_no_models_of_their_own():
+def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
     """Two models with three seeds each: exchanged with all their seeds, they have two orders, and p is large."""
     values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
     assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are
-
-
-def test_seeds_of_a_model_exchange_metrics_alike():
     columns = gather_columns(plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9))
     marked = np.zeros((4, 5, 4, 5)) + np.arange(5)[None, :, None, None]  # which metric stood there
     pairs = np.array([(0, 2), (0, 3), (1, 2), (1, 3)])
@@ -177,9 +167,8 @@ def test_one_rule_leaves_out_the_methods_whose_rules_differ():
     others = decomposition_table(values[~values.method.isin(["m0", "m1"])], MODELS, 5, 0.95)
     assert set(others.reading) == {"all", "right"} and set(read["one rule"].compared) == {6}
     expected = others[others.reading == "all"]
-    assert np.allclose(read["one rule"][PARTS], expected[PARTS]) and not np.allclose(
-        read["all"][PARTS], expected[PARTS]
-    )
+    assert np.allclose(read["one rule"][PARTS], expected[PARTS])
+    assert not np.allclose(read["all"][PARTS], expected[PARTS])
 
 
 def test_nothing_to_compare():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference import CHECKOUT, models
+from reference.profiles import TINY
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.methods import METHODS as EVERY
@@ -30,9 +31,8 @@ ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "ex
 
 
 def profile_of(**more):
-    models = {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}}
     given = {"explain": {"methods": ["random"]}, "tasks": {"snli": ROWS, "rotten_tomatoes": ROWS}} | more
-    return Profile(name="made-up", models=models, bootstrap={"draws": 60}, **given)
+    return Profile(name="made-up", models={"small": TINY | {"heads": 2}}, bootstrap={"draws": 60}, **given)
 
 
 def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
@@ -149,8 +149,7 @@ def test_a_run_that_can_compare_no_pair_has_tables_that_say_so(left):
 
 def test_a_metric_of_noise_does_not_agree_with_itself():
     values = planted_values(seeds=(1, 2), texts=24)
-    noise = np.random.default_rng(3).random(len(values))
-    values["value"] = values.value.where(values.metric != "ns", noise)
+    values["value"] = values.value.where(values.metric != "ns", np.random.default_rng(3).random(len(values)))
     found = correlations.reliability_table(scores_of(values)).set_index("metric")
     assert list(found.index) == ["agreement", "nc", "ns"] and (found.runs == 1).all()
     assert found.tau["nc"] == found.tau["agreement"] == 1 and abs(found.tau["ns"]) < 0.4
@@ -234,8 +233,8 @@ def test_what_the_diagnosis_says_of_each_text():
     changes = rows(["comprehensiveness", "sufficiency"], *known)
     agreement = rows(["token", "interaction"], (*shapley, 0.5, np.nan))
     complexity = rows(["entropy", "random", "uniform"], (*shapley, 0.5, 0.75, 1.0), (*spans, 0.0, 0.0, 0.0))
-    simulated = [("none", "token", "none", 1.0), (*shapley, "symbol", 1.0), (*shapley, "text", 0.0)]
-    predictions = rows(["form", "correct"], *simulated)
+    told = ("none", "token", "none", 1.0), (*shapley, "symbol", 1.0), (*shapley, "text", 0.0)
+    predictions = rows(["form", "correct"], *told)
     properties = Properties(changes, agreement, complexity, pd.DataFrame())
     found = values_by_instance(properties, predictions)
     values = {(row.method, row.measure): row.value for row in found.itertuples()}

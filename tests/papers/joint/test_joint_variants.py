@@ -1,12 +1,13 @@
 """Texts explained once more with one thing changed: the studies on a tiny model, and their tables on made-up values."""
 
-from itertools import product
+from itertools import permutations, product
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from reference import models
+from reference.profiles import TINY
 from scipy.stats import kendalltau
 from test_joint import METHODS, ROWS, profile_of
 
@@ -20,13 +21,12 @@ from compendium.papers.joint import variants
 from compendium.papers.joint.figures import draw_masked
 from compendium.papers.joint.variants import BASELINES, BUDGETS, LIMITS, METHOD, STARTS, TWINS
 
-SMALL = {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}
+SMALL = TINY | {"heads": 2}
 TEXTS = [models.instance(f"the film was {word} bad", name=word, label=0) for word in ("not", "very", "so")]
 TEXTS.append(models.instance("the film was not very good , the plot was slow !", name="long", label=0))
 
 
 def step_of(profile):
-    """A step whose jobs are done in this process."""
     in_turn = lambda work, jobs, what: [work(*job) for job in jobs]  # noqa: E731
     return SimpleNamespace(profile=profile, results=None, side_by_side=in_turn)
 
@@ -42,9 +42,8 @@ def opened(tiny, monkeypatch):
 
 def test_a_profile_without_studies_gives_empty_tables():
     step = step_of(profile_of())
-    budgets, limits, twins, starts = (
-        getattr(variants, f"measure_{name}")(step) for name in ("budgets", "limits", "twins", "baselines")
-    )
+    studies = ("budgets", "limits", "twins", "baselines")
+    budgets, limits, twins, starts = (getattr(variants, f"measure_{name}")(step) for name in studies)
     assert [list(one) for one in (budgets, limits, twins, starts)] == [BUDGETS, LIMITS, TWINS, BASELINES]
     found = [tables.overlap_table(budgets, step), tables.baselines_table(starts, step)]
     found += [table(limits, step) for table in (tables.limits_table, tables.methods_table, tables.models_table)]
@@ -182,9 +181,8 @@ def test_means_and_differences_are_of_the_same_texts():
     values = twin_values()
     values.loc[(values.instance == "t0") & (values.model == "again"), "value"] = np.nan
     table = tables.values_table(values, step_of(twins_of())).set_index("method")
-    part = values[(values.instance != "t0") & (values.method == "gradient_l2")]
+    part, row = values[(values.instance != "t0") & (values.method == "gradient_l2")], table.loc["gradient_l2"]
     by_role = part.groupby("role").value.mean()
-    row = table.loc["gradient_l2"]
     assert (row.plain, row.masked) == pytest.approx((by_role["plain"], by_role["masked"])) and row.texts == 39
     assert row.difference == pytest.approx(row.masked - row.plain) and row.title == METRICS["nc"].title
     assert row.difference_low < row.difference < row.difference_high
@@ -219,9 +217,8 @@ def test_rank_correlations_are_those_of_every_pair():
     across, within, lost = tables.rank_correlations(one, other, kinds)
     for b in range(3):
         pairs = {True: [], False: []}
-        for i in range(4):
-            for k in (k for k in range(4) if k != i):
-                pairs[bool(kinds[i] == kinds[k])].append(kendalltau(one[b, i], other[b, k]).statistic)
+        for i, k in permutations(range(4), 2):
+            pairs[bool(kinds[i] == kinds[k])].append(kendalltau(one[b, i], other[b, k]).statistic)
         assert across[b] == pytest.approx(np.mean(pairs[False])) and within[b] == pytest.approx(np.mean(pairs[True]))
     assert np.allclose(lost, within - across)
     assert np.isnan(tables.halves(rng.random((1, 2, 5)), kinds[1:3], rng)).all()
