@@ -25,8 +25,8 @@ FLAT = [np.zeros(0), np.array([1.0]), np.full(5, 0.3)]
 
 @given(scores=profile)
 def test_released_peaks_equal_the_code_step_by_step_and_the_papers_their_definition(scores):
-    threshold = scores.mean() if len(scores) else 0.0
-    assert dynamic.local_maxima(scores).tolist() == slow.released_peaks(scores.tolist(), threshold)
+    mean = scores.mean() if len(scores) else 0.0
+    assert dynamic.local_maxima(scores).tolist() == slow.released_peaks(scores.tolist(), mean)
     assert dynamic.local_maxima(scores, dynamic.PAPER).tolist() == slow.paper_peaks(scores.tolist())
 
 
@@ -59,11 +59,9 @@ def test_every_choice_takes_any_profile_and_refuses_nan(name):
 def test_choices_by_hand():
     scores = np.array([0.0, 5.0, 4.5, 4.9, 0.0, 3.0, 0.0, 0.0])
     assert dynamic.local_maxima(scores).tolist() == [1, 3, 5]
-    assert dynamic.prominent_peaks(scores).tolist() == [1, 5]
-    assert dynamic.distant_peaks(scores).tolist() == [1, 5]
-    assert dynamic.above_mean(scores).tolist() == [1, 2, 3, 5]
+    assert dynamic.prominent_peaks(scores).tolist() == dynamic.distant_peaks(scores).tolist() == [1, 5]
+    assert dynamic.above_mean(scores).tolist() == dynamic.largest_gap(scores).tolist() == [1, 2, 3, 5]
     assert dynamic.above_deviation(scores).tolist() == [1, 2, 3]
-    assert dynamic.largest_gap(scores).tolist() == [1, 2, 3, 5]
     assert dynamic.quarter(scores).tolist() == [1, 3] and dynamic.quarter(scores[:5]).tolist() == [1, 3]
     long = np.random.default_rng(0).random(60)
     assert (long[dynamic.wavelet_peaks(long)] >= long.mean()).all()
@@ -141,9 +139,10 @@ def test_phrases_by_hand():
     assert phrases.phrase_f1([(0, 1)], [(1, 2)]) == 0
 
 
-@given(
-    runs=arrays(float, st.tuples(st.integers(2, 4), st.integers(1, 3), st.just(3)), elements=few), itself=st.booleans()
-)
+several = arrays(float, st.tuples(st.integers(2, 4), st.integers(1, 3), st.just(3)), elements=few)
+
+
+@given(runs=several, itself=st.booleans())
 def test_average_pairwise_difference(runs, itself):
     found = agreement.average_pairwise_difference(list(runs), itself)
     np.testing.assert_allclose(found, slow.differences(runs.tolist(), itself), atol=1e-12)
@@ -174,9 +173,7 @@ def test_a_phrase_begins_at_its_function_word():
 
 @given(tokens=WORDS)
 def test_chunks_are_those_of_the_slow_twin(tokens):
-    found = find_chunks(tokens)
-    sizes = [len(part) for part in chunked(tokens)]
-    assert found.tolist() == [at for at, size in enumerate(sizes) for _ in range(size)]
+    assert find_chunks(tokens).tolist() == [at for at, part in enumerate(chunked(tokens)) for _ in part]
 
 
 @given(tokens=WORDS.filter(bool), data=st.data())
@@ -195,8 +192,7 @@ def test_a_chunk_is_chosen_where_one_of_its_tokens_is(tokens, data):
 @given(scores=st.lists(st.floats(-5, 5), min_size=3, max_size=30, unique=True).map(np.array))
 def test_without_ties_scipy_finds_the_same_inner_peaks(scores):
     found, _ = find_peaks(scores, height=scores.mean())
-    ours = dynamic.local_maxima(scores)
-    assert [p for p in ours if 0 < p < len(scores) - 1] == found.tolist()
+    assert [p for p in dynamic.local_maxima(scores) if 0 < p < len(scores) - 1] == found.tolist()
 
 
 @given(scores=some)

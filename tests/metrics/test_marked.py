@@ -1,6 +1,7 @@
 """Scores against marks, forms of scores, votes and habits: slow twins, ties, constants, one token, NaN."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -47,9 +48,8 @@ def test_metrics_of_marks_equal_their_twins(tiny, case):
     text = of_words(tiny, ["good"] * len(scores), {"m": scores}, marks, k)
     orders = slow.orders(scores)
     assert value(text, "token_f1") == pytest.approx(np.mean([slow.f1(o, marks, k) for o in orders]))
-    assert value(text, "relevance_rank") == pytest.approx(
-        np.mean([sum(marks[i] for i in o[: sum(marks)]) / sum(marks) for o in orders])
-    )
+    ranks = [sum(marks[i] for i in o[: sum(marks)]) / sum(marks) for o in orders]
+    assert value(text, "relevance_rank") == pytest.approx(np.mean(ranks))
     assert value(text, "relevance_mass") == pytest.approx(slow.mass(scores, marks))
     for name, twin in (("auprc", slow.precision_recall_area), ("iou_f1", lambda o, m: slow.iou_f1(o, m, k))):
         each = [twin(o, marks) for o in orders]
@@ -143,11 +143,8 @@ def test_a_habit_is_seen_and_random_scores_have_none(tiny):
         asked.append(of_words(tiny, words, held))
     asked = [replace(text, texts=asked) for text in asked]
     asked = [replace(text, texts=asked, found={}) for text in asked]
-    means = {
-        (name, method): np.mean([value(text, name, method) for text in asked])
-        for name in ("lexical_bias", "position_bias")
-        for method in ("word", "place", "random")
-    }
+    cells = [*product(("lexical_bias", "position_bias"), ("word", "place", "random"))]
+    means = {cell: np.mean([value(text, *cell) for text in asked]) for cell in cells}
     assert means["lexical_bias", "word"] > 0.6 and means["position_bias", "place"] > 0.6
     for pair in (("lexical_bias", "place"), ("position_bias", "word"), *((n, "random") for n, _ in means)):
         assert abs(means[pair]) < 0.2

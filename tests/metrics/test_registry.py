@@ -45,9 +45,8 @@ def test_measures_are_stored_under_one_name_each_and_places_are_all_different():
 
 def text_of(scores):
     """A text of four words with these scores by method."""
-    return ScoredText(
-        models.instance("good bad slow film"), None, {name: np.array(one, float) for name, one in scores.items()}
-    )
+    held = {name: np.array(one, float) for name, one in scores.items()}
+    return ScoredText(models.instance("good bad slow film"), None, held)
 
 
 def test_what_metrics_share_is_asked_once_and_each_value_is_held():
@@ -80,18 +79,14 @@ def diagnosis():
     return SimpleNamespace(changes=frame, agreement=frame, complexity=frame), frame
 
 
-def lead(part):
-    """By how much the first technique's value is above the second's."""
-    first, second = (part.loc[TECHNIQUES[t]["token"]] for t in list(TECHNIQUES)[:2])
-    return float(first - second)
-
-
 def test_values_of_instances_have_the_direction_of_their_key():
     """The first technique is better in everything: its values are written as METRICS says."""
     written = properties.values_by_instance(*diagnosis()).groupby("measure")
     assert len(written) == 7
     for name, part in written:
-        assert np.sign(lead(part.set_index("method").value)) == STORED[name].sign, name
+        values = part.set_index("method").value
+        first, second = (values.loc[TECHNIQUES[t]["token"]] for t in list(TECHNIQUES)[:2])
+        assert np.sign(first - second) == STORED[name].sign, name
 
 
 def test_forms_of_a_measure_have_the_direction_of_what_they_say():

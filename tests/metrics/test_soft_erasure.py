@@ -1,5 +1,7 @@
 """The methods and soft measures of Zhao & Aletras (2023) against slow twins, and what must hold whatever the scores."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,7 +43,6 @@ def talk(scorer, tokens, target, name, steps=9):
 
 
 def ask(question):
-    """A conversation of one question."""
     return (yield question)
 
 
@@ -52,7 +53,7 @@ def test_methods_equal_their_twins(tiny, texts, target, budget):
     scorer, network = Scorer(tiny, budget, "float64"), tiny.at("float64")
     names = ("attention", "scaled_attention", "scaled_attention_squared", "gradient_x_input_shared", "deeplift")
     names += ("integrated_gradients_released", "deeplift_released", "gradient_x_input", "gradient_x_input_absolute")
-    found = {name: talk(scorer, tokens, target, name) for name in names}
+    found, steps = {name: talk(scorer, tokens, target, name) for name in names}, [*np.arange(10) / 10, 1.0]
     for i, t in enumerate(tokens):
         weights, slope = attributions.attention(network, t, target)
         expected = {
@@ -60,9 +61,7 @@ def test_methods_equal_their_twins(tiny, texts, target, budget):
             "scaled_attention": weights * slope,
             "scaled_attention_squared": weights**2,
             "gradient_x_input_shared": np.abs(attributions.shared_products(network, t, target)),
-            "integrated_gradients_released": attributions.shared_products(
-                network, t, target, [*np.arange(10) / 10, 1.0]
-            ),
+            "integrated_gradients_released": attributions.shared_products(network, t, target, steps),
             "deeplift": attributions.deeplift(network, t, target),
             "deeplift_released": attributions.deeplift(network, t, target, bare=True),
         }
@@ -134,11 +133,8 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
         for name, chance, half in (("sufficiency", a, "a"), ("comprehensiveness", 1 - a, "1-a")):
             gone = {"noise": np.sqrt(0.5) * (1 - chance), "variance": np.sqrt(0.5 * (1 - chance))}.get(kind)
             strengths = np.where(t.special, 1.0, chance) if kind == "keep" else np.where(t.special, 0.0, gone)
-            drawn = "keep" if kind == "keep" else "noise"
-            expected = [
-                softness.probability(network, t, strengths, seed_of("soft", "twin", i, half, draw), drawn, h.target)
-                for draw in range(2)
-            ]
+            drawn, seeds = "keep" if kind == "keep" else "noise", [seed_of("soft", "twin", i, half, d) for d in (0, 1)]
+            expected = [softness.probability(network, t, strengths, seed, drawn, h.target) for seed in seeds]
             np.testing.assert_allclose(getattr(one, name), expected, atol=1e-6)
         for at, name in enumerate(("comprehensiveness", "sufficiency")):
             value = softness.soft_values(h.full, h.erased, getattr(one, name).mean())[at]
@@ -155,16 +151,13 @@ def test_soft_erasure_over_many_rates_equals_its_twin(tiny, scores):
     k = int(Scorer(tiny, precision="float64").logits([(tokens.ids, tokens.segments)])[0].argmax())
     full, none = (probability(network, tokens, gone, k) for gone in (set(), set(range(len(tokens)))))
     values = []
-    for rate in RATES:
-        pair = []
-        for kept, at in (("1-a", 0), ("a", 1)):
-            strengths, chances = np.ones(len(tokens)), np.array(softness.importance(scores, "calibrated", rate))
-            strengths[content] = chances if kept == "a" else 1 - chances
-            p = softness.probability(network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k)
-            pair.append(softness.soft_values(full, none, p)[at])
-        values.append(pair)
-    wanted = [walks.area(RATES, list(column)) / 0.8 for column in zip(*values, strict=True)]
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for rate, (at, kept) in product(RATES, enumerate(("1-a", "a"))):
+        strengths, chances = np.ones(len(tokens)), np.array(softness.importance(scores, "calibrated", rate))
+        strengths[content] = chances if kept == "a" else 1 - chances
+        p = softness.probability(network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k)
+        values.append(softness.soft_values(full, none, p)[at])
+    values = np.reshape(values, (len(RATES), 2))
+    np.testing.assert_allclose(found, [walks.area(RATES, column.tolist()) / 0.8 for column in values.T], atol=1e-6)
     equal = ask_metrics(Scorer(tiny, precision="float64"), ("soft_nc_equal", "soft_ns_equal"), text)
     np.testing.assert_allclose(list(equal.values()), values[RATES.index(0.5)], atol=1e-6)
     for name in OVER_RATES:

@@ -6,6 +6,7 @@ claim that noise reproduces three times in ten is caught with probability .94.
 """
 
 from collections import Counter
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,10 +51,9 @@ def count_reproduced(paper, findings_of):
 def pointing_world(rng, claims):
     """Hits of every method at random among the words that are evidence, on documents and on sentences."""
     columns = []
-    kinds = {"LSTM": "recurrent", "CNN": "convolutional"}
     for task, metric, n in (("hybrid_bbc", "hybrid", 50), ("agreement_parsed", "hit_target", 80)):
         words, evidence = rng.integers(8, 20, n), rng.integers(1, 5, n)
-        for name, family in kinds.items():
+        for name, family in (("LSTM", "recurrent"), ("CNN", "convolutional")):
             if (metric, name) == ("hit_target", "CNN"):
                 continue
             methods = [m for m in methods_in("poerner2018").values() if m in METHODS and family in METHODS[m].families]
@@ -100,11 +100,10 @@ def diagnosis_world(rng, claims):
     rows = []
     for name in ("comprehensiveness", "sufficiency", "complexity", "token agreement"):
         chance = rng.random(36)
-        for technique in ("shapley", "attention", "gradients"):
-            for kind in ("token", "pair", "span"):
-                about = {"task": "snli", "model": "m", "kind": "encoder", "technique": technique, "type": kind}
-                about |= {"form": "-", "agent": 0, "property": name, "value": rng.random(36), "chance": chance}
-                rows.append(pd.DataFrame(about | {"instance": [f"i{i}" for i in range(36)]}))
+        for technique, kind in product(("shapley", "attention", "gradients"), ("token", "pair", "span")):
+            about = {"task": "snli", "model": "m", "kind": "encoder", "technique": technique, "type": kind}
+            about |= {"form": "-", "agent": 0, "property": name, "value": rng.random(36), "chance": chance}
+            rows.append(pd.DataFrame(about | {"instance": [f"i{i}" for i in range(36)]}))
     values = pd.concat(rows, ignore_index=True)
     return {claim.id: sun.our_value(claim, values, STEP) for claim in claims if claim.id in OF_EACH_KIND}
 
@@ -122,15 +121,11 @@ def test_claims_are_not_reproduced_where_there_is_nothing_to_find(paper, world, 
 def noise(rng, n=32):
     """Texts with Gaussian scores of six methods, and marks of three people at random."""
     lengths = rng.integers(8, 30, n)
-    return [
-        Reading(
-            f"{rng.integers(10**9)}",
-            ("x",) * length,
-            {m: rng.standard_normal(length) for m in SIX},
-            (rng.random((3, length)) < 0.2).astype(float),
-        )
-        for length in lengths
-    ]
+    out = []
+    for length in lengths:
+        name, scores = f"{rng.integers(10**9)}", {m: rng.standard_normal(length) for m in SIX}
+        out.append(Reading(name, ("x",) * length, scores, (rng.random((3, length)) < 0.2).astype(float)))
+    return out
 
 
 def test_claims_on_agreement_are_not_reproduced_by_noise():
