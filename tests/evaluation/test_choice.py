@@ -107,9 +107,8 @@ def test_a_metric_that_its_trial_condemns_has_no_vote(monkeypatch):
     drawn = {metric: np.tile([0.0, 0.5, 1.0], (20, 1)) for metric in means}
     measured = choice.MethodMeans(("random", "lime", "lrp"), means, drawn, {"nc": 100, "ns": 100}, np.ones(3))
     told = choice.weigh_metrics(measured)
-    assert told.weight.tolist() == [0.5, 0.5] and told.trial.to_dict() == {
-        name: choice.share_sure(name) for name in means
-    }
+    assert told.weight.tolist() == [0.5, 0.5]
+    assert told.trial.to_dict() == {name: choice.share_sure(name) for name in means}
     assert all(choice.MOST_WORLDS < choice.share_sure(name) <= 1 for name in choice.VOTING)
     monkeypatch.setattr(choice, "share_sure", {"nc": 0.5, "ns": 0.9}.get)
     assert choice.weigh_metrics(measured).weight.to_dict() == {"ns": 1.0}

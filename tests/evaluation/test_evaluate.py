@@ -28,7 +28,6 @@ COLUMNS = {"text": "review", "label": "stars"}
 
 @pytest.fixture(scope="module")
 def roberta(tmp_path_factory):
-    """A folder with a planted model."""
     return train_planted("roberta", tmp_path_factory.mktemp("own") / "roberta")
 
 

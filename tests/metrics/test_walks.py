@@ -26,14 +26,12 @@ FIDELITY = ("f_fidelity_plus", "f_fidelity_minus")
 ALL = (*READ_OFF_WALKS, *SINGLE, *SETS, *FIDELITY)
 
 
-@st.composite
-def explained(draw):
-    """Texts of a batch, to be padded, and scores of any length."""
-    return draw(st.lists(st.tuples(words, st.lists(few, min_size=30, max_size=30)), min_size=1, max_size=3))
+# of a batch, to be padded, and scores of any length
+explained = st.lists(st.tuples(words, st.lists(few, min_size=30, max_size=30)), min_size=1, max_size=3)
 
 
 @settings(max_examples=8)
-@given(texts=explained())
+@given(texts=explained)
 def test_walks_equal_their_twins(tiny, texts):
     scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
     asked = [scored(tiny, text, scores[: len(tiny.tokens(models.instance(text)).content)]) for text, scores in texts]
@@ -106,8 +104,8 @@ def test_f_fidelity_takes_random_tokens_of_one_side_and_never_too_many(n, inside
 
 def test_f_fidelity_of_a_planted_word_is_what_its_loss_takes(planted):
     """Of two tokens the first holds the signal: inside goes that, outside the other, with three sizes of one token."""
-    scorer, text = Scorer(planted, precision="float64"), scored(planted, "key film", [1.0, 0.0])
-    found = ask(scorer, FIDELITY, text)
+    scorer = Scorer(planted, precision="float64")
+    found = ask(scorer, FIDELITY, scored(planted, "key film", [1.0, 0.0]))
     drop = ask(scorer, ("aopc",), scored(planted, "key", [1.0]))["aopc"] * 2  # from the whole to nothing
     alone = len([share for share in SIZES if share <= 0.5])  # sizes of one token; of two tokens either may go
     kept = found["f_fidelity_plus"] / drop
@@ -155,8 +153,9 @@ def test_what_metrics_share_is_computed_once(tiny):
     text = ScoredText(text.instance, text.tokens, {"m": text.scores["m"], "other": -text.scores["m"]})
     scorer = Scorer(tiny, precision="float64")
     scorer.converse((name, METRICS[name].ask(text, "m")) for name in READ_OFF_WALKS)
-    unique = sum(cost.unique for cost in scorer.costs.values())
-    assert unique == 5 + 1 + 4  # erased down to nothing, and the four with some left alone
+    assert (
+        sum(cost.unique for cost in scorer.costs.values()) == 5 + 1 + 4
+    )  # erased down to nothing, and the four with some left alone
     before = {account: cost.requested for account, cost in scorer.costs.items()}
     for method, name in product(text.scores, (*SINGLE, *SETS)):
         scorer.converse([(f"{name} {method}", METRICS[name].ask(text, method))])

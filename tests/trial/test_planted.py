@@ -17,18 +17,14 @@ from compendium.papers.joint.planted import worlds_table
 
 TEXTS, DRAWS, SEED = 24, 1, 1
 # what is expected to fail the test, and why
-BLIND = {
-    "complexity",  # it looks at scores alone, and not even at their signs
-    "soft_nc",  # min-max: skewed evidence keeps and removes less of a text than random scores do
-    "soft_ns",
-}
+# complexity looks at scores alone, and not even at their signs; min-max keeps and removes less of a text by skewed
+# evidence than by random scores
+BLIND = {"complexity", "soft_nc", "soft_ns"}
 # what leaks the class without telling what counts
 LEAKS = {"simulatability", "complexity"}  # an agent learns whatever helps; one mark is the simplest profile there is
 # metrics to which scores that are all alike are not what random scores are
-NOT_CHANCE = {
-    "agreement_dynamic",  # a flat profile has no peak, so nothing is selected
-    "complexity",  # the flattest profile has the highest entropy
-}
+# a flat profile has no peak, so nothing is selected, and it has the highest entropy
+NOT_CHANCE = {"agreement_dynamic", "complexity"}
 SLIGHTLY = {"soft_ns", "soft_ns_equal"}  # where all tokens keep a half, and not some all and some nothing: a small gap
 
 
@@ -44,7 +40,6 @@ def table():
 
 @pytest.fixture(scope="module")
 def verdicts(table):
-    """One row a metric."""
     return metric_verdicts(table).set_index("metric")
 
 
@@ -83,9 +78,9 @@ def test_every_metric_is_seen_to_pass_or_to_fail_in_every_world(table):
 
 
 def test_a_right_first_token_hides_the_rest_from_pointing(table):
-    part = table[(table.metric == "pointing") & (table.explainer == "adversarial")]
-    assert (part.separation == 0.5).all()
-    erased = table[(table.metric == "nc") & (table.explainer == "adversarial")].set_index("world")
+    part = table[table.explainer == "adversarial"]
+    assert (part[part.metric == "pointing"].separation == 0.5).all()
+    erased = part[part.metric == "nc"].set_index("world")
     assert erased.separation["one"] == 0.5 and erased.low["additive"] > 0.5
 
 
@@ -121,12 +116,9 @@ def test_planted_importances_are_the_models(world):
     moves nothing where the other half is gone."""
     made = load_world(world, 0, 8)
     for text in made.texts:
-        ids = text.tokens.ids
-        rows = [(ids, text.tokens.segments)]
-        for place in text.tokens.content:
-            gone = ids.copy()
-            gone[place] = text.tokens.mask_id
-            rows.append((gone, text.tokens.segments))
+        ids, places = text.tokens.ids, np.arange(len(text.tokens.ids))
+        gone = (np.where(places == place, text.tokens.mask_id, ids) for place in text.tokens.content)
+        rows = [(row, text.tokens.segments) for row in (ids, *gone)]
         logits = Scorer(made.model, precision="float64").logits(rows)
         assert logits[0].argmax() == text.target
         moved = (logits[0] - logits[1:])[:, text.target] / 6.0

@@ -32,7 +32,6 @@ def matrix(trial):
 
 @pytest.fixture(scope="module")
 def verdicts(matrix):
-    """One row a metric."""
     return verdict_table(matrix, METRICS_TRIED).set_index("metric")
 
 
@@ -76,7 +75,7 @@ def test_how_many_texts_decide():
     assert texts_to_decide(np.ones(30)) == 6  # a coin wins five times in a row too often
     assert np.isnan(texts_to_decide(np.full(30, 0.5))) and np.isnan(texts_to_decide(np.zeros(0)))
     won = np.repeat([1.0, 0.0], [18, 12])
-    (n,) = {int(texts_to_decide(won))}
+    n = int(texts_to_decide(won))
     bounds = 0.6 - 1.96 * won.std() / np.sqrt([n - 1, n])
     assert bounds[0] <= 0.5 < bounds[1] + 1e-4
 
@@ -104,8 +103,7 @@ def test_the_short_list_keeps_its_rule_and_says_how_stable_it_is():
     table = short_list(held, metrics).set_index("metric")
     assert table.use.to_dict() == {"good": True, "best": True, "odd": False}
     assert table.stays.to_dict() == {"good": 1.0, "best": 1.0, "odd": 0.25}
-    lone = short_list(held[held.metric == "bad"], metrics)
-    assert not lone.use.any()
+    assert not short_list(held[held.metric == "bad"], metrics).use.any()
 
 
 def test_tables_picture_and_sentences_of_a_trial(trial):

@@ -22,8 +22,7 @@ def test_shapley_values_are_the_mean_over_orders():
     for order in permutations(range(4)):
         held = [False] * 4
         for player in order:
-            before = of[tuple(held)]
-            held[player] = True
+            before, held[player] = of[tuple(held)], True
             drawn[player] += (of[tuple(held)] - before) / 24
     np.testing.assert_allclose(shapley(values), drawn, atol=1e-12)
 
@@ -56,10 +55,8 @@ def test_trained_networks_go_by_what_they_are_said_to_go_by(world, model):
         network = trained.reliance_models(SEED)[0][model]
     for text in made.texts:
         used = (text.decoy if other else text.truth) > 0
-        n, ids = len(used), text.tokens.ids
-        rows = np.concatenate(
-            [ids[None], np.where(np.eye(n, dtype=bool), 0, ids), np.where(np.eye(n, dtype=bool), ids, 0)]
-        )
+        n, ids, one = len(used), text.tokens.ids, np.eye(len(used), dtype=bool)
+        rows = np.concatenate([ids[None], np.where(one, 0, ids), np.where(one, ids, 0)])
         logits = Scorer(network, precision="float64").logits([(row, text.tokens.segments) for row in rows])
         p = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))[:, text.target]
         if not other:

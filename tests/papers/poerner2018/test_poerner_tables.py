@@ -12,8 +12,7 @@ from compendium.papers.poerner2018 import figures, tables
 
 def summary_of(cells):
     """A summary with one row a (task, model, metric, condition, method, accuracy)."""
-    columns = ["task", "model", "metric", "condition", "method", "accuracy"]
-    table = pd.DataFrame(cells, columns=columns)
+    table = pd.DataFrame(cells, columns=["task", "model", "metric", "condition", "method", "accuracy"])
     table = table.assign(architecture=table.model.str.upper(), instances=10, right=0.9, discarded=0.0)
     return table.assign(low=table.accuracy - 0.1, high=table.accuracy + 0.1)
 

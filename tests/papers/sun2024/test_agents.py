@@ -33,18 +33,15 @@ def shown(told, tokens):
 @pytest.mark.parametrize(
     ("pieces", "said", "parts"),
     [
-        ([((0,), (3,)), ((1,), (3,))], "< un ##believ ##able > 1 < film > 2 [SEP] slow < plot > 1 2", [0, 0, 1]),
-        (
-            [((0, 1), (2, 3)), ((1,), (2,))],
-            "< un ##believ ##able < film > 2 > 1 [SEP] < < slow > 2 plot > 1",
-            [0, 0, 1, 1],
-        ),
-        ([((), (2,))], "un ##believ ##able film [SEP] < slow > 1 plot", [1]),
+        ([((0,), (3,)), ((1,), (3,))], "< WORD > 1 < film > 2 [SEP] slow < plot > 1 2", [0, 0, 1]),
+        ([((0, 1), (2, 3)), ((1,), (2,))], "< WORD < film > 2 > 1 [SEP] < < slow > 2 plot > 1", [0, 0, 1, 1]),
+        ([((), (2,))], "WORD film [SEP] < slow > 1 plot", [1]),
     ],
 )
 def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside(case, pieces, said, parts):
     tokens, units = case
     told = insert_symbols(tokens, units, pieces, MARKS)
+    said = said.replace("WORD", "un ##believ ##able")
     assert shown(told, tokens) == f"[CLS] {said} [SEP]" and len(told.segments) == len(told.ids)
     assert told.segments[told.ids == OPEN].tolist() == parts
 
