@@ -28,10 +28,6 @@ def shares_of(scorer, tokens, scores, **settings):
     return {measure: answer(scorer, METRICS[f"naopc_{measure}"].ask(text, "m")) for measure in MEASURES}
 
 
-def areas_of(hard):
-    return [getattr(hard, measure).mean() for measure in MEASURES]
-
-
 @pytest.mark.parametrize("ratios", [SOME, EACH])
 @pytest.mark.parametrize("text", [("the film was bad",), ("good film", "plot"), ("good",)])
 def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text):
@@ -47,10 +43,8 @@ def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text
 def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(tiny, words, beam, data):
     tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
     ratios = data.draw(st.sampled_from([SOME, EACH]))
-    true, found, wide = (
-        answer(scorer, find_limits(tokens, ratios, beam=width, exact=least))
-        for width, least in ((1, 9), (beam, 0), (99, 0))
-    )
+    widths = ((1, 9), (beam, 0), (99, 0))  # and up to how many tokens the limits are exact
+    true, found, wide = (answer(scorer, find_limits(tokens, ratios, beam=b, exact=least)) for b, least in widths)
     assert true.exact and not found.exact
     for measure in MEASURES:
         (low, high), (least, greatest) = getattr(true, measure), getattr(found, measure)
@@ -68,10 +62,9 @@ def test_limits_found_by_a_beam_search_hold_for_the_explanations_that_are_named(
     limits = answer(scorer, find_limits(tokens, beam=beam, orders=[order]))
     hard = answer(scorer, erase(tokens, scores))
     assert not limits.exact
-    for measure, area in zip(MEASURES, areas_of(hard), strict=True):
-        assert -1e-9 <= limits.place(measure, area) <= 1 + 1e-9
-    ties = shares_of(scorer, tokens, scores, beam=beam)
-    assert all(0 <= share <= 1 for share in ties.values())
+    for measure in MEASURES:
+        assert -1e-9 <= limits.place(measure, getattr(hard, measure).mean()) <= 1 + 1e-9
+    assert all(0 <= share <= 1 for share in shares_of(scorer, tokens, scores, beam=beam).values())
 
 
 def test_nothing_can_be_told_of_one_token_or_of_a_model_that_never_moves(tiny, exact):
@@ -102,6 +95,7 @@ def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
     limits = answer(scorer, find_limits(tokens, ratios))
     for draw in range(4):
         scores = np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)
-        for measure, area in zip(MEASURES, areas_of(answer(scorer, erase(tokens, scores, ratios))), strict=True):
+        hard = answer(scorer, erase(tokens, scores, ratios))
+        for measure in MEASURES:
             least, greatest = getattr(limits, measure)
-            assert least - 1e-9 <= area <= greatest + 1e-9
+            assert least - 1e-9 <= getattr(hard, measure).mean() <= greatest + 1e-9

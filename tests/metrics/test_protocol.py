@@ -31,8 +31,7 @@ def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
     places = np.flatnonzero(tokens.special)
     assert list(np.flatnonzero(~asked.base)) == list(range(places[1], places[2] + 1))
     assert not asked.beside.any()
-    released = find_layout(tokens, Protocol(query_erased=True), query=1)
-    assert (released.beside == of_query).all()
+    assert (find_layout(tokens, Protocol(query_erased=True), query=1).beside == of_query).all()
 
 
 def test_layouts_count_what_the_protocol_says(tiny):
@@ -74,19 +73,17 @@ def test_drift_lowers_the_baseline_call_by_call(tiny):
     )
     room = plain.full - plain.erased
     assert all(0 < value < 1 for value in (*plain.normalised_sufficiency, *plain.normalised_comprehensiveness))
-    for r in range(5):
-        for found, sunk in ((first, r), (later, 30 + r)):
-            kept = 1 - plain.sufficiency[r] / (room + 1e-4 * (1 + sunk))
-            np.testing.assert_allclose(found.normalised_sufficiency[r], kept)
-            drop = plain.comprehensiveness[r] / (room + 1e-4 * sunk)
-            np.testing.assert_allclose(found.normalised_comprehensiveness[r], drop)
+    for found, calls in ((first, 0), (later, 30)):
+        sunk = calls + np.arange(5)
+        kept = 1 - plain.sufficiency / (room + 1e-4 * (1 + sunk))
+        np.testing.assert_allclose(found.normalised_sufficiency, kept)
+        np.testing.assert_allclose(found.normalised_comprehensiveness, plain.comprehensiveness / (room + 1e-4 * sunk))
 
 
 def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
     """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
     tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
-    rng = np.random.default_rng(0)
-    rows = [rng.standard_normal(len(tokens.content)) for _ in range(6)]
+    rows = np.random.default_rng(0).standard_normal((6, len(tokens.content)))
     passes, evaluations = [], []
     for softly in (False, True):
         recorder = models.Recorder(tiny)

@@ -1,5 +1,6 @@
 """Resampling: equal things differ by nothing on average, however many the best was chosen from."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,26 +37,23 @@ def test_of_equals_none_is_better_and_nothing_is_spread(of, names):
     assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(300)
 
 
+CHOSEN = {
+    "best": (lead_of_best, 20, lambda m: m[:2].max() - m[2:].max()),
+    "least": (least_of, 6, lambda m: m.min()),
+    "spread": (lead_of_spread, 10, lambda m: m[:5].std() - m[5:].std()),
+}
+
+
 @pytest.mark.parametrize("texts", [20, 300])
-@pytest.mark.parametrize(
-    "of, names, truth",
-    [
-        (lead_of_best, 20, lambda m: m[:2].max() - m[2:].max()),
-        (least_of, 6, lambda m: m.min()),
-        (lead_of_spread, 10, lambda m: m[:5].std() - m[5:].std()),
-    ],
-    ids=["best", "least", "spread"],
-)
+@pytest.mark.parametrize("of, names, truth", CHOSEN.values(), ids=CHOSEN)
 def test_intervals_hold_the_truth_of_what_chooses_and_of_spreads(of, names, truth, texts):
     """A nominal 95 % in so many worlds of equals, of near ones and of distant ones; nearly always among equals."""
     rng, held = np.random.default_rng(3), {}
-    for apart in (0.0, 0.2, 1.0):
-        for i in range(60):
-            level = apart * rng.normal(size=names)
-            values = level + 0.8 * rng.normal(size=(texts, names)) + 0.6 * rng.normal(size=(texts, 1))
-            drawn = evaluate(sample_of(texts, 100, i), values, of, True)[1:]
-            low, high = np.nanquantile(drawn, [0.025, 0.975])
-            held.setdefault(apart, []).append(low <= truth(level) <= high)
+    for apart, i in product((0.0, 0.2, 1.0), range(60)):
+        level = apart * rng.normal(size=names)
+        values = level + 0.8 * rng.normal(size=(texts, names)) + 0.6 * rng.normal(size=(texts, 1))
+        low, high = np.nanquantile(evaluate(sample_of(texts, 100, i), values, of, True)[1:], [0.025, 0.975])
+        held.setdefault(apart, []).append(low <= truth(level) <= high)
     assert np.mean(held[0.0]) >= 0.9 and np.mean(list(held.values())) >= 0.92
 
 

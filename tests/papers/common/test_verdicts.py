@@ -49,10 +49,7 @@ def test_verdicts(expect, found, q, verdict):
     assert verdict_of(expect, found, q) == verdict
 
 
-EDGES = [null for null in NULLS if null not in MADE]
-
-
-@pytest.mark.parametrize("null", EDGES)
+@pytest.mark.parametrize("null", [null for null in NULLS if null not in MADE])
 def test_where_the_null_is_the_edge_no_world_counts(null):
     """LIMSSE, surely below the last word as published, was `by chance too` since random scores are further below."""
     below = finding(-0.109, -0.137, -0.081, by_scores=NOTHING - 0.465)

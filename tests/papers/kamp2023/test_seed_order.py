@@ -35,10 +35,8 @@ def test_intervals_are_those_of_plain_loops():
     found = order_table(values, texts, SETTINGS, "loops")
     names, excess, least = sorted(set(texts)), [], []
     for counts in draw_counts(generator("order of runs", "loops"), len(names), SETTINGS.draws):
-        drawn = [
-            at for name, n in zip(names, counts, strict=True) for at in np.flatnonzero(texts == name).repeat(int(n))
-        ]
-        means = [np.mean([run[at] for at in drawn]) for run in values]
+        drawn = [np.flatnonzero(texts == name).repeat(int(n)) for name, n in zip(names, counts, strict=True)]
+        means = [np.mean([run[at] for at in np.concatenate(drawn)]) for run in values]
         first = int(np.argmin(values.mean(axis=1)))
         excess.append([mean / means[first] - 1 for mean in means])
         least.append(int(np.argmin(means)))

@@ -59,9 +59,7 @@ def test_null_worlds_get_no_more_stars_than_the_level():
         paper += list(averages.rank_sum < level)
         starred += bool((summary.q < level).any())
     error = 3 * np.sqrt(level * (1 - level) / worlds)  # of the rate, by simulation
-    assert np.mean(found) <= level + error
-    assert starred / worlds <= level + error
-    assert np.mean(paper) > 0.2
+    assert max(np.mean(found), starred / worlds) <= level + error and np.mean(paper) > 0.2
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -127,13 +125,11 @@ def test_a_change_is_one_number_with_its_own_interval():
     """Texts of unequal tasks: the mean over tasks lies inside the interval of the same mean."""
     profile = profile_of(("snli", "rotten_tomatoes"), scale_rows=50)
     values = made_up(("main", "control", "rank"), 40)
-    few = (values.task == "snli") & (values.instance.astype(int) >= 5)
-    values = values[~few].reset_index(drop=True)
+    values = values[(values.task != "snli") | (values.instance.astype(int) < 5)].reset_index(drop=True)
     for metric in FAITHFULNESS:  # the change decides every text of the small task, and none of the large one
-        own = (values.method != "random") & (values.setting != "main")
         values.loc[values.setting != "main", metric] = 0.5
-        moved = own & (values.setting == "rank") & (values.task == "snli")
-        values.loc[moved, metric] = 1.0
+        own = (values.method != "random") & (values.setting == "rank")
+        values.loc[own & (values.task == "snli"), metric] = 1.0
     pairs = diagnosticity.pair_with_rivals(values, profile)
     row = protocol_changes.changes_table(pairs, SimpleNamespace(profile=profile)).set_index("setting").loc["rank"]
     for metric in FAITHFULNESS:
