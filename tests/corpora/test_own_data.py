@@ -100,9 +100,6 @@ def test_the_folder_of_eraser_gives_documents_queries_and_marks(tmp_path):
         read_own_data(tmp_path, columns)
 
 
-# People's marks
-
-
 def marked(row):
     words = words_of(row.segments)
     marks = row.evidence(row.segments, words).marks
@@ -169,9 +166,6 @@ def test_a_rationale_that_does_not_fit_is_counted_and_many_are_an_error(tmp_path
         row["why"] = "0 1"
     with pytest.raises(ValueError, match=r"4 of 4 values of 'why' do not fit .* character spans \[\[start, end\]"):
         read_own_data(write_csv(tmp_path / "m.csv", rows), Columns(rationale="why"))
-
-
-# What is wrong with a table
 
 
 def refuse(path, words, columns=None, labels=()):

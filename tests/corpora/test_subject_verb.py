@@ -78,12 +78,9 @@ def instance_of(row):
 
 def test_rare_words_become_their_tags_and_nothing_of_the_verb_is_seen():
     row = sv.make_row("a", KEYS, sv.choose(KEYS), {"the", "to", "keys"})
-    made = instance_of(row)
-    assert made.segments == ("the keys to the JJ NN",)
-    assert made.word_texts() == ["the", "keys", "to", "the", "JJ", "NN"]
-    assert made.evidence == Evidence(
-        marks=made.evidence.marks, spans=((1, 2, 0),), tags=("DT", "NNS", "IN", "DT", "JJ", "NN"), attractors=1
-    )
+    made, tags = instance_of(row), ("DT", "NNS", "IN", "DT", "JJ", "NN")
+    assert made.segments == ("the keys to the JJ NN",) and made.word_texts() == made.segments[0].split()
+    assert made.evidence == Evidence(marks=made.evidence.marks, spans=((1, 2, 0),), tags=tags, attractors=1)
     assert (made.label, made.split) == (1, "test")
 
 
@@ -108,8 +105,6 @@ def test_the_vocabulary_is_the_most_frequent_words_and_can_be_read_from_the_tabl
     assert sv.vocabulary_of(rows) == {"the", "to"}
 
 
-# Universal Dependencies and Linzen's sentences
-
 TREE = """# sent_id = 1
 # text = The baker's loaves aren't here
 1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
@@ -127,8 +122,7 @@ TREE = """# sent_id = 1
 def write_known(folder, words):
     """A table of agreement_parsed that holds these words."""
     made = [(word, "NN", len(words), "dep") for word in words[:-1]]
-    made += [(words[-1], "NN", len(words), "nsubj"), ("is", "VBZ", len(words), "ROOT")]
-    whole = sentence(*made)
+    whole = sentence(*made, (words[-1], "NN", len(words), "nsubj"), ("is", "VBZ", len(words), "ROOT"))
     path = folder / "agreement_parsed.parquet"
     write_instances(path, [instance_of(sv.make_row("a", whole, sv.choose(whole), set(words)))], {})
     return path
