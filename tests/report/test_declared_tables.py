@@ -17,20 +17,8 @@ ODD = ["a|b", "a_b_c", "*bold*", "<b>x</b> &amp; y", "[link](x)", "`code` | ```"
 ODD += ["# no heading", "1. no list", "- no list", "-0.5", "--- ... --", "\"quoted\" 'it''s'", "@fig-none @kamp2023"]
 ODD += ["{{< var x >}}", "back\\slash \\| end\\", "https://x.example/a_b_c", "👩‍👩‍👧‍👦 🏳️‍🌈 family", "שלום עולם", "[^1]"]
 ODD += ["مرحبا | بالعالم", "e\u0301 combining", "漢字", "{#id .class}", "![x](y)", ":::", "!", "a\nb\tc", ""]
-MARKUP = {
-    "Emph",
-    "Strong",
-    "Code",
-    "Math",
-    "Link",
-    "Image",
-    "RawInline",
-    "Cite",
-    "Note",
-    "Superscript",
-    "Quoted",
-    "Span",
-}
+MARKUP = {"Emph", "Strong", "Code", "Math", "Link", "Image", "RawInline", "Cite", "Note"}
+MARKUP |= {"Superscript", "Quoted", "Span"}
 
 
 def shown(table: str) -> list[list[str]]:
@@ -104,22 +92,15 @@ def make(tmp_path, declared, text=None, variables=None):
 
 
 CSV = "task,k,method,mean,low\nb,4,lime,0.51239,0.4\na,4,random,,0.1\na,4,lime,0.25,0.2\na,9,lime,0.9,0.8\n"
-COLUMNS = [
-    {"header": "Task", "text": "{task}"},
-    {"header": "Mean", "text": "{mean:.3f} [{low:.1f}]"},
-    {"header": "M", "text": "{method}"},
-]
+COLUMNS = {"Task": "{task}", "Mean": "{mean:.3f} [{low:.1f}]", "M": "{method}"}
+COLUMNS = [{"header": header, "text": text} for header, text in COLUMNS.items()]
 
 
 def test_a_table_is_filtered_sorted_renamed_and_formatted(tmp_path):
     given = {"where": {"k": "some.k"}, "sort": ["task", "-mean"], "names": {"a": "A_1", "lime": "LIME"}}
     table = make(tmp_path, declare(tmp_path, columns=COLUMNS, **given), CSV, {"some.k": "4"})
-    assert shown(table) == [
-        ["Task", "Mean", "M"],
-        ["A_1", "0.250 [0.2]", "LIME"],
-        ["A_1", "–", "Random"],
-        ["b", "0.512 [0.4]", "LIME"],
-    ]
+    rows = [["A_1", "0.250 [0.2]", "LIME"], ["A_1", "–", "Random"], ["b", "0.512 [0.4]", "LIME"]]
+    assert shown(table) == [["Task", "Mean", "M"], *rows]
     assert table.splitlines()[1].split("|")[2].strip().endswith("-:")
 
 

@@ -28,10 +28,8 @@ def code(source, *outputs):
 
 
 def result(**data):
-    return V4.new_output(
-        "display_data",
-        {name.replace("__", "/").replace("image/svg", "image/svg+xml"): text for name, text in data.items()},
-    )
+    kinds = {name: name.replace("__", "/").replace("image/svg", "image/svg+xml") for name in data}
+    return V4.new_output("display_data", {kinds[name]: text for name, text in data.items()})
 
 
 def test_option_lines_are_read_and_hidden(tmp_path):
@@ -155,13 +153,10 @@ def test_mistakes_name_file_line_and_what_would_work(tmp_path, text, message):
         fill(tmp_path)
 
 
-def test_files_that_include_each_other_are_named_in_order(tmp_path):
+def test_files_that_include_each_other_are_named_in_order_and_the_same_file_twice_is_no_cycle(tmp_path):
     write_pages(tmp_path, page="{{< include a.qmd >}}", a="{{< include b.qmd >}}", b="\n{{< include a.qmd >}}")
     with pytest.raises(ReportError, match=r"^b\.qmd:2: files include each other: a\.qmd -> b\.qmd -> a\.qmd$"):
         fill(tmp_path)
-
-
-def test_the_same_file_twice_is_no_cycle(tmp_path):
     write_pages(tmp_path, page="{{< include a.qmd >}}\n\n{{< include a.qmd >}}", a="again")
     assert fill(tmp_path).text.split() == ["again", "again"]
 
@@ -188,9 +183,8 @@ def test_sections_count_by_level_and_skip_the_unnumbered():
     text = "# A {#sec-a}\n\n## B {#sec-b}\n\n## C {#sec-c}\n\n"
     text += "# X {#sec-x .unnumbered}\n\n# D {#sec-d}\n\n## E {#sec-e}\n\n### F {#sec-f}\n"
     page, numbers = html(text)
-    assert numbers == dict(
-        zip([f"sec-{one}" for one in "abcdef"], ["1", "1.1", "1.2", "2", "2.1", "2.1.1"], strict=True)
-    )
+    said = ["1", "1.1", "1.2", "2", "2.1", "2.1.1"]
+    assert numbers == {f"sec-{one}": place for one, place in zip("abcdef", said, strict=True)}
     assert re.findall(r"<h(\d)", page) == ["2", "3", "3", "2", "2", "3", "4"]
     page, _ = html(text, sections=False)
     assert "header-section-number" not in page

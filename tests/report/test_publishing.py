@@ -120,9 +120,8 @@ def notebook(*outputs):
     for at, cell in enumerate(cells):
         cell.id = str(at)
         cell.metadata["papermill"] = {"start_time": "now"}
-    return v4.new_notebook(
-        cells=cells, metadata={"papermill": {"output_path": "/home/somebody/x.ipynb"}, "widgets": {}}
-    )
+    kept = {"papermill": {"output_path": "/home/somebody/x.ipynb"}, "widgets": {}}
+    return v4.new_notebook(cells=cells, metadata=kept)
 
 
 def shown(**data):
@@ -163,19 +162,15 @@ def home(tmp_path, monkeypatch):
     held += [shown(image_png=base64.b64encode(png).decode(), text_plain="<Image>") for png in pngs.values()]
     held += [shown(image_png=base64.b64encode(draw("who knows")[0]).decode())]
     held.append(v4.new_output("stream", name="stderr", text="/root/some/path.py: warning"))
-    held += [
-        shown(text_html=f"<{html}>")
-        for html in (f"p>{PRINTED}</p", f"p title='{SECRET}'>0.1</p", f"table>{down}</table")
-    ]
+    quoting = (f"<p>{PRINTED}</p>", f"<p title='{SECRET}'>0.1</p>", f"<table>{down}</table>")
+    held += [shown(text_html=html) for html in quoting]
     for step in expected_steps(config.load("quick")):
         nbformat.write(notebook(*held if step == "05_kamp2023" else ()), run.executed(step))
         name, *given = step.split("-")
-        facts = {"step": step, "files": [], "seconds": 1.0, "processor_seconds": 60.0}
-        facts |= {"finished": "2001-02-03T04:05:06"}
-        facts |= {"notebook": name, "parameters": dict(zip(("task", "model", "seed"), given, strict=False))}
-        if given:
-            facts["parameters"]["seed"] = int(given[2].removeprefix("s"))
-        write_json(run.record(step), facts)
+        asked = dict(zip(("task", "model", "seed"), given, strict=False))
+        asked |= {"seed": int(given[2].removeprefix("s"))} if given else {}
+        facts = {"step": step, "files": [], "seconds": 1.0, "processor_seconds": 60.0, "notebook": name}
+        write_json(run.record(step), facts | {"finished": "2001-02-03T04:05:06", "parameters": asked})
     return tmp_path
 
 
@@ -190,9 +185,8 @@ def test_a_run_is_committed_without_its_texts(home):
         assert "<code>snli/test/secret</code>" in quoting.data["text/html"]
     assert SECRET not in json.dumps(outputs) and "herons" not in json.dumps(outputs)
     assert sorted(path.stem for path in (place / "figures").glob("*.png")) == ["05_kamp2023_paper", "05_kamp2023_plain"]
-    sizes = [
-        Image.open(io.BytesIO(base64.b64decode(o.data["image/png"]))).size for o in outputs if "image/png" in o.data
-    ]
+    pngs = [base64.b64decode(o.data["image/png"]) for o in outputs if "image/png" in o.data]
+    sizes = [Image.open(io.BytesIO(png)).size for png in pngs]
     assert sizes[0] == sizes[2] == (400, 200) and sizes[1] == sizes[3] != sizes[0]  # a note stands for what is left out
     assert outputs[-3].data["text/html"] == f"<p>{PRINTED}</p>" and len(outputs) == 8
     text = (place / "notebooks" / "05_kamp2023.ipynb").read_text()
@@ -239,17 +233,15 @@ def test_which_tables_are_committed(home):
     for name, rows in (("cells", [{"text": SECRET, "n": 1}, {"text": "fine, indeed", "n": 2}]), ("down", down)):
         files.write_csv(tables / f"05_kamp2023_{name}.csv", rows)
     (tables / "08_joint_values.csv").write_text("x\n" + ("." * 61_999 + "\n") * 100)
-    (tables / "03_explain-snli-minilm-s1-0_instances.csv").write_text("x\n1\n")
-    (tables / "07_sun2024_agents-snli-minilm-s1_predictions.csv").write_text("x\n1\n")
+    for name in ("03_explain-snli-minilm-s1-0_instances", "07_sun2024_agents-snli-minilm-s1_predictions"):
+        (tables / f"{name}.csv").write_text("x\n1\n")
     long = '"a, b",4748496940.jpg#4r1c,0.12345678901234567,-1.2345678901e-05,1.0,12,0.00012345678\n'
     (tables / "05_kamp2023_agreement_at_k.csv").write_text("a,b,c,d,e,f,g\n" + long * 1000)
     place = publish("quick")
-    assert {path.name for path in (place / "tables").iterdir()} == {
-        *("05_kamp2023_claims.csv", "05_kamp2023_agreement_at_k.csv")
-    }
+    kept = {"05_kamp2023_claims.csv", "05_kamp2023_agreement_at_k.csv"}
+    assert {path.name for path in (place / "tables").iterdir()} == kept
     said = (place / "README.md").read_text()
-    for table, why in (("cells", "words of snli/test/secret"), ("down", "words of snli/test/secret")):
-        assert f"table 05_kamp2023_{table}.csv: {why}" in said
+    assert all(f"table 05_kamp2023_{name}.csv: words of snli/test/secret" in said for name in ("cells", "down"))
     assert "table 08_joint_values.csv: 6.2 MB" in said and "_predictions.csv: a row for each" in said
     short = (place / "tables" / "05_kamp2023_agreement_at_k.csv").read_text().splitlines()
     assert short[1] == '"a, b",4748496940.jpg#4r1c,0.123457,-1.23457e-05,1.0,12,0.000123457' and len(short) == 1001
