@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ GOOD = {
 
 def changed(path, value):
     """A profile with one value put at a dotted path."""
-    made = yaml.safe_load(yaml.safe_dump(GOOD))
+    made = deepcopy(GOOD)
     *folders, last = path.split(".")
     place = made
     for folder in folders:
@@ -170,8 +171,7 @@ def test_a_run_begins_with_checked_parameters(home, monkeypatch):
     monkeypatch.setattr(step, "set_threads", lambda threads: None)
     given = {"profile": "mine", "task": "snli", "model": "small", "seed": 1}
     begun = step.begin("02_train", given)
-    assert begun.name == "02_train-snli-small-s1"
-    assert begun.results.root == home / "results" / "mine"
+    assert (begun.name, begun.results.root) == ("02_train-snli-small-s1", home / "results" / "mine")
     for wrong, words in (
         ({"task": "bbc"}, "no task 'bbc'; it has: snli"),
         ({"model": "large"}, "no model 'large'; it has: small"),
@@ -200,8 +200,6 @@ def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_
 
 def test_a_profile_is_read_without_what_takes_seconds_to_import():
     """Every command of the study reads one, and Snakemake once more."""
-    asks = (
-        "import sys; from compendium import config; config.load('smoke'); print({'torch', 'nbformat'} & {*sys.modules})"
-    )
-    asks = f"import compendium.workflow.run_snakemake; {asks}"
+    asks = "import sys, compendium.workflow.run_snakemake; from compendium import config; config.load('smoke'); "
+    asks += "print({'torch', 'nbformat'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True).stdout == "set()\n"

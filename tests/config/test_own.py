@@ -62,9 +62,6 @@ def refuse(folder, words, made=None, name="trial.yaml"):
     return str(raised.value)
 
 
-# A corpus of one's own
-
-
 def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
     found = load(folder)
     assert found.name == "trial" and found.corpora["mine"].file == str(folder / "my.csv")

@@ -16,13 +16,8 @@ WORDS = {"architecture": "gru", "hidden": 4}
 def make(task: str = "rotten_tomatoes", judges=("faithfulness",), explain=None, model=TINY, **more) -> Profile:
     """A profile of one task."""
     spec = TASK | {"judges": list(judges), "explain": explain or {}}
-    made = {
-        "name": "test",
-        "models": {"tiny": model},
-        "tasks": {task: spec},
-        "explain": {"methods": ["random", "lime"]},
-    }
-    return Profile.model_validate(made | more)
+    made = {"name": "test", "models": {"tiny": model}, "tasks": {task: spec}}
+    return Profile.model_validate(made | {"explain": {"methods": ["random", "lime"]}} | more)
 
 
 @pytest.mark.parametrize("judge, number", [("pointing", "04"), ("faithfulness", "06")])
@@ -98,9 +93,6 @@ def test_each_value_of_the_paper_profile_that_the_papers_state_says_where():
     assert yaml.safe_load(text)["models"]["gru"]["embeddings"].endswith("300d.txt")
 
 
-# Variants of a paper: named, whole, and the only way to set what they set
-
-
 def load(folder, **more):
     """A profile of its own file, with more keys."""
     made = {"name": "mine", "models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["lime"]}}
@@ -152,9 +144,6 @@ def test_what_a_variant_sets_is_no_key_of_a_profile(tmp_path, more, words):
         load(tmp_path, **more)
 
 
-# A task may change for one of its models
-
-
 def changed(**more):
     """A profile whose task has two models, with changes for one of them."""
     task = TASK | {"models": ["tiny", "other"], "train_rows": 8, "of_model": {"other": more}}
@@ -164,11 +153,10 @@ def changed(**more):
 def test_a_task_changes_for_one_of_its_models():
     also = {"imdb": {"rows": 2, "last_words": 3}}
     made = changed(train_rows=4, explain_rows=0, training={"tokens": 9}, also_train=also)
-    assert made.task_of("rotten_tomatoes", "tiny").train_rows == 8
-    assert made.task_of("rotten_tomatoes", "other").train_rows == 4
-    assert made.training_of("rotten_tomatoes", "other").tokens == 9
+    models = ("tiny", "other")
+    assert [made.task_of("rotten_tomatoes", model).train_rows for model in models] == [8, 4]
+    assert [made.training_of("rotten_tomatoes", model).tokens for model in models] == [None, 9]
     assert made.training_of("rotten_tomatoes", "other").epochs == 2
-    assert made.training_of("rotten_tomatoes", "tiny").tokens is None
     assert made.explained_runs("faithfulness") == [("rotten_tomatoes", "tiny", 1)]
     assert made.read_tasks() == ["rotten_tomatoes", "imdb"]
     assert changed(judges=["agreement"]).explained_runs("agreement") == [("rotten_tomatoes", "other", 1)]

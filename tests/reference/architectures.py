@@ -20,17 +20,9 @@ _WIDTH = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "
 _BERT = {**_WIDTH, "max_position_embeddings": 64}
 _ROBERTA = {**_BERT, "max_position_embeddings": 66}
 _LLAMA = {**_BERT, "num_key_value_heads": 1, "head_dim": 8}
-_BART = {
-    "d_model": 16,
-    "encoder_layers": 2,
-    "decoder_layers": 1,
-    "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 32,
-    "decoder_ffn_dim": 32,
-    "max_position_embeddings": 64,
-    "forced_eos_token_id": None,
-}
+_BART = {"d_model": 16, "max_position_embeddings": 64, "forced_eos_token_id": None}
+_BART |= {"encoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 32}
+_BART |= {"decoder_layers": 1, "decoder_attention_heads": 2, "decoder_ffn_dim": 32}
 _T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
 _GPT2 = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}
 _XLNET = {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32}
@@ -102,8 +94,18 @@ def byte_tokenizer(form: str, trim: bool = False) -> PreTrainedTokenizerFast:
     )
 
 
+def draw_large(network):
+    """The network with weights from NumPy, large enough that what is read moves the logits."""
+    rng = np.random.default_rng(3)
+    with torch.no_grad():
+        for weight in network.float().parameters():
+            if weight.ndim > 1:
+                weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape) * 0.4))
+    return network.eval()
+
+
 def tiny_network(kind: str, **more):
-    """(network, tokenizer) of a kind; weights from NumPy, large enough that what is read moves the logits."""
+    """(network, tokenizer) of a kind."""
     name, form, sizes = KINDS[kind]
     tokenizer = tiny_tokenizer() if form == "wordpiece" else byte_tokenizer(form)
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos", "cls", "sep")}
@@ -114,13 +116,7 @@ def tiny_network(kind: str, **more):
         **ids | sizes | {"id2label": dict(enumerate(LABELS)), "label2id": {n: k for k, n in enumerate(LABELS)}} | more,
     )
     torch.manual_seed(0)
-    network = getattr(hf, f"{name}ForSequenceClassification")(config).float().eval()
-    rng = np.random.default_rng(3)
-    with torch.no_grad():
-        for weight in network.parameters():
-            if weight.ndim > 1:
-                weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape) * 0.4))
-    return network, tokenizer
+    return draw_large(getattr(hf, f"{name}ForSequenceClassification")(config)), tokenizer
 
 
 @functools.cache
@@ -154,14 +150,7 @@ def save_speaking(kind: str, folder: Path, tokenizer: PreTrainedTokenizerFast | 
     tokenizer = tokenizer or byte_tokenizer(form)
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
     torch.manual_seed(0)
-    network = hf.AutoModelForCausalLM.from_config(
-        getattr(hf, f"{name}Config")(vocab_size=len(tokenizer), **ids, **sizes)
-    )
-    rng = np.random.default_rng(3)
-    with torch.no_grad():
-        for weight in network.parameters():
-            if weight.ndim > 1:
-                weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape) * 0.4))
-    network.float().eval().save_pretrained(folder)
+    config = getattr(hf, f"{name}Config")(vocab_size=len(tokenizer), **ids, **sizes)
+    draw_large(hf.AutoModelForCausalLM.from_config(config)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

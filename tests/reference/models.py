@@ -25,17 +25,8 @@ SIGNAL = "key"  # the word that decides the class of the planted model
 def tiny_tokenizer() -> BertTokenizerFast:
     """WordPiece over a few words, letters and pieces; ASCII text always has a token."""
     letters = [*string.ascii_lowercase, *string.digits, "م", "ر", "ح"]
-    names = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *WORDS.split(),
-        SIGNAL,
-        *letters,
-        *(f"##{c}" for c in letters),
-    ]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    names = [*special, *WORDS.split(), SIGNAL, *letters, *(f"##{c}" for c in letters)]
     return BertTokenizerFast(vocab={name: i for i, name in enumerate(dict.fromkeys(names))})
 
 

@@ -68,16 +68,11 @@ def inventory_of_page(html: str) -> Inventory:
         caption.insert_before(" ")
         strip_prefix(caption, found.group(0))
     references = [link["href"][1:] for link in main.select('a[href^="#fig-"], a[href^="#tbl-"], a[href^="#sec-"]')]
-    for element in main.select('a[href^="#fig-"], a[href^="#tbl-"], a[href^="#sec-"]'):
-        element.decompose()
-    for element in main.select(OWN_WAYS):
-        element.decompose()
-    return Inventory(
-        tuple(floats["fig"]),
-        tuple(floats["tbl"]),
-        tuple(sorted(references)),
-        tuple(sorted(NUMBER.findall(main.get_text(" ")))),
-    )
+    for selected in ('a[href^="#fig-"], a[href^="#tbl-"], a[href^="#sec-"]', OWN_WAYS):
+        for element in main.select(selected):
+            element.decompose()
+    numbers = NUMBER.findall(main.get_text(" "))
+    return Inventory(*map(tuple, (floats["fig"], floats["tbl"], sorted(references), sorted(numbers))))
 
 
 def strip_prefix(caption, prefix: str) -> None:
@@ -99,8 +94,8 @@ def inventory_of_sources(home: Path, name: str) -> Inventory:
     meta = yaml.safe_load(front.group(1)) if front else {}
     text = "\n\n".join([str(meta.get(key, "")) for key in ("title", "subtitle", "abstract")] + [text[front.end() :]])
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
-    figures = re.findall(r"^:::+\s*\{#(fig-[\w-]+)", text, re.M)
-    tables = re.findall(r"^:::+\s*\{#(tbl-[\w-]+)", text, re.M)
+    floats = [enumerate(re.findall(rf"^:::+\s*\{{#({kind}-[\w-]+)", text, re.M), 1) for kind in ("fig", "tbl")]
+    numbered = [tuple((name, at) for at, name in found) for found in floats]
     references = REFERENCE.findall(text)
     text = re.sub(r"\{\{<\s*var\s+(\S+)\s*>\}\}", lambda found: look_up(variables, found.group(1)), text)
     for pattern in (
@@ -117,12 +112,7 @@ def inventory_of_sources(home: Path, name: str) -> Inventory:
     ):
         text = re.sub(pattern, " ", text, flags=re.S | re.M)
     text = re.sub(r"\\(.)", r"\1", text)
-    return Inventory(
-        tuple((name, at) for at, name in enumerate(figures, 1)),
-        tuple((name, at) for at, name in enumerate(tables, 1)),
-        tuple(sorted(references)),
-        tuple(sorted(NUMBER.findall(text))),
-    )
+    return Inventory(*numbered, tuple(sorted(references)), tuple(sorted(NUMBER.findall(text))))
 
 
 def read_included(path: Path, home: Path) -> str:

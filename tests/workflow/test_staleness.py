@@ -81,11 +81,11 @@ def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
     before = digests(rules)
     for path in folder.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
-        lines, places = source.splitlines(), ast.walk(ast.parse(source))
-        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-        nodes = [n for n in places if isinstance(n, documented)]
-        for first in (n.body[0] for n in nodes if n.body and ast.get_docstring(n) is not None):
-            lines[first.lineno - 1] = lines[first.lineno - 1].replace('"""', '"""Changed: ', 1)
+        lines = source.splitlines()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+                first = node.body[0].lineno - 1
+                lines[first] = lines[first].replace('"""', '"""Changed: ', 1)
         path.write_text("# a comment\n" + "\n".join(lines) + "  # another\n", encoding="utf-8")
     assert digests(rules) == before
 
@@ -199,15 +199,9 @@ def test_who_reads_what_a_package_collects_depends_on_all_that_it_collects(tmp_p
     monkeypatch.setattr(imports, "PACKAGES", {"found": tmp_path})
     (tmp_path / "all").mkdir()
     collects = f'import pkgutil\nFOLDERS = ("found.all",)  # {tmp_path}\nx = pkgutil.iter_modules()'
-    member = "from found.fact import fact"
-    partial = '@_fact("A title")\ndef three(): ...'  # of a decorator that another module has made
-    sources = {
-        "__init__": collects,
-        "one": member,
-        "two": member,
-        "three": partial,
-        "helper": "@cache\ndef four(): ...",
-    }
+    sources = {"__init__": collects, **dict.fromkeys(("one", "two"), "from found.fact import fact")}
+    sources["three"] = '@_fact("A title")\ndef three(): ...'  # of a decorator that another module has made
+    sources["helper"] = "@cache\ndef four(): ..."
     for name, source in sources.items():
         (tmp_path / "all" / f"{name}.py").write_text(source)
     assert {path.stem for path in closure(["from found.all import ALL"])} == {"__init__", *("one", "two", "three")}
