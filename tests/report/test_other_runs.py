@@ -57,9 +57,7 @@ def test_only_verdicts_that_differ_are_listed_and_only_those_tested_by_both(comm
     assert sentence == f"{both} in the committed run of profile quick."
     header, _, *rows = table.splitlines()
     assert "this run \\(mine\\)" in header
-    assert len(rows) == 1
-    assert turned["statement"].split()[0] in rows[0]
-    assert "0.125" in rows[0]
+    assert len(rows) == 1 and turned["statement"].split()[0] in rows[0] and "0.125" in rows[0]
 
 
 def test_the_picture_of_prices(tmp_path):

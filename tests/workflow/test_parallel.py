@@ -23,8 +23,7 @@ def test_results_come_in_order(workers):
     seen = []
     jobs = [(n, 2) for n in (5, 1, 4, 2, 3)]
     found = map_side_by_side(math.pow, jobs, workers, lambda done, of: seen.append((done, of)))
-    assert found == [25, 1, 16, 4, 9]
-    assert seen == [(n, 5) for n in range(1, 6)]
+    assert found == [25, 1, 16, 4, 9] and seen == [(n, 5) for n in range(1, 6)]
 
 
 def test_several_workers_are_other_processes():

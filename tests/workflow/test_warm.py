@@ -5,8 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 
@@ -15,6 +16,7 @@ from compendium.workflow.run_snakemake import leaves_machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks of a warm process are for Linux")
 WAIT = 30.0  # seconds, at most
+ASKING = [sys.executable, "-I", "-S", str(warm.CLIENT)]
 SERVER = "import sys; from compendium.workflow.warm import serve; serve(sys.argv[1])"
 TELL = """
 import json, os, random, sys
@@ -54,18 +56,25 @@ def until(true) -> None:
         time.sleep(0.02)
 
 
+@contextmanager
+def asleep(server, folder):
+    """A client whose module sleeps, and the number of the process that runs it."""
+    note = folder / "pid"
+    with subprocess.Popen([*ASKING, str(server), "sleeping", str(note)]) as client:
+        until(lambda: note.exists() and note.read_text())
+        yield client, int(note.read_text())
+
+
 def ask(path, *words, **more) -> subprocess.CompletedProcess:
     """What the client gives for these words."""
-    command = [sys.executable, "-I", "-S", str(warm.CLIENT), str(path), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=WAIT, **more)
+    return subprocess.run([*ASKING, str(path), *words], capture_output=True, text=True, timeout=WAIT, **more)
 
 
 @pytest.mark.parametrize("status", [0, 3])
 def test_a_module_runs_as_it_would_by_itself(server, tmp_path, status):
     done = ask(server, "telling", str(status), "b c", cwd=tmp_path, input="read", env=os.environ | {"GIVEN": "x"})
-    assert done.returncode == status
+    assert (done.returncode, done.stderr) == (status, "said aside\n")
     assert json.loads(done.stdout)[:5] == [[str(status), "b c"], str(tmp_path), "x", "__main__", "read"]
-    assert done.stderr == "said aside\n"
 
 
 def test_two_forks_draw_other_numbers(server):
@@ -82,35 +91,21 @@ def test_what_raises_and_an_unknown_module_have_a_status_and_say_why(server):
 
 
 def test_many_at_once(server):
-    said: list[int] = []
-    asking = [
-        threading.Thread(target=lambda at=at: said.append(ask(server, "telling", str(at), input="").returncode))
-        for at in range(8)
-    ]
-    for thread in asking:
-        thread.start()
-    for thread in asking:
-        thread.join()
-    assert sorted(said) == list(range(8))
+    with ThreadPoolExecutor(8) as pool:
+        said = pool.map(lambda at: ask(server, "telling", str(at), input="").returncode, range(8))
+        assert list(said) == list(range(8))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_process_ends_with_its_client(server, tmp_path, number):
-    note = tmp_path / "pid"
-    command = [sys.executable, "-I", "-S", str(warm.CLIENT), str(server), "sleeping", str(note)]
-    with subprocess.Popen(command) as client:
-        until(lambda: note.exists() and note.read_text())
-        process = int(note.read_text())
+    with asleep(server, tmp_path) as (client, process):
         os.kill(process, 0)
         client.send_signal(number)
     until(lambda: not alive(process))
 
 
 def test_all_end_with_the_warm_process(tmp_path, server, started):
-    note = tmp_path / "pid"
-    with subprocess.Popen([sys.executable, "-I", "-S", str(warm.CLIENT), str(server), "sleeping", str(note)]) as client:
-        until(lambda: note.exists() and note.read_text())
-        process = int(note.read_text())
+    with asleep(server, tmp_path) as (client, process):
         started.kill()
         assert client.wait(WAIT) == 1
     until(lambda: not alive(process))
@@ -136,8 +131,7 @@ def test_the_command_of_a_run(tmp_path):
     asked = [str(warm.CLIENT), str(tmp_path / "socket"), "ipykernel_launcher", "-f", "{connection_file}"]
     assert kernel["argv"][-5:] == asked
     done = subprocess.run([tmp_path / "attreval", "list", "--help"], capture_output=True, text=True, timeout=WAIT)
-    assert done.returncode == 0, "nobody listens: it starts cold"
-    assert "Usage" in done.stdout
+    assert done.returncode == 0 and "Usage" in done.stdout, "nobody listens: it starts cold"
     process.end()
 
 
