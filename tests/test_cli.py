@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -39,18 +40,16 @@ def call(*words: str):
 
 
 def test_lists_name_everything_there_is():
-    names = {w: [row["name"] for row in json.loads(call("list", w, "--json").stdout)] for w in ("methods", "corpora")}
-    assert names == {"methods": list(METHODS), "corpora": list(corpora.TASKS)}
-    assert [row["name"] for row in json.loads(call("list", "profiles", "--json").stdout)] == config.profiles()
-    assert [row["name"] for row in json.loads(call("list", "notebooks", "--json").stdout)] == list(NOTEBOOKS)
+    known = {"methods": METHODS, "corpora": corpora.TASKS, "profiles": config.profiles(), "notebooks": NOTEBOOKS}
+    for what, names in known.items():
+        assert [row["name"] for row in json.loads(call("list", what, "--json").stdout)] == list(names)
 
 
 @pytest.mark.parametrize("what", ["methods", "metrics", "judges", "corpora", "models", "notebooks", "profiles"])
 def test_lists_are_tables_for_people(what):
     done = call("list", what)
     rows = json.loads(call("list", what, "--json").stdout)
-    assert done.exit_code == 0 and rows
-    assert all(row["name"].split()[0][:12] in done.stdout for row in rows)
+    assert done.exit_code == 0 and rows and all(row["name"].split()[0][:12] in done.stdout for row in rows)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +82,7 @@ def test_own_model_is_explained(folder):
     (found,) = json.loads(call(*words).stdout)
     assert 0 < found["probabilities"][found["predicted"]] <= 1 and found["dropped"] == []
     assert list(found["words"][0]["scores"]) == list(DEFAULT) and list(found["gaps"]) == ["integrated_gradients"]
-    again = json.loads(call(*words).stdout)
-    assert again == [found]
+    assert json.loads(call(*words).stdout) == [found]
 
 
 def test_several_texts_pairs_and_files_are_explained_at_once(folder, tmp_path):
@@ -172,10 +170,7 @@ def test_an_evaluation_that_cannot_be_meant_is_refused_before_it_begins(more, st
 
 
 def test_an_interrupted_evaluation_says_how_to_go_on(monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "evaluate_texts", interrupted)
+    monkeypatch.setattr(run, "evaluate_texts", Mock(side_effect=KeyboardInterrupt))
     done = call("evaluate", "--model", "m", "--data", "x.csv", "--out", "out")
     assert done.exit_code == 130
     assert done.stderr == "interrupted; the same command goes on with the texts explained so far, in out\n"
@@ -184,11 +179,9 @@ def test_an_interrupted_evaluation_says_how_to_go_on(monkeypatch):
 def test_doctor_says_what_follows(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
     done = call("doctor")
-    assert done.exit_code == 0
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
-    names = ["python", "device", "memory", "disk", "quarto", "pandoc", "browser", "corpora", "tables", "results"]
-    assert sorted(lines) == sorted(names)
-    assert "read from there" in lines["corpora"]
+    names = {"python", "device", "memory", "disk", "quarto", "pandoc", "browser", "corpora", "tables", "results"}
+    assert done.exit_code == 0 and lines.keys() == names and "read from there" in lines["corpora"]
 
 
 def test_lines_are_marked_inside_a_workflow_only_and_written_at_once(monkeypatch):
@@ -217,10 +210,8 @@ def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
     printed = call("claims", "--profile", "smoke").stdout
     assert "+0.250 [+0.125, +0.500]" in printed and "nan" not in printed
     assert "with random scores +0.000" in printed and "claimed above 0" in printed
-    assert (
-        f"{sum(one.kind == 'conclusion' for one in claims) - 1} not testable here" in printed
-        and "1 reproduced" in printed
-    )
+    conclusions = sum(one.kind == "conclusion" for one in claims)
+    assert f"{conclusions - 1} not testable here" in printed and "1 reproduced" in printed
 
 
 def test_a_language_model_is_checked_explained_and_evaluated_by_a_template(tmp_path):
@@ -229,18 +220,14 @@ def test_a_language_model_is_checked_explained_and_evaluated_by_a_template(tmp_p
     place = str(save_speaking("gpt2", tmp_path / "speaking"))
     asked = ["--template", "{text} It was", "--labels", "yes= good", "--labels", "no= bad"]
     rows = json.loads(call("check", place, *asked, "--json").stdout)["model"]
-    assert (
-        rows["classes"] == "2: yes, no"
-        and "'{text} It was'" in rows["label words"]
-        and "' good'" in rows["label words"]
-    )
+    assert rows["classes"] == "2: yes, no"
+    assert "'{text} It was'" in rows["label words"] and "' good'" in rows["label words"]
     words = ["--text", "the film was slow", "--method", "occlusion_1", "--json"]
     explained = json.loads(call("explain", "--model", place, *words, *asked).stdout)
     assert "yes" in json.dumps(explained) and "It" not in json.dumps(explained)
-    (tmp_path / "texts.csv").write_text(
-        "text,label\n" + "".join(f"the film was {w},yes\na {w} plot,no\n" for w in "abcd")
-    )
     out, data = str(tmp_path / "out"), str(tmp_path / "texts.csv")
+    lines = [line for w in "abcd" for line in (f"the film was {w},yes", f"a {w} plot,no")]
+    (tmp_path / "texts.csv").write_text("\n".join(("text,label", *lines, "")))
     said = call("evaluate", "--model", place, "--data", data, "--out", out, "--methods", "occlusion,lime", *asked)
     assert said.exit_code == 0, said.output
     settings = json.loads((tmp_path / "out" / "settings.json").read_text())

@@ -43,16 +43,13 @@ def test_every_step_leaves_what_it_should(finished):
     assert all(step["seconds"] > 0 < step["processor_seconds"] for step in manifest["steps"].values())
     assert set(manifest["corpora"]) == set(profile.tasks)
     for name, step in manifest["steps"].items():
-        assert step["files"], name
-        assert all((finished.results / file).exists() for file in step["files"])
-    assert not list(finished.results.rglob("*.part*"))
-    assert not (finished.results / "failed").exists()
+        assert step["files"] and all((finished.results / file).exists() for file in step["files"]), name
+    assert not list(finished.results.rglob("*.part*")) and not (finished.results / "failed").exists()
 
 
 def test_the_run_says_how_far_it_is(finished):
     said = (finished.home / "said.txt").read_text()
-    assert re.search(r"(\d+) steps to run", said)
-    assert re.search(r"step 1 of \d+ done", said)
+    assert re.search(r"(\d+) steps to run", said) and re.search(r"step 1 of \d+ done", said)
     assert "explaining: 3 of 3" in said or "03_explain-snli-tiny-s1-0: done" in said
     assert "_site/index.html" in said
 
@@ -64,10 +61,8 @@ def test_tables_hold_what_the_profile_asks_for(finished):
     methods = profile["explain"]["methods"]
     pairs = len(methods) * (len(methods) - 1) // 2
     assert len(agreement) == 3 * pairs * profile["agreement"]["largest_k"] and (agreement.instances == 6).all()
-    assert (
-        agreement.agreement.between(0.5, 1).all()
-        and agreement.agreement.between(agreement.low - 1e-12, agreement.high + 1e-12).all()
-    )
+    assert agreement.agreement.between(0.5, 1).all()
+    assert agreement.agreement.between(agreement.low - 1e-12, agreement.high + 1e-12).all()
     assert list(apd.seed) == [1, 2] and apd.apd.nunique() == 1 and apd.chosen.sum() == 1
     assert set(dynamic[dynamic.b == "people"].task) == {"rated_movies"} and dynamic.dynamic.between(1 / 2, 1).all()
     assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
@@ -160,15 +155,9 @@ def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_kill
     assert "pointing_game" in asked.stdout and "a dry run: nothing was run" in asked.stdout and record.exists()
     said, killed = "", 0
     for pattern, wait in POINTS:
-        process = subprocess.Popen(
-            finished.command("attreval.cli", "run", "--profile", "smoke"),
-            cwd=finished.home,
-            env=finished.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        command = finished.command("attreval.cli", "run", "--profile", "smoke")
+        given = {"cwd": finished.home, "env": finished.env, "text": True, "start_new_session": True}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **given)
         lines = wait_for_line(process, pattern)
         if lines[-1:] and re.search(pattern, lines[-1]):
             time.sleep(wait)
