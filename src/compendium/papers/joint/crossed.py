@@ -20,7 +20,7 @@ from attreval.models.loading import new_classifier
 from attreval.models.training import evaluate, train
 from compendium import corpora
 from compendium.config import Profile
-from compendium.papers.common.runs import borrowed_evidence, to_explain, with_evidence
+from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
@@ -32,7 +32,6 @@ from compendium.workflow.step import Step, set_threads
 
 ALL = "all"
 TEXTS = 20  # of one network, explained and scored together
-NETWORK = ["task", "model", "seed"]
 SURE = 0.75  # of a cell's columns: where so many put one method before the other, the cell does
 
 
@@ -42,9 +41,9 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     order = [*given.models].index  # the dearest models stand first in a profile: no process ends long after the others
     trained = sorted(given.trained_runs(), key=lambda run: order(run[1]))
     made = step.side_by_side(train_network, [(place, given, *run) for run in trained], "training", of_models=False)
-    accuracy = pd.DataFrame(made).sort_values(NETWORK, kind="stable").reset_index(drop=True)
+    accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
     step.notes["devices"] = {str(name): int(count) for name, count in accuracy.device.value_counts().items()}
-    learned = {*map(tuple, learned_networks(accuracy)[NETWORK].to_numpy())}
+    learned = {*map(tuple, learned_networks(accuracy)[RUN].to_numpy())}
     jobs = [
         (place, given, *run, start)
         for run in sorted(given.explained_runs(), key=lambda run: order(run[1]))
@@ -76,7 +75,7 @@ def train_network(results: Results, profile: Profile, task: str, model: str, see
     counts = np.bincount([instance.label for instance in test])
     error = np.sqrt(tested.accuracy * (1 - tested.accuracy) / len(test))
     return {
-        **dict(zip(NETWORK, (task, model, seed), strict=True)),
+        **dict(zip(RUN, (task, model, seed), strict=True)),
         **{"train_rows": len(instances), "test_rows": len(test), "accuracy": float(tested.accuracy)},
         **{"accuracy_low": float(tested.accuracy - 1.96 * error), "majority": float(counts.max() / len(test))},
         **{"macro_f1": float(tested.macro_f1), "device": network.device.type},
@@ -111,7 +110,7 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
 
 def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """As `correlations.summary_table`, a row a network, method and metric; the intervals are normal."""
-    by_network = values[values.value.notna()].groupby([*NETWORK, "method", "metric"], sort=False).value
+    by_network = values[values.value.notna()].groupby([*RUN, "method", "metric"], sort=False).value
     found = by_network.agg(["mean", "std", "size"]).reset_index().rename(columns={"size": "n"})
     half = norm.ppf((1 + confidence) / 2) * found.pop("std").fillna(0) / np.sqrt(found.n)
     return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
