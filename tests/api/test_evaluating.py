@@ -78,28 +78,27 @@ def test_random_scores_win_half_and_values_of_each_text_have_the_means_of_the_ta
 
 def test_values_are_those_of_the_packages_functions(tiny, found, table):
     scorer = Scorer(tiny)
+    first, *others = METHODS
     scores = [{m: one.attributions[m].scores for m in METHODS} for one in found]
-    others = METHODS[1:]
-    expected = np.mean([np.mean([agreement_at_k([s[METHODS[0]], s[m]], 4) for m in others]) for s in scores])
-    assert value(table, METHODS[0], "agreement") == pytest.approx(expected)
-    assert value(table, METHODS[1], "simplicity") == pytest.approx(
-        np.mean([1 - entropy(s[METHODS[1]]) / np.log(len(s[METHODS[1]])) for s in scores])
-    )
+    expected = np.mean([agreement_at_k([s[first], s[m]], 4) for m in others for s in scores])
+    assert value(table, first, "agreement") == pytest.approx(expected)
+    name, scores = others[0], [s[others[0]] for s in scores]
+    expected = np.mean([1 - entropy(s) / np.log(len(s)) for s in scores])
+    assert value(table, name, "simplicity") == pytest.approx(expected)
     hard, soft = [], []
     for one, s in zip(found, scores, strict=True):
-        names = ("evaluate", 0, one.instance.id, METHODS[1])
-        (erasure,) = scorer.converse([("x", erase(one.tokens, s[METHODS[1]], None, generator("ties", *names)))])
-        talk = soft_erase(one.tokens, s[METHODS[1]], erasure.target, names, FOUR_DRAWS)
-        (drawn,) = scorer.converse([("x", talk)])
+        names = ("evaluate", 0, one.instance.id, name)
+        (erasure,) = scorer.converse([("x", erase(one.tokens, s, None, generator("ties", *names)))])
+        (drawn,) = scorer.converse([("x", soft_erase(one.tokens, s, erasure.target, names, FOUR_DRAWS))])
         hard.append([erasure.comprehensiveness.mean(), erasure.normalised_sufficiency.mean()])
         soft.append(soft_values(erasure, drawn).comprehensiveness)
-    assert [value(table, METHODS[1], m) for m in ("comprehensiveness", "ns")] == pytest.approx(
-        np.mean(hard, axis=0).tolist(), abs=1e-6
+    values = [value(table, name, m) for m in ("comprehensiveness", "ns")]
+    assert values == pytest.approx(np.mean(hard, axis=0).tolist(), abs=1e-6)
+    values = [value(table, name, "soft_nc", column) for column in ("mean", "low", "high")]
+    assert values[0] == pytest.approx(np.mean(soft), abs=1e-6)
+    assert values == pytest.approx(
+        [float(x) for x in bootstrap_mean(np.array(soft), 100, 0.95, "evaluate", 0)], abs=1e-6
     )
-    assert value(table, METHODS[1], "soft_nc") == pytest.approx(np.mean(soft), abs=1e-6)
-    interval = [float(x) for x in bootstrap_mean(np.array(soft), 100, 0.95, "evaluate", 0)]
-    ends = [value(table, METHODS[1], "soft_nc", column) for column in ("mean", "low", "high")]
-    assert ends == pytest.approx(interval, abs=1e-6)
 
 
 def test_names_aliases_and_needs_that_are_not_met(tiny, found):
@@ -121,15 +120,12 @@ def test_the_same_seed_gives_the_same_table_and_the_unit_shown_moves_nothing(tin
 
 
 def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
-    texts = [
-        "the film was good and the key plot is slow",
-        "key the film was a slow film and bad",
-        "a plot a key a film a b",
-    ]
+    texts = ["the film was good and the key plot is slow", "key the film was a slow film and bad"]
+    texts.append("a plot a key a film a b")
     found = av.explain(planted, texts, "occlusion_1")
     marks = [[(text.index(models.SIGNAL), text.index(models.SIGNAL) + 3)] for text in texts]
-    found.add("theirs", [[(a, b, 1.0)] for ((a, b),) in marks])
-    found.add("turned", [[(a, b, -1.0)] for ((a, b),) in marks])
+    for name, sign in (("theirs", 1.0), ("turned", -1.0)):
+        found.add(name, [[(*span, sign)] for (span,) in marks])
     asked = av.evaluate(planted, found, ["comprehensiveness", "win_nc", "people", "pointing", "phrase_f1"], marks, k=1)
     for metric in ("comprehensiveness", "people", "pointing"):
         best, worst = (value(asked, m, metric) for m in ("theirs", "turned"))
@@ -139,9 +135,7 @@ def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
 
 
 def test_marks_come_as_words_people_or_characters(tiny, found):
-    by_word = [np.zeros(len(one.instance.words)) for one in found]
-    for row in by_word:
-        row[1] = 1
+    by_word = [np.eye(len(one.instance.words))[1] for one in found]
     spans = [[tuple(int(x) for x in one.instance.words[1])] for one in found]
     people = [np.stack([row, row]) for row in by_word]
     tables = [av.evaluate(tiny, found, "people", marks, draws=20) for marks in (by_word, spans, people)]
@@ -260,9 +254,3 @@ def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_a
         name = next(name for name in asked if need in METRICS[name].needs)
         with pytest.raises(ValueError, match=f"the metric '{name}' needs .*{need}="):
             av.evaluate(tiny, found, name)
-
-
-def test_random_scores_win_half_against_themselves_and_stand_in_every_metric(table):
-    for name in [name for name, metric in METRICS.items() if "random" in metric.needs]:
-        assert value(table, "random", name) == 0.5
-    assert set(table[table.method == "random"].metric) == set(table.metric)

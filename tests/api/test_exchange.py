@@ -16,11 +16,11 @@ def found(tiny):
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_what_is_saved_comes_back_as_a_method(tiny, found, tmp_path, ending):
-    path = found.save(tmp_path / f"mine.{ending}")
-    text = path.read_bytes()
-    renamed = tmp_path / "theirs.jsonl"
+    path, renamed = found.save(tmp_path / f"mine.{ending}"), tmp_path / "theirs.jsonl"
     if ending == "jsonl":
-        renamed.write_bytes(text.replace(b'"gradient_x_input"', b'"theirs"').replace(b'"occlusion_1"', b'"others"'))
+        renamed.write_text(
+            path.read_text().replace('"gradient_x_input"', '"theirs"').replace('"occlusion_1"', '"others"')
+        )
         found.add_file(renamed)
         for one in found:
             assert np.allclose(one.scores("theirs"), one.scores("gradient_x_input"))

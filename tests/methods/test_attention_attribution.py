@@ -34,11 +34,17 @@ def model(request):
 
 def ask(model, name, tokens, target=1, **settings):
     """The Scores of one method."""
-    budget = Budget(units=UnitSettings(**settings))
-    (found,) = Scorer(model, precision="float64").converse(
-        [("x", METHODS[name].converse(tokens, target, budget, np.random.default_rng(0)))]
-    )
-    return found
+    talk = METHODS[name].converse(tokens, target, Budget(units=UnitSettings(**settings)), np.random.default_rng(0))
+    return Scorer(model, precision="float64").converse([("x", talk)])[0]
+
+
+def importance(model, *asked):
+    """(H,) how important the heads of a model are."""
+
+    def talk():
+        return (yield HeadImportance(*asked))
+
+    return Scorer(model, precision="float64").converse([("x", talk())])[0]
 
 
 @pytest.mark.parametrize("rule", ["gauss", "riemann"])
@@ -70,29 +76,19 @@ def test_attribution_is_complete(model, texts):
 @pytest.mark.parametrize("target", [0, 1, 2])
 def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny, target):
     tokens = tiny.tokens(models.instance(*PAIR))
-    network, node = tiny.at("float64"), 0.5
     found = ask(tiny, "attention_attribution", tokens, target, attention_steps=1, attention_steps_most=1)
     gaps = []
     for layer in range(2):
-        factor = torch.tensor([node], dtype=torch.float64, requires_grad=True)
-        p, _ = attending.scaled_probability(network, tokens, target, layer, factor)
-        (slope,) = torch.autograd.grad(p, factor)
-        ends = [
-            float(
-                attending.scaled_probability(network, tokens, target, layer, torch.tensor([end], dtype=torch.float64))[
-                    0
-                ]
-            )
-            for end in (0.0, 1.0)
-        ]
-        gaps.append(float(slope) - (ends[1] - ends[0]))
+        nodes = [torch.tensor([at], dtype=torch.float64, requires_grad=True) for at in (0.0, 0.5, 1.0)]
+        start, p, end = (attending.scaled_probability(tiny.at("float64"), tokens, target, layer, x)[0] for x in nodes)
+        gaps.append((torch.autograd.grad(p, nodes[1])[0] - (end - start)).item())
     assert found.gap == pytest.approx(max(gaps, key=abs), abs=1e-10)
 
 
 def encoder_states(model, tokens):
     """Hidden states of the encoder, layer by layer, and the attention of its last layer: (L, D) each, (H, L, L)."""
-    model.at("float64").set_attn_implementation("eager")
     network = model.at("float64")
+    network.set_attn_implementation("eager")
     given = {"input_ids": torch.from_numpy(tokens.ids[None]), "output_hidden_states": True, "output_attentions": True}
     with torch.no_grad():
         if network.config.is_encoder_decoder:
@@ -115,21 +111,12 @@ def classifier(network):
 @pytest.mark.parametrize("state", ["after", "before"])
 def test_the_most_important_head(model, texts, matrix, state):
     (w1, _), (w2, b2) = classifier(model.at("float64"))
-    scorer = Scorer(model, precision="float64")
-    for one in texts[2:4]:
-        tokens = model.tokens(one)
+    for tokens in map(model.tokens, texts[2:4]):
         hidden = encoder_states(model, tokens)[0][-1 if state == "after" else -2][0]
         for target in range(3):
-
-            def talk(tokens=tokens, target=target):
-                return (yield HeadImportance(tokens.ids, tokens.segments, target, matrix, state))
-
-            (found,) = scorer.converse([("x", talk())])
+            found = importance(model, tokens.ids, tokens.segments, target, matrix, state)
             column = w1 @ (w2.T + b2)[:, target] if matrix == "code" else w2[target] @ w1
-            expected = [
-                sum(u * (1 if h > 0 else -1) for u, h in zip(c, s, strict=True))
-                for c, s in zip(np.split(column, 2), np.split(hidden, 2), strict=True)
-            ]
+            expected = [part.sum() for part in np.split(column * np.where(hidden > 0, 1, -1), 2)]
             np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -137,14 +124,9 @@ def test_the_most_important_head(model, texts, matrix, state):
 def test_attention_of_the_head(model, unit):
     tokens = model.tokens(models.instance(*PAIR))
     units = find_units(tokens, unit)
-    weights = encoder_states(model, tokens)[1]
-
-    def head():
-        return (yield HeadImportance(tokens.ids, tokens.segments, 1))
-
-    order = np.argsort(-Scorer(model, precision="float64").converse([("x", head())])[0])
+    order = np.argsort(-importance(model, tokens.ids, tokens.segments, 1))
     for place in (0, -1):
-        own = weights[order[place]]
+        own = encoder_states(model, tokens)[1][order[place]]
         single = ask(model, "attention_head", tokens, unit=unit, head_rank=place)
         np.testing.assert_allclose(single.values, [own[0, list(g)].mean() for g in units.groups], atol=1e-9)
         pairs = ask(model, "attention_head_pairs", tokens, unit=unit, head_rank=place)

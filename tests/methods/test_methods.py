@@ -72,12 +72,7 @@ def test_a_baseline_that_a_vocabulary_lacks_is_refused(tiny, exact):
 
 @pytest.mark.parametrize("rule", get_args(WindowRule))
 @settings(max_examples=5)
-@given(
-    texts=several,
-    target=st.integers(0, 2),
-    budget=st.sampled_from([1, 60, 8192]),
-    size=st.sampled_from([1, 3, 7]),
-)
+@given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 60, 8192]), size=st.sampled_from([1, 3, 7]))
 def test_occlusion_and_omission(tiny, rule, texts, target, budget, size):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(tiny, budget, "float64")

@@ -62,14 +62,12 @@ def test_coalitions_are_different_uniform_and_seeded(masks):
 
 
 def test_a_planted_pair_comes_out_on_top_and_an_additive_game_has_none(masks, planted_scores):
-    pairs = np.triu_indices(UNITS, 1)
-    sizes = np.abs(planted_scores)[pairs]
-    top = sizes.argmax()
-    assert (pairs[0][top], pairs[1][top]) == PAIR and sizes[top] == pytest.approx(1, abs=0.05)
-    assert np.sort(sizes)[-2] < 0.1
+    sizes = np.triu(np.abs(planted_scores), 1)
+    assert np.unravel_index(sizes.argmax(), sizes.shape) == PAIR and sizes.max() == pytest.approx(1, abs=0.05)
+    assert np.sort(sizes, axis=None)[-2] < 0.1
     np.testing.assert_array_equal(planted_scores, planted_scores.T)
     additive = proxyspex.fit_interactions(masks, planted_game(masks, together=0), seed=5)
-    assert np.abs(additive).max() < 0.05 * sizes[top]
+    assert np.abs(additive).max() < 0.05 * sizes.max()
 
 
 def test_the_same_scores_with_any_threads_and_at_any_scale(masks, planted_scores):
@@ -85,9 +83,6 @@ def test_where_trees_cannot_split_no_pair_has_a_score(masks):
     parity = masks[:, 0] ^ masks[:, 1]  # the same for a coalition and its complement: no unit alone moves it
     for values in (np.full(SAMPLES, 0.3), parity.astype(float)):
         assert not proxyspex.fit_interactions(masks, values, seed=5).any()
-    for samples in (78, 79):
-        drawn = proxyspex.draw_uniform(12, samples, seed=5)
-        assert proxyspex.fit_interactions(drawn, planted_game(drawn, together=5), seed=5).any() == (samples == 79)
 
 
 @pytest.mark.parametrize(("which", "unit"), [(0, "word"), (1, "word"), (3, "subword")])
@@ -168,9 +163,8 @@ def test_longer_texts_score_as_the_library_does_by_itself(tiny):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = ProxySPEX(n=len(units), index="FBII", max_order=2, random_state=seed).approximate(100, game)
-    scorer = Scorer(tiny, precision="float64")
-    talk = METHODS["proxyspex"].converse(tokens, 1, budget_of(100), np.random.default_rng(3))
-    (found,) = scorer.converse([("x", talk)])
+    scorer, method = Scorer(tiny, precision="float64"), METHODS["proxyspex"]
+    (found,) = scorer.converse([("x", method.converse(tokens, 1, budget_of(100), np.random.default_rng(3)))])
     theirs = [expected.dict_values.get(tuple(pair), 0.0) for pair in units.pairs().tolist()]
     assert scorer.costs["x"].requested == 100 and np.abs(theirs).max() > 0
     np.testing.assert_allclose(found.values, theirs, atol=0.05 * np.abs(theirs).max())

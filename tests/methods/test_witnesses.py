@@ -73,13 +73,7 @@ def test_captum_gradients(network_of, texts, which):
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_captum_occlusion_is_the_mean_of_whole_windows(tiny, texts, size):
     tokens = tiny.tokens(texts[1])
-
-    def forward(content):
-        rows = np.repeat(tokens.ids[None], len(content), axis=0)
-        rows[:, tokens.content] = content.long().numpy()
-        return torch.from_numpy(Scorer(tiny, precision="float64").logits([(row, tokens.segments) for row in rows]))
-
-    content = torch.from_numpy(tokens.ids[tokens.content]).double()[None]
+    forward, content = from_content(tiny, tokens)
     expected = Occlusion(forward).attribute(content, (size,), baselines=tokens.mask_id, target=TARGET)[0].numpy()
     found = ours(tiny, tokens, METHODS[f"occlusion_{size}"].converse, windows="mean")
     np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -96,9 +90,7 @@ def test_lime_library(length, samples):
     library = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / 25**2)), random_state=0)
     probabilities = np.column_stack([1 - values, values])
     _, pairs, _, _ = library.explain_instance_with_data(masks.astype(float), probabilities, distances, 1, length)
-    expected = np.zeros(length)
-    for feature, weight in pairs:
-        expected[feature] = weight
+    expected = [dict(pairs).get(feature, 0) for feature in range(length)]
     np.testing.assert_allclose(lime.fit_surrogate(masks, values, weights), expected, atol=1e-6)
 
 
@@ -113,13 +105,12 @@ def test_captum_feature_ablation_is_occlusion(tiny, texts, which):
 def test_metrics_of_scikit_learn(tiny, texts):
     found = evaluate(tiny, texts, "float64")
     gold = [t.label for t in texts]
-    tokens = [tiny.tokens(t) for t in texts]
-    logits = Scorer(tiny, precision="float64").logits([(t.ids, t.segments) for t in tokens])
+    logits = Scorer(tiny, precision="float64").logits([(t.ids, t.segments) for t in map(tiny.tokens, texts)])
     p = torch.softmax(torch.from_numpy(logits), dim=1).numpy()
-    assert found.accuracy == accuracy_score(gold, p.argmax(axis=1))
-    assert found.macro_f1 == f1_score(gold, p.argmax(axis=1), average="macro")
+    said = p.argmax(axis=1)
+    assert found.accuracy == accuracy_score(gold, said) and found.macro_f1 == f1_score(gold, said, average="macro")
     np.testing.assert_allclose(found.loss, log_loss(gold, p, labels=[0, 1, 2]), atol=1e-9)
-    assert found.correct.tolist() == (p.argmax(axis=1) == gold).tolist()
+    assert found.correct.tolist() == (said == gold).tolist()
 
 
 def test_scipy_bootstrap():

@@ -16,8 +16,7 @@ from attreval.methods.run import explain
 from attreval.models.questions import CellParts
 from attreval.models.scorer import Scorer
 
-KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
-GATED = pytest.mark.parametrize("kind", words.KINDS[:-1], ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
+KINDS, GATED = (pytest.mark.parametrize("kind", kinds, ids=str) for kinds in (words.KINDS, words.KINDS[:-1]))
 SEEDS = range(2)
 FEW = {"path_steps": 6, "lime_samples": 30, "riemann_steps": 6, "limsse_epochs": 30, "shap_evaluations": 20}
 BUDGET = Budget(**FEW, units=UnitSettings(shapley_samples=40))
@@ -48,7 +47,7 @@ def test_eight_gradients(kind):
         model = words.tiny_words(*kind, seed=seed)
         tokens = [model.tokens(models.instance(t)) for t in ("good", "the film was not very good , unheard .")]
         target = seed % 3
-        for of, path in ((of, path) for of in ("logit", "probability") for path in (False, True)):
+        for of, path in product(("logit", "probability"), (False, True)):
             named = f"gradient_{'integrated' if path else 'simple'}_{of}"
             simple = of == "logit" and not path
             l2, dot = ("gradient_l2", "gradient_x_input") if simple else (f"{named}_l2", f"{named}_dot")
@@ -106,9 +105,8 @@ def test_occlusion_and_omission(kind, size, texts, target, budget):
 @pytest.mark.parametrize("solver", ["descent", "exact"])
 def test_limsse_on_short_and_long_texts(loss, solver):
     model, target = words.tiny_words("gru"), 1
-    tokens = [
-        model.tokens(models.instance(t)) for t in ("good", "not bad", "the film was not very good , slow . a plot")
-    ]
+    texts = ("good", "not bad", "the film was not very good , slow . a plot")
+    tokens = [model.tokens(models.instance(t)) for t in texts]
     budget = Budget(limsse_epochs=200, limsse_solver=solver)
     for t, values in zip(tokens, talk(model, tokens, f"limsse_{loss}", target, budget), strict=True):
         cuts = substitutes.substrings(len(t))
@@ -158,16 +156,12 @@ def test_what_a_window_changes_equals_running_every_row(kind, kernel):
     model = words.tiny_words(*kind, kernel=kernel)
     reuses = kind[2] == "turn_first"
     assert (model.reuse_from < np.inf) == reuses
-    for ids, size in product(words.rows(0) if reuses else (), (1, 3, 7)):
-        for blank in (True, False):
-            found = model.erased(torch.from_numpy(ids), size, blank, "float64").detach().numpy()
-            rows = [ids.copy() for _ in found]
-            for start, row in enumerate(rows):
-                row[start : start + size] = 0
-            if not blank:
-                rows = [np.delete(ids, np.arange(at, min(len(ids), at + size))) for at in range(len(rows))]
-            expected = Scorer(model, precision="float64").logits([(row, row * 0) for row in rows])
-            np.testing.assert_allclose(found, expected, atol=1e-12)
+    for ids, size, blank in product(words.rows(0) if reuses else (), (1, 3, 7), (True, False)):
+        found = model.erased(torch.from_numpy(ids), size, blank, "float64").detach().numpy()
+        windows = [(np.arange(len(ids)) >= at) & (np.arange(len(ids)) < at + size) for at in range(len(found))]
+        rows = [np.where(window, 0, ids) if blank else ids[~window] for window in windows]
+        expected = Scorer(model, precision="float64").logits([(row, row * 0) for row in rows])
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_reuse_is_counted_like_running_the_rows():
