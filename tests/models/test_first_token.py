@@ -17,8 +17,7 @@ TEXTS = (instance("the film was not good", "was it ?"), instance("a very slow pl
 
 
 def padded(model, texts=TEXTS):
-    tokens = [model.tokens(one) for one in texts]
-    return Scorer(model).padded([(t.ids, t.segments) for t in tokens])
+    return Scorer(model).padded([(t.ids, t.segments) for t in map(model.tokens, texts)])
 
 
 @pytest.mark.parametrize("kind", sorted(SHORT))
@@ -77,19 +76,17 @@ def test_it_costs_less():
 @pytest.mark.parametrize("kind", sorted(SHORT))
 def test_gradients_of_weights_are_those_of_the_whole_layer(kind):
     """All but that of the last keys' bias, which moves all scores alike: 0 there, none here."""
-    model = shaped(kind)
-    ids, mask, segments = padded(model)
-    gradients = []
+    model, gradients = shaped(kind), []
     for whole in (False, True):
         model.network.zero_grad(set_to_none=True)
-        model.logits(ids, mask, segments, whole=whole)[:, 1].sum().backward()
-        gradients.append({name: p.grad for name, p in model.network.named_parameters()})
+        model.logits(*padded(model), whole=whole)[:, 1].sum().backward()
+        gradients.append([p.grad for p in model.network.parameters()])
     assert model.network.training and model.first_alone
-    missing = [name for name, gradient in gradients[0].items() if gradient is None and gradients[1][name] is not None]
-    assert len(missing) == 1 and gradients[1][missing[0]].abs().max() < 1e-9
-    for name, gradient in gradients[0].items():
-        if gradient is not None:
-            torch.testing.assert_close(gradient, gradients[1][name], atol=1e-9, rtol=0)
+    (missing,) = [whole for first, whole in zip(*gradients, strict=True) if first is None and whole is not None]
+    assert missing.abs().max() < 1e-9
+    for first, whole in zip(*gradients, strict=True):
+        if first is not None:
+            torch.testing.assert_close(first, whole, atol=1e-9, rtol=0)
 
 
 def shaped(kind, rate=0.0):
@@ -132,12 +129,11 @@ def test_attention_of_the_last_layer_is_seen_whole():
 
 def test_the_network_is_left_as_it_was():
     network = tiny_model().network
-    before = {name: dict(module.__dict__) for name, module in network.named_modules()}
+    before = [list(module.__dict__) for module in network.modules()]
     with pytest.raises(RuntimeError, match="out of memory"), first_token.last_layer(network):
         assert "forward" in network.bert.encoder.layer[-1].__dict__
         raise RuntimeError("out of memory")
-    after = {name: dict(module.__dict__) for name, module in network.named_modules()}
-    assert all(before[name].keys() == after[name].keys() for name in before)
+    assert before == [list(module.__dict__) for module in network.modules()]
 
 
 def test_a_network_that_reads_other_tokens_computes_them():

@@ -23,22 +23,19 @@ from compendium.config import ModelSpec, TrainingSpec
 SPEC = TrainingSpec(
     epochs=4, batch_rows=8, learning_rate=5e-3, evaluations_per_epoch=2, patience=9, precision="float32"
 )
+sizes = st.lists(st.integers(1, 60), min_size=1, max_size=300)
 
 
-@given(
-    lengths=st.lists(st.integers(1, 60), min_size=1, max_size=300),
-    rows=st.integers(1, 40),
-    window=st.integers(1, 5),
-    seed=st.integers(0, 99),
-)
+@given(lengths=sizes, rows=st.integers(1, 40), window=st.integers(1, 5), seed=st.integers(0, 99))
 def test_batches_hold_each_row_once(lengths, rows, window, seed):
-    made = batches(np.array(lengths), rows, np.random.default_rng(seed), window)
-    assert sorted(np.concatenate(made)) == list(range(len(lengths)))
-    assert max(map(len, made)) <= rows
+    def draw(seed, window):
+        return batches(np.array(lengths), rows, np.random.default_rng(seed), window)
+
+    made = draw(seed, window)
+    assert sorted(np.concatenate(made)) == list(range(len(lengths))) and max(map(len, made)) <= rows
     if len(lengths) > 2 * rows:
-        other = batches(np.array(lengths), rows, np.random.default_rng(seed + 1), window)
-        assert [batch.tolist() for batch in made] != [batch.tolist() for batch in other]
-    sorted_inside = batches(np.array(lengths), rows, np.random.default_rng(seed), len(lengths))
+        assert [batch.tolist() for batch in made] != [batch.tolist() for batch in draw(seed + 1, window)]
+    sorted_inside = draw(seed, len(lengths))
     spreads = sorted((min(lengths[i] for i in batch), max(lengths[i] for i in batch)) for batch in sorted_inside)
     assert all(high <= low for (_, high), (low, _) in itertools.pairwise(spreads))
     assert len(made) <= -(-len(lengths) // rows) + len(lengths) // (rows * window)
@@ -113,13 +110,11 @@ def test_a_training_that_diverges_is_an_error_and_leaves_no_model(tmp_path):
 
 
 def test_training_needs_rows_and_known_labels(tmp_path):
-    for sets in ((models.toy(4), []), ([], models.toy(4))):
-        with pytest.raises(ValueError, match="instances in train and dev; got"):
-            train(models.untrained_model(), *sets, SPEC, tmp_path / "model", ())
-    wrong = [replace(models.toy(1)[0], label=2)]
-    for sets in ((wrong, models.toy(4)), (models.toy(4), wrong)):
-        with pytest.raises(ValueError, match="label 2; the model has 2 classes: 0 bad, 1 good"):
-            train(models.untrained_model(), *sets, SPEC, tmp_path / "model", ())
+    unknown = "label 2; the model has 2 classes: 0 bad, 1 good"
+    for wrong, said in (([], "instances in train and dev; got"), ([replace(models.toy(1)[0], label=2)], unknown)):
+        for sets in ((wrong, models.toy(4)), (models.toy(4), wrong)):
+            with pytest.raises(ValueError, match=said):
+                train(models.untrained_model(), *sets, SPEC, tmp_path / "model", ())
     assert not list(tmp_path.iterdir())
 
 
@@ -235,7 +230,7 @@ def cut_off_at(*steps):
 
     def notify(done, of, words):
         if done in left:
-            left.discard(done)
+            left.remove(done)
             raise CutOff
 
     return notify
@@ -248,13 +243,13 @@ def test_cut_off_anywhere_it_ends_the_same(tmp_path, monkeypatch, change):
     flip = change == "stops early"
     whole, record = run(tmp_path / "whole", spec, flip)
     cuts = (1, 2, 5)  # before a check, at one (each second step), after another
-    notify = cut_off_at(*cuts)
+    kept = {"notify": cut_off_at(*cuts), "unfinished": tmp_path / "kept" / "training.pt"}
     for _ in cuts:
         with pytest.raises(CutOff):
-            run(tmp_path / "parts", spec, flip, notify=notify, unfinished=tmp_path / "kept" / "training.pt")
+            run(tmp_path / "parts", spec, flip, **kept)
         torch.rand(7)  # what came between must not matter
         assert not (tmp_path / "parts").exists()
-    found, again = run(tmp_path / "parts", spec, flip, notify=notify, unfinished=tmp_path / "kept" / "training.pt")
+    found, again = run(tmp_path / "parts", spec, flip, **kept)
     assert found == whole
     assert again["curve"] == record["curve"] and again["best_dev_loss"] == record["best_dev_loss"]
 

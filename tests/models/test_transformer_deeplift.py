@@ -50,7 +50,7 @@ def test_a_bert_is_explained_layer_by_layer(seed):
 
 
 @pytest.mark.parametrize(
-    ("kind", "precision", "close"),
+    "kind, precision, close",
     [*((kind, "float64", 1e-12) for kind in sorted(set(shapes.KINDS) - REFUSED)), ("bert", "float32", 2e-5)],
 )
 def test_scores_sum_to_the_difference_of_logits(kind, precision, close):

@@ -37,19 +37,18 @@ def without_biases(kind):
                 module.weight.zero_() if module.weight is not network.get_input_embeddings().weight else None
         if network.config.is_encoder_decoder:
             network.get_input_embeddings().weight[network.config.decoder_start_token_id] = 0
-    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
+    return classifier(kind, network, tokenizer)
 
 
-def read(model, texts=TEXTS):
-    """Ids, mask, segments and float64 word embeddings of texts in one batch."""
-    rows = [(t.ids, t.segments) for t in (model.tokens(instance(text)) for text in texts)]
+def read(model):
+    """Mask, segments and float64 word embeddings of texts in one batch."""
+    rows = [(t.ids, t.segments) for t in (model.tokens(instance(text)) for text in TEXTS)]
     ids, mask, segments = Scorer(model).padded(rows)
-    return ids, mask, segments, model.embed(ids, "float64").detach()
+    return mask, segments, model.embed(ids, "float64").detach()
 
 
-def logits(model, mask, segments, vectors):
-    with torch.no_grad():
-        return model.logits(None, mask, segments, "float64", embeddings=vectors)
+def classifier(kind, network, tokenizer):
+    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
 
 
 # a model, what it adds to the vectors of words, and its twin, which relevance is read from layer by layer
@@ -64,7 +63,7 @@ def make_bert(seed, normed=True):
 def make_gpt2():
     network, tokenizer = shapes.tiny_network("gpt2")
     draw_weights(network, 5)
-    model = Transformer("gpt2", freeze(network), tokenizer, shapes.LABELS, 64)
+    model = classifier("gpt2", network, tokenizer)
     return model, model.at("float64").transformer.wpe.weight, slow.gpt2
 
 
@@ -75,25 +74,23 @@ def make_llama(shared):
         for name in ("input_layernorm", "post_attention_layernorm"):
             setattr(layer, name, slow_llama.Norm(getattr(layer, name)))
     network.model.norm = slow_llama.Norm(network.model.norm)
-    model = Transformer("llama", freeze(network), tokenizer, shapes.LABELS, 64)
-    return model, None, lambda network, entered, own, *asked: slow_llama.llama(network, entered, *asked)
+    return (
+        classifier("llama", network, tokenizer),
+        None,
+        lambda network, entered, own, *asked: slow_llama.llama(network, entered, *asked),
+    )
 
 
 @RULES
 @pytest.mark.parametrize(
-    ("make", "close"),
-    [
-        (lambda: make_bert(1), 1e-9),
-        (lambda: make_bert(2, normed=False), 1e-9),
-        (make_gpt2, 1e-9),
-        (lambda: make_llama(1), 1e-6),
-        (lambda: make_llama(2), 1e-6),
-    ],
+    "make, more, close",
+    [(make_bert, (1,), 1e-9), (make_bert, (2, False), 1e-9), (make_gpt2, (), 1e-9)]
+    + [(make_llama, (1,), 1e-6), (make_llama, (2,), 1e-6)],
     ids=["bert", "bert without norm", "gpt2", "llama grouped", "llama"],
 )
-def test_a_network_is_explained_layer_by_layer(rule, make, close):
-    model, added, twin = make()
-    _, mask, segments, words = read(model)
+def test_a_network_is_explained_layer_by_layer(rule, make, more, close):
+    model, added, twin = make(*more)
+    mask, segments, words = read(model)
     found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
     for b, length in enumerate(mask.sum(1).tolist()):
         own = words[b, :length]
@@ -132,8 +129,9 @@ def test_relevance_is_conserved(kind, rule):
     The forward pass is the network's own; where biases add something they get what the words do not.
     """
     model = without_biases(kind)
-    _, mask, segments, words = read(model)
-    owed = logits(model, mask, segments, words)[:, 1].sum()
+    mask, segments, words = read(model)
+    with torch.no_grad():
+        owed = model.logits(None, mask, segments, "float64", embeddings=words)[:, 1].sum()
     points = words.clone().requires_grad_(True)
     watch = Kept(model.at("float64"), rule)
     with watch:
@@ -147,7 +145,7 @@ def test_relevance_is_conserved(kind, rule):
     asked = relevance(model, words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
     torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
     biased = shapes.tiny_classifier(kind)
-    _, mask, segments, words = read(biased)
+    mask, segments, words = read(biased)
     assert unaccounted(biased, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
     assert not any(weight.requires_grad for weight in biased.network.parameters())
 
@@ -215,8 +213,7 @@ def test_gim_softens_the_softmax_and_leaves_activations_alone():
 
 
 @pytest.mark.parametrize(
-    ("causal", "grouped", "masked"),
-    [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)],
+    "causal, grouped, masked", [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)]
 )
 def test_attention_is_written_out_as_torch_computes_it(causal, grouped, masked):
     rng = torch.Generator().manual_seed(1)
@@ -240,7 +237,7 @@ def test_what_has_no_rule_is_refused():
     network, tokenizer = shapes.tiny_network("bert")
     for layer in network.bert.encoder.layer:
         layer.intermediate.intermediate_act_fn = Small(lambda m, x: torch.exp(x) - 1)
-    model = Transformer("odd", freeze(network), tokenizer, shapes.LABELS, 64)
+    model = classifier("odd", network, tokenizer)
     assert "something in it has no rule of LRP" in model.refusal("lrp")
     with pytest.raises(ValueError, match=r"^x, lrp: 'odd' cannot be asked for this: 0\."):
         explain(Scorer(model), [instance("the film")], ["lrp"], LEAST)
