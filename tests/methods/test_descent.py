@@ -1,7 +1,5 @@
 """LIMSSE's fits side by side: each the same as alone, and as by torch's optimiser over the matrix of presence."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,23 +28,12 @@ def presence(fit):
     return ((fit.cuts[:, :1] <= tokens) & (tokens < fit.cuts[:, 1:])).astype(float)
 
 
-fits = st.lists(
-    st.builds(
-        make_fit,
-        st.integers(1, 30),
-        st.booleans(),
-        st.integers(0, 99),
-        st.sampled_from([1, 40]),
-        st.sampled_from([5, 90, 400]),
-        st.sampled_from(["exhaustive", "random"]),
-    ),
-    min_size=1,
-    max_size=7,
-)
+sizes = st.integers(1, 30), st.booleans(), st.integers(0, 99), st.sampled_from([1, 40]), st.sampled_from([5, 90, 400])
+fits = st.builds(make_fit, *sizes, st.sampled_from(["exhaustive", "random"]))
 
 
 @settings(max_examples=30)
-@given(asked=fits, most=st.sampled_from([1, 64, 4096]))
+@given(asked=st.lists(fits, min_size=1, max_size=7), most=st.sampled_from([1, 64, 4096]))
 def test_each_fit_is_that_of_the_released_code_in_any_company(asked, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limsse, "TOGETHER", most)
@@ -70,14 +57,12 @@ def test_texts_and_losses_fit_together_and_cost_nothing(monkeypatch):
     monkeypatch.setattr(Descent, "together", staticmethod(lambda asked: loops.append(len(asked)) or together(asked)))
     texts = ["the film was very slow , not good", "a plot was bad , very bad .", "not bad"]
     names = ["limsse_class", "limsse_logit", "limsse_probability"]
-    made = [replace(models.instance(text), id=text) for text in texts]
-    heard = []
+    made, heard = [models.instance(text, name=text) for text in texts], []
     scorer = Scorer(model, notify=heard.append)
     explained = explain(scorer, made, names, Budget(limsse_epochs=20), ("t",))
     assert sorted(loops) == [3, 6]
-    first = explained[0].attributions
-    n = len(explained[0].tokens)
-    assert all(first[name].cost.requested == 6 * n - 15 for name in names)
+    asked = 6 * len(explained[0].tokens) - 15
+    assert all(explained[0].attributions[name].cost.requested == asked for name in names)
     # what was made is what was booked: the prediction, and each distinct substring once
     booked = sum(a.cost.unique for e in explained for a in e.attributions.values())
     assert sum(heard) == booked + scorer.costs["prediction"].unique

@@ -25,7 +25,7 @@ def game(length: int, rng: np.random.Generator, pairs: int):
     return value
 
 
-def in_the_limit(value, length, rng, samples=40_000):
+def by_regression(value, length, rng, samples=40_000):
     masks = lime.draw_masks(length, samples, rng)
     return lime.fit_surrogate(masks, value(masks), lime.sample_weights(masks, WIDTH))
 
@@ -65,13 +65,11 @@ def test_it_reaches_the_limit_of_lime_with_fewer_texts():
     likeness = {"process": [], "regression": []}
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        length = 14
-        value = game(length, rng, pairs=12)
-        limit = in_the_limit(value, length, rng)
-        found, read = converse_with(value, length, Budget(lime_samples=64), seed)
+        value = game(14, rng, pairs=12)
+        limit = by_regression(value, 14, rng)
+        found, read = converse_with(value, 14, Budget(lime_samples=64), seed)
         assert read == 64
-        masks = lime.draw_masks(length, 64, rng)
-        plain = lime.fit_surrogate(masks, value(masks), lime.sample_weights(masks, WIDTH))
+        plain = by_regression(value, 14, rng, 64)
         for name, scores in (("process", found.values), ("regression", plain)):
             likeness[name].append(np.corrcoef(scores, limit)[0, 1])
     assert np.mean(likeness["process"]) > 0.95
@@ -85,7 +83,7 @@ def test_the_reliability_is_the_squared_correlation_to_expect():
         value = game(16, rng, 40)
         found, _ = converse_with(value, 16, Budget(lime_samples=64, lime_reliability=1.0), seed)
         said.append(found.reliability)
-        seen.append(np.corrcoef(found.values, in_the_limit(value, 16, rng, 10_000))[0, 1] ** 2)
+        seen.append(np.corrcoef(found.values, by_regression(value, 16, rng, 10_000))[0, 1] ** 2)
     assert abs(np.mean(said) - np.mean(seen)) < 0.1
 
 

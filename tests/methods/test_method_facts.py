@@ -15,16 +15,9 @@ from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadIm
 from attreval.models.scorer import Scorer
 
 TEXT = models.instance("the film was not good", "the plot was very bad")
-SMALL = Budget(
-    path_steps=3,
-    path_steps_most=3,
-    lime_samples=20,
-    shap_evaluations=12,
-    riemann_steps=3,
-    limsse_samples=10,
-    limsse_epochs=3,
-    units=UnitSettings(shapley_samples=20, attention_steps=2, attention_steps_most=2),
-)
+FEW = {"path_steps": 3, "path_steps_most": 3, "riemann_steps": 3, "limsse_epochs": 3, "limsse_samples": 10}
+UNITS = UnitSettings(shapley_samples=20, attention_steps=2, attention_steps_most=2)
+SMALL = Budget(**FEW, lime_samples=20, shap_evaluations=12, units=UNITS)
 LIMITED = ("integrated_gradients", "lime", "partition_shap", "gradient_integrated_logit_l2", "limsse_class")
 LIMITED += ("kernel_shap", "attention_attribution")
 FIELDS = [METHODS[name].limits for name in LIMITED]  # the fields of a budget that are doubled together
@@ -40,12 +33,9 @@ class Overheard:
     """The questions that a method asks of a model, and how many numbers it drew while it asked them."""
 
     def __init__(self, method, model, budget=SMALL, seed=0):
-        tokens = model.tokens(TEXT)
-        rng = np.random.default_rng(seed)
+        rng, scorer, self.questions = np.random.default_rng(seed), Scorer(model), []
         before = rng.bit_generator.state
-        self.questions = []
-        scorer = Scorer(model)
-        (self.scores,) = scorer.converse([("x", self.listen(method.converse(tokens, 1, budget, rng)))])
+        (self.scores,) = scorer.converse([("x", self.listen(method.converse(model.tokens(TEXT), 1, budget, rng)))])
         self.drew = rng.bit_generator.state != before
         self.requested = scorer.costs["x"].requested if "x" in scorer.costs else 0
 

@@ -12,7 +12,7 @@ from reference import erasures, gradients, models, surrogate
 from attreval.core.seeds import generator
 from attreval.methods import METHODS, lime, methods_for
 from attreval.methods import occlusion as erasure
-from attreval.methods.method import Budget, Method, UnitSettings, WindowRule
+from attreval.methods.method import Budget, UnitSettings, WindowRule
 from attreval.models.scorer import Scorer
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
@@ -22,11 +22,11 @@ several = st.lists(text, min_size=1, max_size=3)
 STEPS = 7
 
 
-def talk(scorer, tokens, target, method: Method | object, name="x"):
+def talk(scorer, tokens, target, method):
     """The Scores of one method on several texts that share batches."""
-    run = getattr(method, "converse", method)
     budget = Budget(path_steps=STEPS, path_steps_most=STEPS, lime_samples=40, units=UnitSettings(shapley_samples=40))
-    return scorer.converse((name, run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens))
+    talks = (method.converse(t, target, budget, generator("twin", i)) for i, t in enumerate(tokens))
+    return scorer.converse(("x", one) for one in talks)
 
 
 @pytest.mark.parametrize("normed", [True, False])
@@ -89,9 +89,8 @@ def test_occlusion_and_omission(tiny, rule, texts, target, budget, size):
 def test_lime(tiny, texts, target):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     network = tiny.at("float64")
-    for i, (t, scores) in enumerate(
-        zip(tokens, talk(Scorer(tiny, precision="float64"), tokens, target, METHODS["lime"]), strict=True)
-    ):
+    found = talk(Scorer(tiny, precision="float64"), tokens, target, METHODS["lime"])
+    for i, (t, scores) in enumerate(zip(tokens, found, strict=True)):
         masks = lime.draw_masks(len(t), max(2, min(len(t) ** 2, 40)), generator("twin", i))
         values = []
         for row in masks:
@@ -114,7 +113,7 @@ def test_the_gap_is_what_a_path_misses(tiny, exact, texts):
     tokens = tiny.tokens(texts[1])
     budget = Budget(path_steps=1, path_steps_most=1)
     (scores,) = exact.converse([("x", METHODS["integrated_gradients"].converse(tokens, 1, budget, None))])
-    base = [i if s else tokens.pad_id for i, s in zip(tokens.ids, tokens.special, strict=True)]
+    base = np.where(tokens.special, tokens.ids, tokens.pad_id)
     whole, none = (erasures.logits(tiny.at("float64"), ids, tokens.segments)[1] for ids in (tokens.ids, base))
     assert abs(scores.gap) >= 1e-3
     np.testing.assert_allclose(scores.gap, scores.values.sum() - (whole - none), atol=1e-9)
@@ -143,13 +142,11 @@ def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts, most, 
 
 def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_noise(tiny, unnormed, texts):
     """It ignores what all dimensions of an embedding have in common, so a gradient sums to 0."""
-    name = "integrated_gradients_plain"
-    sizes = {}
+    sizes, plain = [], METHODS["integrated_gradients_plain"]
     for model in (tiny, unnormed):
-        tokens = [model.tokens(t) for t in texts]
-        found = talk(Scorer(model, precision="float64"), tokens, 0, METHODS[name])
-        sizes[model is tiny] = max(np.abs(s.values).max() for s in found)
-    assert sizes[True] < 1e-13 < 1e-3 < sizes[False]
+        found = talk(Scorer(model, precision="float64"), [model.tokens(t) for t in texts], 0, plain)
+        sizes.append(max(np.abs(s.values).max() for s in found))
+    assert sizes[0] < 1e-13 < 1e-3 < sizes[1]
 
 
 @pytest.mark.parametrize("name", methods_for("transformer"))

@@ -111,9 +111,8 @@ LONG = "the film was not very good , the plot was slow and the brave film is bad
 def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny, evaluations):
     tokens = tiny.tokens(models.instance(LONG))
     scorer = Scorer(tiny, precision="float64")
-    (scores,) = scorer.converse(
-        [(NAME, METHODS[NAME].converse(tokens, 1, Budget(shap_evaluations=evaluations), generator("x")))]
-    )
+    talk = METHODS[NAME].converse(tokens, 1, Budget(shap_evaluations=evaluations), generator("x"))
+    (scores,) = scorer.converse([(NAME, talk)])
     assert abs(scores.gap) < 1e-12
     assert len(set(scores.values.round(12))) < len(scores.values)
     assert scorer.costs[NAME].requested <= evaluations + 1

@@ -62,8 +62,7 @@ def test_class_scores_are_the_language_models_own(folder_of, kind, template, lab
     assert np.ptp(found, axis=0).max() > 1e-2 and not any(one.special.any() for one in tokens)
     ids, mask, segments = Scorer(model).padded([(t.ids, t.segments) for t in tokens])
     with torch.no_grad():
-        vectors = model.embed(ids, "float64")
-        by_vectors = model.logits(None, mask, segments, "float64", embeddings=vectors)
+        by_vectors = model.logits(None, mask, segments, "float64", embeddings=model.embed(ids, "float64"))
     np.testing.assert_allclose(by_vectors.numpy(), expected, atol=1e-9)
 
 
@@ -80,8 +79,7 @@ def test_nothing_touches_the_template(folder_of, kind, labels, monkeypatch):
             if ids is not None:
                 rows.append(ids[at][kept].tolist())
             else:
-                some = embeddings[at][kept]
-                rows.append([int((table == x).all(dim=1).float().argmax()) for x in some])
+                rows.append([int((table == x).all(dim=1).float().argmax()) for x in embeddings[at][kept]])
         return classify(network, mask, segments, ids, embeddings, entering)
 
     monkeypatch.setattr(label_words.forward, "classify", spy)
@@ -113,8 +111,7 @@ def test_a_long_text_is_cut_and_the_template_stays(folder_of):
     text = "the film was not very slow " * 30
     (tokens,), logits = read(model, [text])
     assert len(tokens) + model.prompt.room == 64 and tokens.dropped > 0
-    cut = text[: tokens.offsets[-1, 2]]
-    prompt = f"Review: {cut} It was"
+    prompt = f"Review: {text[: tokens.offsets[-1, 2]]} It was"
     expected = own(model.at("float64"), model.tokenizer, prompt, tuple(SEVERAL.values()))
     np.testing.assert_allclose(logits[0], expected, atol=1e-9)
     with pytest.raises(ValueError, match=r"template and label words take .* shorten the template"):
@@ -136,10 +133,8 @@ def test_what_the_tokenizer_would_join_with_the_template_stays_apart(folder_of, 
 
 def test_a_chat_template_makes_the_template_a_users_message(tmp_path):
     tokenizer = shapes.byte_tokenizer("padded")
-    tokenizer.chat_template = (
-        "{% for m in messages %}<|endoftext|>{{ m['role'] }}: {{ m['content'] }}<|im_end|>{% endfor %}"
-        "{% if add_generation_prompt %}a:{% endif %}"
-    )
+    chat = "{% for m in messages %}<|endoftext|>{{ m['role'] }}: {{ m['content'] }}<|im_end|>{% endfor %}"
+    tokenizer.chat_template = chat + "{% if add_generation_prompt %}a:{% endif %}"
     folder = shapes.save_speaking("qwen3", tmp_path / "chat", tokenizer)
     model = av.load(folder, template="How is this? {text}", labels=SINGLE, chat=True, device="cpu")
     message = [{"role": "user", "content": f"How is this? {TEXTS[0]}"}]
@@ -151,9 +146,8 @@ def test_a_chat_template_makes_the_template_a_users_message(tmp_path):
 
 def test_what_applies_to_decoders_applies(folder_of):
     model = load_language_model(folder_of("llama"), TEMPLATES[1], SINGLE, device="cpu")
-    refused = {name for name, reason in try_methods(model).items() if reason}
     attention = {name for name, m in METHODS.items() if m.kind == "attention"} | {"gradients_combined"}
-    assert refused == attention
+    assert {name for name, reason in try_methods(model).items() if reason} == attention
     budget = LEAST.changed(path_steps=64, path_steps_most=512)
     found = av.explain(model, TEXTS[0], ["integrated_gradients"], budget=budget)
     assert abs(found[0].gaps["integrated_gradients"]) < 1e-2

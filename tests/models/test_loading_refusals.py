@@ -1,6 +1,7 @@
 """What lies in a folder is a whole classifier of texts, or is refused with the reason; nothing is made up."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -47,9 +48,7 @@ def weigh(folder, name, tensor):
 
 
 def cut(folder, size):
-    """Leave so many bytes of the weights."""
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:size])
+    os.truncate(folder / "model.safetensors", size)
 
 
 def name_all(folder, names):
@@ -107,8 +106,8 @@ def save_mixing(folder):
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 32, "max_position_embeddings": 64}
     torch.manual_seed(0)
     network = hf.FNetForSequenceClassification(hf.FNetConfig(vocab_size=len(tokenizer), pad_token_id=0, **sizes))
-    for made in (network, tokenizer):
-        made.save_pretrained(folder)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 @pytest.mark.parametrize(
@@ -177,21 +176,21 @@ def test_a_misspelt_folder_is_not_asked_of_the_hub(bert, monkeypatch):
             load(name)
     (bert.parent / "models").mkdir()
     shutil.move(bert, bert.parent / "models" / "roberta")
-    with pytest.raises(FileNotFoundError, match=r"no folder models/robeta; did you mean models/roberta\?"):
-        load("models/robeta")
-    with pytest.raises(FileNotFoundError, match=r"no folder a/b/c \(and no a/b either\)"):
-        load("a/b/c")
-    with pytest.raises(FileNotFoundError, match=r"is a file; give the folder that it lies in, models/roberta"):
-        load("models/roberta/config.json")
-    with pytest.raises(FileNotFoundError, match=r"models holds no config.json"):
-        load("models")
+    for name, said in (
+        ("models/robeta", r"no folder models/robeta; did you mean models/roberta\?"),
+        ("a/b/c", r"no folder a/b/c \(and no a/b either\)"),
+        ("models/roberta/config.json", "is a file; give the folder that it lies in, models/roberta"),
+        ("models", "models holds no config.json"),
+    ):
+        with pytest.raises(FileNotFoundError, match=said):
+            load(name)
     assert find_model("owner/name") == "owner/name" and find_model("name") == "name"
 
 
 def test_outputs_that_are_only_numbered_take_names_and_others_keep_theirs():
     numbered = ("LABEL_0", "LABEL_1")
-    assert name_classes(numbered, ["bad", "good"], "m") == ("bad", "good")
-    assert name_classes(("0", "1"), ["bad", "good"], "m") == ("bad", "good")
+    for names in (numbered, ("0", "1")):
+        assert name_classes(names, ["bad", "good"], "m") == ("bad", "good")
     assert name_classes(("Bad", "good"), ["good", "bad"], "m") == ("Bad", "good")
     with pytest.raises(ValueError, match="names its classes pos, neg; `labels` says good, bad"):
         name_classes(("pos", "neg"), ["good", "bad"], "m")
@@ -207,30 +206,26 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
     assert load(folder).refusal("embeddings") == ""
     monkeypatch.setattr(forward, "reads_last_token", lambda network: False)
     model = load(folder)  # by ids transformers still finds its last token
-    with pytest.raises(
-        ValueError, match=r"gradient_l1: .*by word embeddings differ from those by ids \(embeddings in a b"
-    ):
+    said = r"gradient_l1: .*by word embeddings differ from those by ids \(embeddings in a b"
+    with pytest.raises(ValueError, match=said):
         explain(Scorer(model), [instance("the film")], ["gradient_l1"], LEAST)
     assert len(explain(Scorer(model), [instance("the film")], ["occlusion_1"], LEAST)) == 1
     (said,) = [how for what, how in examine_model(model) if what == "gradients by word embeddings"]
     assert said.startswith("its logits by word embeddings differ")
     monkeypatch.undo()
     monkeypatch.setattr(forward, "first_position", lambda network: 3 if network.config.model_type == "bert" else None)
-    with pytest.raises(
-        ValueError, match=r"BertForSequenceClassification, cannot be .*not transformers' \(ids alone and "
-    ):
+    said = r"BertForSequenceClassification, cannot be .*not transformers' \(ids alone and "
+    with pytest.raises(ValueError, match=said):
         load(shapes.save_tiny("bert", tmp_path / "bert"))
 
 
 def test_rounding_is_told_from_another_number(bert, monkeypatch):
     """A network that rounds by more than the tolerance in float32 is read again in float64."""
-    plain = forward.classify
-    asked = []
+    plain, asked = forward.classify, []
 
     def rounded(network, mask, *rows):
         asked.append(network.dtype)
-        noise = 1e-3 * len(mask) if network.dtype == torch.float32 else 0.0
-        return plain(network, mask, *rows) + noise
+        return plain(network, mask, *rows) + 1e-3 * len(mask) * (network.dtype == torch.float32)
 
     monkeypatch.setattr(forward, "classify", rounded)
     model = load(bert)

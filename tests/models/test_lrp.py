@@ -9,7 +9,7 @@ from attreval.models.questions import DEEPLIFT, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
 from attreval.models.words.lrp import RelevanceRules
 
-KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
+KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=str)
 SEEDS = range(4)
 
 

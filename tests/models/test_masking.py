@@ -20,11 +20,8 @@ SPEC = TrainingSpec(epochs=2, batch_rows=8, learning_rate=5e-3, evaluations_per_
 def batch_of(rows, seed):
     """Texts of many lengths, of one part and of two."""
     rng, words = np.random.default_rng(seed), ["the", "film", "bad", "unbelievably", "!"]
-    made = []
-    for row in range(rows):
-        parts = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(1 + row % 2)]
-        made.append(MODEL.tokens(models.instance(*parts, name=str(row))))
-    return made
+    made = [[" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(1 + row % 2)] for row in range(rows)]
+    return [MODEL.tokens(models.instance(*parts, name=str(row))) for row, parts in enumerate(made)]
 
 
 @given(rows=st.integers(1, 13), seed=st.integers(0, 10**6))

@@ -80,8 +80,7 @@ def test_empty_requests():
 
 
 def test_conversations_share_answers_and_batches():
-    model = Fake()
-    scorer = Scorer(model)
+    scorer = Scorer(model := Fake())
     a, b = scorer.converse([("a", ask((1, 2), (3, 4))), ("b", ask((3, 4), (5, 6)))])
     assert a.tolist() == [[3, 2, 0], [7, 2, 0]] and b.tolist() == [[7, 2, 0], [11, 2, 0]]
     assert model.batches == [((3, 2), "float32")]
@@ -99,8 +98,7 @@ def test_conversations_of_any_length_run_side_by_side():
 
 
 def test_precisions_are_kept_apart():
-    model = Fake()
-    scorer = Scorer(model, sampled_precision="bfloat16")
+    scorer = Scorer(model := Fake(), sampled_precision="bfloat16")
     found = scorer.converse([("x", ask((1, 2))), ("y", ask((1, 2), sampled=True)), ("z", ask((1, 2)))])
     assert [f[0, 2] for f in found] == [0, 1, 0]
     assert sorted(p for _, p in model.batches) == ["bfloat16", "float32"]
@@ -119,12 +117,10 @@ def test_batches_are_the_cheapest_of_all_cuts(lengths, budget, batch, step):
     lengths = sorted(lengths, reverse=True)
 
     def price(cuts):
-        parts = list(itertools.pairwise([0, *cuts, len(lengths)]))
-        sizes = [max(1, lengths[start]) for start, _ in parts]
-        rows = [end - start for start, end in parts]
-        if any(n > 1 and n * size > budget for n, size in zip(rows, sizes, strict=True)):
+        parts = [(end - at, max(1, lengths[at])) for at, end in itertools.pairwise([0, *cuts, len(lengths)])]
+        if any(n > 1 and n * size > budget for n, size in parts):
             return np.inf
-        return sum(batch + size * (step + n) for n, size in zip(rows, sizes, strict=True))
+        return sum(batch + size * (step + n) for n, size in parts)
 
     inner = range(1, len(lengths))
     cheapest = min(price(cuts) for count in range(len(lengths)) for cuts in itertools.combinations(inner, count))
@@ -174,13 +170,11 @@ def test_padding_is_masked_and_at_the_end():
 
 def test_an_exception_leaves_only_right_answers():
     rows = [row(*range(1, n + 1)) for n in (5, 4, 3, 2)]
-    model = Fake(fail_at=2)
-    scorer = Scorer(model, token_budget=5)
+    scorer = Scorer(model := Fake(fail_at=2), token_budget=5)
     with pytest.raises(RuntimeError, match="out of memory"):
         scorer.logits(rows)
     assert len(scorer.answers) == 2
-    again = scorer.logits(rows)
-    assert again[:, 0].tolist() == [15, 10, 6, 3]
+    assert scorer.logits(rows)[:, 0].tolist() == [15, 10, 6, 3]
     assert len(model.batches) == 4  # what was answered is not asked again
 
 
@@ -189,8 +183,7 @@ def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
 
 
 def test_paths_are_counted_and_shared(tiny, texts):
-    scorer = Scorer(tiny)
-    tokens = tiny.tokens(texts[2])
+    scorer, tokens = Scorer(tiny), tiny.tokens(texts[2])
     length = len(tokens)
     first, again, other = scorer.answer([path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"])
     assert first is again and other is not first and np.abs(first.gradient).max() > 0
@@ -222,8 +215,7 @@ def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
         for more in ({}, {"of": "probability"}, {"target": 1}):
             one = PathGradient(t.ids, t.segments, 0, (0.25, 0.5, 1.0), (0.3, 0.6, 0.1), **form)
             asked.append(replace(one, **more))
-    recorder = models.Recorder(model)
-    together = Scorer(recorder).answer(asked, [""] * 6)
+    together = Scorer(recorder := models.Recorder(model)).answer(asked, [""] * 6)
     if not ("rule" in form and which == "transformer"):  # captum reads it on its own
         assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
     for kind in range(3):
@@ -263,12 +255,9 @@ def test_methods_on_one_text_share_what_they_ask(tiny):
 
 def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     scorer = Scorer(tiny, precision="float64")
-    tokens = tiny.tokens(texts[1])
-    target = 1
-    logits = scorer.logits([(tokens.ids, tokens.segments)])[0]
-    p = np.exp(logits) / np.exp(logits).sum()
-    asked = [PathGradient(tokens.ids, tokens.segments, k) for k in range(3)]
-    asked.append(PathGradient(tokens.ids, tokens.segments, target, of="probability"))
+    text = tiny.tokens(texts[1]).ids, tiny.tokens(texts[1]).segments
+    z = np.exp(scorer.logits([text])[0])
+    asked = [PathGradient(*text, k) for k in range(3)] + [PathGradient(*text, 1, of="probability")]
     *by_logit, found = scorer.answer(asked, [""] * 4)
-    expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
+    expected = z[1] / z.sum() * sum(((k == 1) - z[k] / z.sum()) * a.gradient for k, a in enumerate(by_logit))
     np.testing.assert_allclose(found.gradient, expected, atol=1e-10)

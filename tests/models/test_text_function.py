@@ -62,9 +62,11 @@ def test_words_put_together_again_are_the_text_to_the_letter():
     assert set(heard) == {text, pair}
     heard.clear()
     av.explain(model, [text, pair], "omission_1")
-    assert {"  'Tis,\n not bad... ", "Tis  good,\n not bad... ", (" a", "it's\tslow ?"), (" a film ", "slow ?")} <= {
-        *heard
-    }
+    single, double = (
+        {"  'Tis,\n not bad... ", "Tis  good,\n not bad... "},
+        {(" a", "it's\tslow ?"), (" a film ", "slow ?")},
+    )
+    assert single | double <= {*heard}
     masked = av.wrap(predict, labels=("no", "yes"), mask="_")
     heard.clear()
     av.explain(masked, ("a film", "slow"), "occlusion_1")
@@ -117,9 +119,7 @@ def test_a_tokenizer_of_ones_own_makes_the_words():
 
 
 def test_a_probability_of_zero_has_a_score():
-    model = av.wrap(
-        lambda texts: np.array([[1.0, 0.0] if "good" in t else [0.0, 1.0] for t in texts]), labels=["a", "b"]
-    )
+    model = av.wrap(lambda texts: np.array([["good" in t, "good" not in t] for t in texts], float), labels=["a", "b"])
     (found,) = av.explain(model, "good film", "occlusion_1")
     assert found.scores("occlusion_1")[0] > 20 and found.scores("occlusion_1")[1] == 0
 
@@ -164,7 +164,6 @@ def test_a_function_that_fails_later_is_told_with_its_text():
         return by_words(texts)
 
     model = av.wrap(predict, labels=["a", "b"])
-    with pytest.raises(
-        RuntimeError, match=r"text 0, the method omission_7: .*predict, asked about .*KeyError: 'empty'"
-    ):
+    said = r"text 0, the method omission_7: .*predict, asked about .*KeyError: 'empty'"
+    with pytest.raises(RuntimeError, match=said):
         av.explain(model, "good film", "omission_7")

@@ -51,8 +51,7 @@ def test_labels_are_matched_by_name(folder):
 
 def test_precisions_are_copies_made_once(texts):
     model = models.tiny_model()
-    assert model.at("float32") is model.network
-    assert model.at("float64") is model.at("float64")
+    assert model.at("float32") is model.network and model.at("float64") is model.at("float64")
     assert model.at("float64").dtype == torch.float64 and model.network.dtype == torch.float32
     tokens = model.tokens(texts[1])
     rows = [(tokens.ids, tokens.segments)]
@@ -82,8 +81,7 @@ def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, leve
 def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
     """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of models."""
     texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
-    instance = models.instance(*texts)
-    short = min(first, second)
+    instance, short = models.instance(*texts), min(first, second)
     words = replace(tiny_words("gru"), max_length=most).tokens(instance)
     pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(instance)
     for tokens in (words, pieces):

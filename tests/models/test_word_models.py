@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -26,10 +27,9 @@ SPEC = TrainingSpec(
 )  # fmt: skip
 
 
-def layer_input(seed, lengths=(4, 7, 1), width=6):
-    x = torch.from_numpy(np.random.default_rng(seed).standard_normal((max(lengths), len(lengths), width)))
-    mask = torch.arange(max(lengths))[:, None, None] < torch.tensor(lengths)[None, :, None]
-    return x, mask
+def layer_input(seed):
+    x = torch.from_numpy(np.random.default_rng(seed).standard_normal((7, 3, 6)))
+    return x, torch.arange(7)[:, None, None] < torch.tensor([4, 7, 1])[None, :, None]
 
 
 @pytest.mark.parametrize("kind", words.KINDS, ids=str)
@@ -95,11 +95,8 @@ def test_word_vectors_are_read_from_two_files_or_a_text_file(tmp_path):
     assert read_vectors(path, []).table.shape == (0, 3)
     path.write_text("2 3\nthe 1 2 3\na 4 5 6\n")  # counts of words and numbers first, as word2vec writes them
     assert read_vectors(path, ["a", "2"]).table.tolist() == [[4, 5, 6]]
-    for text, said in (
-        ("a 1 2\nb 3\n", "line 2 of v.txt is not"),
-        ("a 1 2\nb c d\n", "line 2"),
-        ("", "no word vectors"),
-    ):
+    wrong = {"a 1 2\nb 3\n": "line 2 of v.txt is not", "a 1 2\nb c d\n": "line 2", "": "no word vectors"}
+    for text, said in wrong.items():
         path.write_text(text)
         with pytest.raises(ValueError, match=said):
             read_vectors(path, ["a", "b"])
@@ -178,17 +175,12 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
 def test_lstm_is_that_of_torch(directions):
     ours = recurrent.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
     theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
-    order = [0, 1, 3, 2]  # torch has i f g o
+    parts = {"weight_ih": ours.input_kernel, "weight_hh": ours.recurrent_kernel, "bias_ih": ours.bias}
+    parts["bias_hh"] = torch.zeros_like(ours.bias)
     with torch.no_grad():
-        for d, end in enumerate(["", "_reverse"][:directions]):
-            turned = [
-                w[d].unflatten(-1, (4, 5))[..., order, :].flatten(-2)
-                for w in (ours.input_kernel, ours.recurrent_kernel, ours.bias)
-            ]
-            getattr(theirs, f"weight_ih_l0{end}").copy_(turned[0].T)
-            getattr(theirs, f"weight_hh_l0{end}").copy_(turned[1].T)
-            getattr(theirs, f"bias_ih_l0{end}").copy_(turned[2])
-            getattr(theirs, f"bias_hh_l0{end}").zero_()
+        for (d, end), (name, part) in product(enumerate(["", "_reverse"][:directions]), parts.items()):
+            turned = part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)  # torch has i f g o
+            getattr(theirs, f"{name}_l0{end}").copy_(turned.mT if turned.ndim == 2 else turned)
         x, mask = layer_input(1)
         packed = torch.nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=0).flatten(), enforce_sorted=False)
         expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
