@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,19 +16,8 @@ from reference import models
 from reference.models import instance
 from reference.words import tiny_words
 
+from attreval.core import tables
 from attreval.core.records import Attribution, Cost, Evidence, Tokens
-from attreval.core.tables import (
-    read_about,
-    read_attributions,
-    read_instances,
-    read_tokens,
-    write_attributions,
-    write_csv,
-    write_instances,
-    write_json,
-    write_tokens,
-    write_whole,
-)
 from compendium import project
 from compendium.workflow import run_snakemake as workflow
 
@@ -56,9 +44,9 @@ def instances(draw):
 @given(made=instances())
 def test_instances_come_back(tmp_path, made):
     path = tmp_path / "task.parquet"
-    write_instances(path, made, {"task": "é", "labels": ["a", "b"]})
-    assert read_about(path) == {"task": "é", "labels": ["a", "b"]}
-    found = read_instances(path)
+    tables.write_instances(path, made, {"task": "é", "labels": ["a", "b"]})
+    assert tables.read_about(path) == {"task": "é", "labels": ["a", "b"]}
+    found = tables.read_instances(path)
     assert len(found) == len(made)
     for a, b in zip(made, found, strict=True):
         assert (a.id, a.segments, a.label, a.split) == (b.id, b.segments, b.label, b.split)
@@ -67,10 +55,10 @@ def test_instances_come_back(tmp_path, made):
         assert a.evidence.spans == b.evidence.spans and a.evidence.interactions == b.evidence.interactions
         assert a.evidence.marks.shape == b.evidence.marks.shape and b.words.dtype == np.int64
     dev = [i.id for i in made if i.split == "dev"]
-    assert [i.id for i in read_instances(path, "dev")] == dev
-    assert [i.id for i in read_instances(path, "dev", 1)] == dev[:1]
+    assert [i.id for i in tables.read_instances(path, "dev")] == dev
+    assert [i.id for i in tables.read_instances(path, "dev", 1)] == dev[:1]
     before = path.read_bytes()
-    write_instances(path, found, {"labels": ["a", "b"], "task": "é"})
+    tables.write_instances(path, found, {"labels": ["a", "b"], "task": "é"})
     assert path.read_bytes() == before  # the same records are the same bytes
 
 
@@ -80,15 +68,11 @@ def attributions(draw):
     for i in range(draw(st.integers(0, 4))):
         features = draw(st.lists(st.lists(small, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple))
         scores = np.array(draw(st.lists(number, min_size=len(features), max_size=len(features))))
-        gap = draw(st.one_of(number, st.just(np.nan)))
-        share = draw(st.one_of(number, st.just(np.nan)))
+        gap, share = (draw(st.one_of(number, st.just(np.nan))) for _ in range(2))
         cost = Cost(*draw(st.lists(st.integers(0, 10**12), min_size=5, max_size=5)))
         level = draw(st.sampled_from(["token", "pair", "span"]))
-        made.append(
-            Attribution(
-                f"i{i}", draw(st.text("aé", max_size=9)), draw(small), level, features, scores, gap, cost, share
-            )
-        )
+        method, target = draw(st.text("aé", max_size=9)), draw(small)
+        made.append(Attribution(f"i{i}", method, target, level, features, scores, gap, cost, share))
     return made
 
 
@@ -96,9 +80,9 @@ def attributions(draw):
 @given(made=attributions(), more=attributions())
 def test_attributions_come_back(tmp_path, made, more):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    write_attributions(paths[0], made)
-    write_attributions(paths[1], more)
-    found = read_attributions(*paths)
+    tables.write_attributions(paths[0], made)
+    tables.write_attributions(paths[1], more)
+    found = tables.read_attributions(*paths)
     assert len(found) == len(made) + len(more)
     for a, b in zip(made + more, found, strict=True):
         names = ("instance", "method", "target", "level", "features", "cost")
@@ -111,7 +95,7 @@ def test_attributions_come_back(tmp_path, made, more):
 @given(values=st.lists(number, min_size=1, max_size=9))
 def test_csv_floats_read_back_to_the_same(tmp_path, values):
     path = tmp_path / "t.csv"
-    write_csv(path, pd.DataFrame({"x": values, "name": 'a,"b"\nc'}))
+    tables.write_csv(path, pd.DataFrame({"x": values, "name": 'a,"b"\nc'}))
     back = pd.read_csv(path)
     np.testing.assert_array_equal(back.x, values)
     assert (back.name == 'a,"b"\nc').all() and b"\r" not in path.read_bytes()
@@ -121,7 +105,7 @@ def test_a_file_is_replaced_only_when_the_block_ends_well(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("old")
     reader = path.open()
-    with write_whole(path) as part:
+    with tables.write_whole(path) as part:
         part.write_text("new")
         assert path.read_text() == "old" and part.parent == path.parent and part.suffix == ".csv"
     assert path.read_text() == "new" and os.listdir(tmp_path) == ["t.csv"]
@@ -130,7 +114,7 @@ def test_a_file_is_replaced_only_when_the_block_ends_well(tmp_path):
 
 
 def test_json_is_sorted_and_readable(tmp_path):
-    write_json(tmp_path / "deep" / "x.json", {"b": "ü", "a": 1})
+    tables.write_json(tmp_path / "deep" / "x.json", {"b": "ü", "a": 1})
     assert (tmp_path / "deep" / "x.json").read_text(encoding="utf-8") == '{\n "a": 1,\n "b": "ü"\n}\n'
 
 
@@ -140,7 +124,7 @@ def test_a_block_that_raises_or_writes_nothing_leaves_nothing_behind(tmp_path, b
     path = tmp_path / "t.csv"
     if before:
         path.write_text(before)
-    with pytest.raises(error), write_whole(path) as part:
+    with pytest.raises(error), tables.write_whole(path) as part:
         if error is KeyboardInterrupt:
             part.write_text("half")
             raise KeyboardInterrupt
@@ -163,14 +147,14 @@ def test_tokens_come_back_as_they_were_from_one_table_or_several(make, tmp_path)
     tokens = {i.id: model.tokens(i) for i in texts}
     tokens["no mask"] = replace(next(iter(tokens.values())), mask_id=None, dropped=3)
     first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
-    write_tokens(first, tokens)
-    found = read_tokens(first)
+    tables.write_tokens(first, tokens)
+    found = tables.read_tokens(first)
     assert list(found) == list(tokens)
     for name, one in tokens.items():
         pairs = [(getattr(one, f.name), getattr(found[name], f.name)) for f in fields(Tokens)]
         assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs)
-    write_tokens(second, {"other": one})
-    assert list(read_tokens(first, second)) == [*tokens, "other"] and not list(tmp_path.glob(".*"))
+    tables.write_tokens(second, {"other": one})
+    assert list(tables.read_tokens(first, second)) == [*tokens, "other"] and not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize("before", [None, {"step": "old", "files": []}])
@@ -179,14 +163,12 @@ def test_a_killed_process_leaves_the_old_file_or_none(tmp_path, before):
     folder = project.Results(tmp_path)
     path = folder.steps / "x.json"
     if before:
-        write_json(path, before)
+        tables.write_json(path, before)
     died = subprocess.run([sys.executable, "-c", DYING, str(path)], check=False)
     assert died.returncode == 9
-    assert path.exists() == bool(before)
-    assert not before or json.loads(path.read_text()) == before
-    left = [Path(name) for name in os.listdir(folder.steps) if name != "x.json"]
-    assert all(name.name.startswith(".") for name in left)
+    assert (json.loads(path.read_text()) if path.exists() else None) == before
+    assert all(name.startswith(".") for name in os.listdir(folder.steps) if name != "x.json")
     # it reads the records, and must not stumble over a half one
     assert workflow.find_incomplete(folder, discard=True) == []
-    write_json(path, {"step": "new", "files": []})
+    tables.write_json(path, {"step": "new", "files": []})
     assert json.loads(path.read_text())["step"] == "new"

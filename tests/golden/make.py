@@ -15,14 +15,8 @@ from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
 
 PATH = Path(__file__).with_name("attributions.json")
-BUDGET = Budget(
-    path_steps=20,
-    path_steps_most=20,
-    lime_samples=100,
-    riemann_steps=10,
-    limsse_epochs=100,
-    units=UnitSettings(shapley_samples=100),
-)
+SIZES = {"path_steps": 20, "path_steps_most": 20, "lime_samples": 100, "riemann_steps": 10, "limsse_epochs": 100}
+BUDGET = Budget(**SIZES, units=UnitSettings(shapley_samples=100))
 
 
 def models() -> dict:

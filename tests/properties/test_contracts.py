@@ -101,13 +101,10 @@ def test_seeds_follow_names_not_positions(tiny, texts):
         assert (same["s1", method] != same["other", method]).any()
 
 
-SIZES = [8, 10, 13]
-
-
 def planted_texts():
     """Texts with the deciding word at different places."""
     others = ["the", "film", "was", "good", "and", "a", "slow", "plot", "is", "not", "bad", "ever"]
-    for i, n in enumerate(SIZES):
+    for i, n in enumerate([8, 10, 13]):
         words = [others[(i + j) % len(others)] for j in range(n - 1)]
         words.insert((5 * i + 2) % n, models.SIGNAL)
         yield models.instance(" ".join(words), name=f"p{i}")
@@ -123,14 +120,12 @@ WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
 BLIND = ("random", "last", "deeplift", "deeplift_released", "attention_head")
 BLIND += ("lrp", "lrp_cp", "gim", "deeplift_complete")
 BLIND += ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout", "value_zeroing")
-FEW = UnitSettings(shapley_samples=300)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])
 def test_methods_find_the_planted_token(planted, method):
-    for found in explain(
-        Scorer(planted), list(planted_texts()), [method], Budget(path_steps=8, path_steps_most=200, units=FEW)
-    ):
+    budget = Budget(path_steps=8, path_steps_most=200, units=UnitSettings(shapley_samples=300))
+    for found in explain(Scorer(planted), list(planted_texts()), [method], budget):
         _, truth = place_of_truth(planted, found.instance)
         scores = found.attributions[method].scores
         assert found.predicted == 1
@@ -166,13 +161,9 @@ def test_erasure_of_a_constant_is_that_of_random(tiny, size):
     tokens = tiny.tokens(models.instance("good bad slow film brave"))
     ratio, draws = size / 5, 400
     found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
-    every = []
-    for chosen in combinations(range(5), size):
-        marked = np.isin(np.arange(5), chosen).astype(float)
-        every.append(erasures(tiny, tokens, [marked], [ratio])[0])
+    marked = [np.isin(np.arange(5), chosen).astype(float) for chosen in combinations(range(5), size)]
+    every = erasures(tiny, tokens, marked, [ratio])
     for name in ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency"):
-        all_sets = np.array([getattr(e, name)[0] for e in every])
-        mean = np.mean([getattr(e, name)[0] for e in found])
-        assert abs(mean - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
-        seen = {round(float(getattr(e, name)[0]), 9) for e in found}
-        assert seen == {round(float(v), 9) for v in all_sets}
+        drawn, all_sets = (np.array([getattr(e, name)[0] for e in some]) for some in (found, every))
+        assert abs(drawn.mean() - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
+        assert {*drawn.round(9)} == {*all_sets.round(9)}
