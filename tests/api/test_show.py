@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -85,13 +84,12 @@ def test_plain_lines_are_aligned_and_no_wider_than_asked(found, width):
 def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    plain = io.StringIO()
+    plain, screen = io.StringIO(), io.StringIO()
     terminal.show(found[:2], plain, width=80)
     assert "\x1b" not in plain.getvalue() and "gradient_x_input" in plain.getvalue()
-    screen = SimpleNamespace(text=io.StringIO())
-    screen.text.isatty = lambda: True
-    terminal.show(found, screen.text, width=80)
-    said = screen.text.getvalue()
+    screen.isatty = lambda: True
+    terminal.show(found, screen, width=80)
+    said = screen.getvalue()
     assert "\x1b[" in said and "\x1b[31m" not in said and "\u202e" not in said
     bare = re.sub(r"\x1b\[[0-9;]*m", "", said)
     assert all(cell_len(line) <= 80 for line in bare.splitlines()) and "Gradient x Input:" in bare
@@ -99,11 +97,8 @@ def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
 
 def test_pictures_hold_all_words(found, tmp_path):
     png, svg = (found[:2].save(tmp_path / f"x.{ending}") for ending in ("png", "svg"))
-    assert png.read_bytes().startswith(b"\x89PNG")
-    tree = ElementTree.parse(svg)
-    assert tree.getroot().tag.endswith("svg")
-    texts = [t for axes in draw(found[1:2]).axes for t in axes.texts]
-    words = [t.get_text() for t in texts]
+    assert png.read_bytes().startswith(b"\x89PNG") and ElementTree.parse(svg).getroot().tag.endswith("svg")
+    words = [t.get_text() for axes in draw(found[1:2]).axes for t in axes.texts]
     assert all(words.count(u.text) >= len(found.methods) for u in found[1].units)
     figure = draw(found)
     width, height = figure.get_size_inches() * 72

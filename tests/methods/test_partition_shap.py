@@ -24,12 +24,11 @@ shap = partition.load_shap()  # uncompiled
 ENOUGH = 5000
 
 
-def talk(model, tokens, target, evaluations, seed="x", precision="float64"):
-    """The Scores of Partition SHAP on several texts that share batches."""
+def talk(model, tokens, target, evaluations, first=0, scorer=None):
+    """The Scores of Partition SHAP on several texts that share batches, drawn by their numbers from the first on."""
     budget = Budget(shap_evaluations=evaluations)
-    return Scorer(model, precision=precision).converse(
-        (NAME, METHODS[NAME].converse(t, target, budget, generator(seed, i))) for i, t in enumerate(tokens)
-    )
+    talks = (METHODS[NAME].converse(t, target, budget, generator("x", i)) for i, t in enumerate(tokens, first))
+    return (scorer or Scorer(model, precision="float64")).converse((NAME, one) for one in talks)
 
 
 def merges_of(tokens):
@@ -84,12 +83,9 @@ class Strings:
         self.model, self.network = model, model.at("float64")
 
     def __call__(self, texts):
-        rows = []
-        for one in texts:
-            ids = np.array(self.model.tokenizer(one)["input_ids"])
-            z = np.exp(erasures.logits(self.network, ids, np.zeros(len(ids), np.int64)))
-            rows.append(z / z.sum())
-        return np.array(rows)
+        rows = [np.array(self.model.tokenizer(one)["input_ids"]) for one in texts]
+        z = np.exp([erasures.logits(self.network, ids, np.zeros(len(ids), np.int64)) for ids in rows])
+        return z / z.sum(axis=1, keepdims=True)
 
 
 def test_shap_on_strings_says_the_same(tiny):
@@ -111,8 +107,7 @@ LONG = "the film was not very good , the plot was slow and the brave film is bad
 def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny, evaluations):
     tokens = tiny.tokens(models.instance(LONG))
     scorer = Scorer(tiny, precision="float64")
-    talk = METHODS[NAME].converse(tokens, 1, Budget(shap_evaluations=evaluations), generator("x"))
-    (scores,) = scorer.converse([(NAME, talk)])
+    (scores,) = talk(tiny, [tokens], 1, evaluations, scorer=scorer)
     assert abs(scores.gap) < 1e-12
     assert len(set(scores.values.round(12))) < len(scores.values)
     assert scorer.costs[NAME].requested <= evaluations + 1
@@ -126,8 +121,7 @@ def test_neither_company_nor_the_global_generator_moves_a_value(tiny):
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     for i, t in enumerate(tokens):
-        talk_alone = METHODS[NAME].converse(t, 0, Budget(shap_evaluations=20), generator("x", i))
-        (alone,) = Scorer(tiny, precision="float64").converse([(NAME, talk_alone)])
+        (alone,) = talk(tiny, [t], 0, 20, first=i)
         np.testing.assert_allclose(alone.values, together[i].values, atol=1e-12)
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
 

@@ -60,8 +60,7 @@ def test_drawn_coalitions_are_proper_within_budget_and_mirrored(n, samples, seed
     assert len({m.tobytes() for m in masks}) == len(masks)
     np.testing.assert_allclose(weights.sum(), 1, atol=1e-9)
     by_row = {m.tobytes(): w for m, w in zip(masks, weights, strict=True)}
-    for mask, weight in zip(masks, weights, strict=True):
-        np.testing.assert_allclose(by_row[(~mask).tobytes()], weight, atol=1e-12)
+    np.testing.assert_allclose([by_row[m.tobytes()] for m in ~masks], weights, atol=1e-12)
 
 
 def test_too_few_coalitions_treat_units_alike():
