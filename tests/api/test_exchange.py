@@ -1,6 +1,7 @@
 """Explanations that go elsewhere and come back: files, captum's records, shap's objects."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import attreval as av
@@ -16,17 +17,20 @@ def found(tiny):
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_what_is_saved_comes_back_as_a_method(tiny, found, tmp_path, ending):
-    path, renamed = found.save(tmp_path / f"mine.{ending}"), tmp_path / "theirs.jsonl"
+    path, renamed = found.save(tmp_path / f"mine.{ending}"), tmp_path / f"theirs.{ending}"
     if ending == "jsonl":
         renamed.write_text(
             path.read_text().replace('"gradient_x_input"', '"theirs"').replace('"occlusion_1"', '"others"')
         )
-        found.add_file(renamed)
-        for one in found:
-            assert np.allclose(one.scores("theirs"), one.scores("gradient_x_input"))
-            assert np.allclose(one.scores("others"), one.scores("occlusion_1"))
-        table = av.evaluate(tiny, found, ["nc"], draws=10).set_index("method")["mean"]
-        assert np.isclose(table["theirs"], table["gradient_x_input"]) and "others" in table
+    else:
+        names = {"gradient_x_input": "theirs", "occlusion_1": "others"}
+        pd.read_parquet(path).replace({"method": names}).to_parquet(renamed)
+    found.add_file(renamed)
+    for one in found:
+        assert np.allclose(one.scores("theirs"), one.scores("gradient_x_input"))
+        assert np.allclose(one.scores("others"), one.scores("occlusion_1"))
+    table = av.evaluate(tiny, found, ["nc"], draws=10).set_index("method")["mean"]
+    assert np.isclose(table["theirs"], table["gradient_x_input"]) and "others" in table
     with pytest.raises(ValueError, match="already"):
         found.add_file(path)
 

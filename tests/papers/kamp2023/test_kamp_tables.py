@@ -198,7 +198,7 @@ def planted(low=(), agree=()):
 def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     def verdicts(texts):
         monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
-        return claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
+        return claims.claims_table(step, claims.statistics_by_run(step)).set_index("claim")
 
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
     texts = planted(low=LOW, agree=("partition_shap", "lime"))
@@ -217,18 +217,21 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     assert len(table) == len(read_claims("kamp2023"))
     again = verdicts(planted(low=("partition_shap", "lime"), agree=LOW))
     assert again.verdict[wanted].tolist() == ["contradicted"] * 3
+    half = bootstrap.model_copy(update={"confidence": 0.5})
+    step.profile = step.profile.model_copy(update={"bootstrap": half})
+    assert verdicts(texts).low[wanted[2]] > table.low[wanted[2]], "intervals are as sure as the profile asks"
 
 
-def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
+def test_claims_are_decided_on_the_papers_texts_where_they_can_be(step):
     known = Finding(1.0, np.ones(50), texts=40)
     runs = {"rated_movies": known, "snli": known, "esnli": untested("nobody")}
     measured = {(t, "m", 1): {c: replace(found, basis=t) for c in statements(4)} for t, found in runs.items()}
-    assert set(claims.claims_table(measured).basis) == {"snli"}
-    assert len(claims.claims_by_run(measured)) == 3 * len(statements(4))
-    assert claims.claims_by_run({}).empty
+    assert set(claims.claims_table(step, measured).basis) == {"snli"}
+    assert len(claims.claims_by_run(step, measured)) == 3 * len(statements(4))
+    assert claims.claims_by_run(step, {}).empty
     sizes = {"rated_movies": 40, "snli": 4, "esnli": 40}
     few = {run: {c: replace(f, texts=sizes[run[0]]) for c, f in of.items()} for run, of in measured.items()}
-    assert set(claims.claims_table(few).basis) == {"rated_movies"}, "four texts of the paper's decide nothing"
+    assert set(claims.claims_table(step, few).basis) == {"rated_movies"}, "four texts of the paper's decide nothing"
 
 
 def test_the_numbers_of_a_text_are_those_that_readings_give(step):
@@ -269,7 +272,7 @@ def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     texts = planted(low=LOW)
     texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in texts]
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
-    table = claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
+    table = claims.claims_table(step, claims.statistics_by_run(step)).set_index("claim")
     assert set(table.index[table.verdict == "not testable here"]) == {
         c for c in table.index if "people" in c or c == "advantage-vanishes"
     }

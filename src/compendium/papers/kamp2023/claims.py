@@ -81,7 +81,7 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
     return out
 
 
-def claims_table(measured: Mapping[Run, Found]) -> pd.DataFrame:
+def claims_table(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim of Kamp et al. 2023 with our value, its interval, its nulls and a verdict.
 
     A claim is decided on the first run that can test it: on the paper's texts where the profile has them, and on runs
@@ -94,14 +94,14 @@ def claims_table(measured: Mapping[Run, Found]) -> pd.DataFrame:
         enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(read_claims("kamp2023"), found, published=published_values())
+    return score(read_claims("kamp2023"), found, step.profile.bootstrap.confidence, published_values())
 
 
-def claims_by_run(measured: Mapping[Run, Found]) -> pd.DataFrame:
+def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
     numbers = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
-    claims, columns = read_claims("kamp2023"), ["claim", *RUN, *numbers]
-    parts = [score(claims, found).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()]
+    claims, columns, level = read_claims("kamp2023"), ["claim", *RUN, *numbers], step.profile.bootstrap.confidence
+    parts = [score(claims, found, level).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 

@@ -7,12 +7,12 @@ from compendium.papers.common.sentences import between, of_row, sentence
 from compendium.papers.common.style import name_run
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
-TECHNIQUE_TITLES = {"shapley": "Shapley values", "attention": "attention", "gradients": "integrated gradients"}
+IN_PROSE = {"shapley": "Shapley values", "attention": "attention", "gradients": "integrated gradients"}
 HIGHER = {"comprehensiveness", "token agreement", "interaction agreement", "simulatability"}
 
 
 def _which(row: pd.Series) -> str:
-    technique = TECHNIQUE_TITLES.get(row.technique, row.technique)
+    technique = IN_PROSE.get(row.technique, row.technique)
     return f"{TYPES.get(row.type, row.type)} by {technique} on {name_run(row)}"
 
 
