@@ -1,5 +1,6 @@
 """Where things live: the project folder, its data and the results of a profile; and folders replaced as a whole."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -31,6 +32,10 @@ def home() -> Path:
 
 def read_yaml(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), Loader=SafeLoader)
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _data_folder() -> Path:
@@ -82,6 +87,10 @@ class Results:
 
     def record(self, step: str) -> Path:
         return self.steps / f"{step}.json"
+
+    def records(self) -> list[dict]:
+        """What the steps that have run were given and took."""
+        return [read_json(path) for path in sorted(self.steps.glob("[!.]*.json"))]
 
     def model(self, task: str, model: str, seed: int) -> Path:
         return self.root / "models" / run_name(task, model, seed)

@@ -37,12 +37,11 @@ SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.j
 
 def write_page(results: Results) -> Path:
     """Write explorer.html of a profile's results into the project folder, from where both routes take it."""
-    home = project.home()
-    icon = home / "paper" / "favicon.svg"
-    data = gather_page(results)
-    with write_whole(home / PAGE) as part:
-        part.write_text(make_page(data, icon.read_text(encoding="utf-8") if icon.exists() else ""), encoding="utf-8")
-    return home / PAGE
+    icon, page = project.home() / "paper" / "favicon.svg", project.home() / PAGE
+    made = make_page(gather_page(results), icon.read_text(encoding="utf-8") if icon.exists() else "")
+    with write_whole(page) as part:
+        part.write_text(made, encoding="utf-8")
+    return page
 
 
 def make_page(data: dict, icon: str = "") -> str:
@@ -69,7 +68,7 @@ def gather_page(results: Results) -> dict:
     passed over, since a setting may have been renamed since.
     """
     manifest = results.root / "manifest.json"
-    facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    facts = project.read_json(manifest) if manifest.exists() else {}
     lengths = {"attreval": None, "date": 10, "commit": 12}
     about = {"profile": str(facts.get("profile") or results.root.name)}
     about |= {name: str(facts.get(name) or "")[:length] for name, length in lengths.items()}

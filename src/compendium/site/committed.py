@@ -19,7 +19,7 @@ from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import UNTESTABLE
 from compendium.project import Results, step_name
 from compendium.site.markdown import pipe_table, with_minus
-from compendium.site.pictures import draw_note
+from compendium.site.pictures import draw_note, has_claims
 from compendium.site.quotes import outputs_of
 from compendium.workflow.parameters import NOTEBOOKS
 
@@ -56,13 +56,9 @@ def committed_runs() -> dict[str, Results]:
     return {profile: place for profile, place in places.items() if (place.root / "claims.json").exists()}
 
 
-def read_json(run: Results, name: str):
-    return json.loads((run.root / name).read_text(encoding="utf-8"))
-
-
 def read_elsewhere(run: Results) -> list[dict]:
     """What other machines said of a committed run's claims: verdict, value, processor, commit and date."""
-    return read_json(run, ELSEWHERE) if (run.root / ELSEWHERE).exists() else []
+    return project.read_json(run.root / ELSEWHERE) if (run.root / ELSEWHERE).exists() else []
 
 
 def claims_json(tables: Path) -> str:
@@ -123,7 +119,7 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     A committed run that has the same claims, to the digit, is the run itself. A conclusion that only one of two runs
     tests is none on which they differ.
     """
-    said = claims_json(results.tables) if any(results.tables.glob("[!.]*_claims.csv")) else ""
+    said = claims_json(results.tables) if has_claims(results.tables) else "[]"
     here = _judged(said)
     others = {name: (run.root / "claims.json").read_text(encoding="utf-8") for name, run in committed_runs().items()}
     there = {name: _judged(claims) for name, claims in others.items() if claims != said and _judged(claims)}
@@ -151,7 +147,7 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
 
 def _judged(claims: str) -> dict[str, dict]:
     """The conclusions that a run tests, by id. claims: a claims.json."""
-    rows = json.loads(claims) if claims else []
+    rows = json.loads(claims)
     return {row["claim"]: row for row in rows if row["verdict"] != UNTESTABLE and row["value"] is not None}
 
 
@@ -258,17 +254,25 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
                     said.append(f"{place}: its picture")
                     data, output.metadata = draw_note(SHOWS_TEXT, dpi=200), {}
                 output.data["image/png"] = base64.b64encode(shrink_png(data, part=2)).decode()  # as wide as it is shown
+    strip_run(node)
+    for cell in node.cells:
+        if cell.cell_type == "markdown":
+            cell.source = LINK.sub(lambda found: f"{UP}/{found[1]}", cell.source)
+    source = path.stem.partition("-")[0]
+    node.cells[0].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
+    return node, said
+
+
+def strip_run(node) -> None:
+    """Take out of an executed notebook what belongs to the machine that ran it, and links to executed copies."""
     for holder in (node, *node.cells):
         for name in OF_THE_RUN:
             holder.metadata.pop(name, None)
     for cell in node.cells:
         if cell.cell_type == "markdown":
-            cell.source = LINK.sub(lambda found: f"{UP}/{found[1]}", without_links(cell.source))
+            cell.source = without_links(cell.source)
         elif cell.cell_type == "code":
             cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
-    source = path.stem.partition("-")[0]
-    node.cells[0].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
-    return node, said
 
 
 def _name(texts: list[str]) -> str:

@@ -23,19 +23,20 @@ from compendium.papers.common import verdicts
 from compendium.papers.common.claims import CONCLUSION, objections, say_turned
 from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
-from compendium.site.committed import committed_runs, read_elsewhere, read_json
+from compendium.site.committed import committed_runs, read_elsewhere
 from compendium.site.markdown import pipe_table, with_minus
 from compendium.site.tables import title_of
-from compendium.workflow.steps import STEPS
+from compendium.workflow.steps import STEPS, Step
 
 NOT_FOUND = "not yet found"
 MAKES_CLAIMS = 'step.table("claims"'
-PAPERS = {  # title, notebook, rule of workflow/Snakefile
-    "poerner2018": ("Poerner, Schütze and Roth (2018)", "04_poerner2018", "pointing_game"),
-    "kamp2023": ("Kamp, Beinborn and Fokkens (2023)", "05_kamp2023", "agreement"),
-    "zhao2023": ("Zhao and Aletras (2023)", "06_zhao2023", "faithfulness"),
-    "sun2024": ("Sun, Atanasova and Augenstein (2024)", "07_sun2024", "diagnosis"),
+PAPERS = {
+    "poerner2018": "Poerner, Schütze and Roth (2018)",
+    "kamp2023": "Kamp, Beinborn and Fokkens (2023)",
+    "zhao2023": "Zhao and Aletras (2023)",
+    "sun2024": "Sun, Atanasova and Augenstein (2024)",
 }
+STEP_OF = {step.notebook.partition("_")[2]: step for step in STEPS}  # by paper, the step that judges its claims
 FAR = 0.15
 Part = tuple[str, pd.DataFrame, str]  # where, cells with columns `ours` and `published`, what was tried on them
 FAMILIES = {  # of the rows of Table 2 of Poerner et al. (2018), by how they begin; and the choices that move them
@@ -73,7 +74,10 @@ def fidelity_markdown() -> str:
     runs = committed_runs()
     if not runs:
         raise FileNotFoundError("no run is committed: `attreval publish --profile quick` commits one")
-    claims = {profile: {row["claim"]: row for row in read_json(run, "claims.json")} for profile, run in runs.items()}
+    claims = {
+        profile: {row["claim"]: row for row in project.read_json(run.root / "claims.json")}
+        for profile, run in runs.items()
+    }
     main = main_runs(claims)
     rows = [row for paper, profile in main.items() for row in claims[profile].values() if row["paper"] == paper]
     turned = {profile: read_turned(run) for profile, run in runs.items()}
@@ -83,9 +87,8 @@ def fidelity_markdown() -> str:
     count = f"Verdicts on {len(found)} claims, beside {len(rows) - len(found)} checks: {counts}."
     text = HEAD.format(runs=_name_runs(runs, main), count=count, unknown=list(why.values()).count(NOT_FOUND))
     for paper, profile in main.items():
-        title, notebook, rule = PAPERS[paper]
-        made = _made_by(runs[profile], notebook, profile, rule)
-        text += f"\n## {title}\n{COLUMNS}"
+        made = _made_by(runs[profile], profile, STEP_OF[paper])
+        text += f"\n## {PAPERS[paper]}\n{COLUMNS}"
         for row in sorted((row for row in rows if row["paper"] == paper), key=lambda row: row["kind"] != CONCLUSION):
             other = {name: claims[name].get(row["claim"], {}) for name in runs if name != profile}
             verdict = _verdict(row, other, read_elsewhere(runs[profile]))
@@ -109,9 +112,9 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
     """Which run judges which papers, with its commit, date and time."""
     said = []
     for profile in dict.fromkeys(main.values()):
-        facts = read_json(runs[profile], "manifest.json")
+        facts = project.read_json(runs[profile].root / "manifest.json")
         made = f"published at commit `{facts['commit']}`, {facts['date']}"
-        papers = [PAPERS[paper][0] for paper in main if main[paper] == profile]
+        papers = [PAPERS[paper] for paper in main if main[paper] == profile]
         said.append(f"profile `{profile}`, {made}, {facts['processor_seconds'] / 60:,.0f} processor minutes")
         said[-1] += f" ({'; '.join(papers)})" if len(papers) < len(main) else ""
     return f"Run: {said[0]}." if len(said) == 1 else f"Runs: {', and '.join(said)}."
@@ -171,24 +174,27 @@ def _measured(row: dict) -> tuple[str, str, str, str]:
     return reported, ours, row["null_world"], f"{row['texts']:.0f}"
 
 
-def _made_by(run: Results, notebook: str, profile: str, rule: str) -> list[str]:
+def _made_by(run: Results, profile: str, judging: Step) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
-    facts = read_json(run, "manifest.json")
+    facts, notebook = project.read_json(run.root / "manifest.json"), judging.notebook
     seconds = {name: step["processor_seconds"] for name, step in facts["steps"].items()}
     own, minutes = seconds.get(notebook), "–"
     if own is not None:
-        minutes = f"{own / 60:.1f} / {(own + sum(map(seconds.get, steps_before(facts, notebook)))) / 60:.0f}"
+        minutes = f"{own / 60:.1f} / {(own + sum(map(seconds.get, steps_before(facts, judging.judge)))) / 60:.0f}"
     heading = heading_above(notebook, MAKES_CLAIMS)
     link = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb#{quote(heading.replace(' ', '-'))}"
-    return [f"`attreval run --profile {profile} -- --until {rule}`", minutes, f"[{notebook}, {heading}]({link})"]
+    return [
+        f"`attreval run --profile {profile} -- --until {judging.rule}`",
+        minutes,
+        f"[{notebook}, {heading}]({link})",
+    ]
 
 
-def steps_before(facts: Mapping[str, Any], notebook: str) -> list[str]:
-    """The steps of a manifest that a paper's notebook rests on: training, and explaining; 07 explains by itself.
+def steps_before(facts: Mapping[str, Any], judge: str) -> list[str]:
+    """The steps of a manifest that a judge's notebook rests on: training, and explaining; 07 explains by itself.
 
     The manifest is read as plain data: the schema of profiles may have changed since the run was made.
     """
-    judge = next(step.judge for step in STEPS if step.notebook == notebook)
     explaining = ("07_sun2024_explanations", "07_sun2024_agents") if judge == "diagnosis" else ("03_explain",)
     explained, trained = [], set()
     for name, record in facts["steps"].items():

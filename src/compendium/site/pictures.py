@@ -20,12 +20,17 @@ ASKED = "reliability"  # settings that ask for a quality, and not for a budget
 PRICES = {"evaluations": "model evaluations of a text", "seconds": "processor seconds of a text"}
 
 
+def has_claims(tables: Path) -> bool:
+    """Whether a notebook of a run has judged claims. tables: its CSV files."""
+    return any(tables.glob("[!.]*_claims.csv"))
+
+
 def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
     """Write scorecard and scorecard-<paper>, as PNG and SVG, into `folder`; return the paths.
 
     tables: a run's CSV files. A paper whose claims the run has not judged gets a picture that says so.
     """
-    found = scorecard(tables, checks=False) if any(tables.glob("[!.]*_claims.csv")) else None
+    found = scorecard(tables, checks=False) if has_claims(tables) else None
     overview = draw_nothing(NO_PICTURE) if found is None else draw_overview(found, read_claims())
     paths = write_picture(overview, folder / "scorecard")
     for paper in PAPERS:

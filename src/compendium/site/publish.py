@@ -4,7 +4,6 @@ What is committed of each file, site.committed says.
 """
 
 import fnmatch
-import json
 import re
 import shutil
 from collections import Counter
@@ -44,7 +43,7 @@ def publish(profile: str) -> Path:
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
         left_out = _copy_clean(settings, run, Results(folder), exempt)
-        manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
+        manifest = project.read_json(run.root / "manifest.json") | {"left_out": left_out}
         processor = manifest.get("machine", {}).get("processor", "")
         if there := [row for row in runs.read_elsewhere(place) if row["processor"] not in processor]:
             write_json(folder / runs.ELSEWHERE, there)
@@ -63,17 +62,17 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
     run, place = project.results(settings.name), runs.committed(settings.name)
     here = sorted(path.stem for path in run.steps.glob("[!.]*.json"))
     names = sorted({name for step in steps for name in fnmatch.filter(here, step) or [step]})
-    records = {name: json.loads(run.existing(run.record(name), name).read_text(encoding="utf-8")) for name in names}
+    records = {name: project.read_json(run.existing(run.record(name), name)) for name in names}
     exempt = printed_by_papers(settings)
     with replace_folder(place.root) as folder, TemporaryDirectory() as alone:
         shutil.copytree(place.root, folder, dirs_exist_ok=True)
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = project.read_json(folder / "manifest.json")
         only = Results(Path(alone))
         for name, record in records.items():
             for file in manifest["steps"].get(name, {"files": []})["files"]:
                 (folder / file).unlink(missing_ok=True)
             files = [run.root / file for file in record["files"] if file.startswith(("tables/", "figures/"))]
-            for path in [run.executed(name), *files]:
+            for path in (run.executed(name), *files):
                 target = only.root / path.relative_to(run.root)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, target)
@@ -139,8 +138,7 @@ def missing_steps(profile: Profile, run: Results) -> list[str]:
     def is_whole(step: str) -> bool:
         if not (run.record(step).exists() and run.executed(step).exists()):
             return False
-        files = json.loads(run.record(step).read_text(encoding="utf-8"))["files"]
-        return all((run.root / name).exists() for name in files)
+        return all((run.root / name).exists() for name in project.read_json(run.record(step))["files"])
 
     return [step for step in expected_steps(profile) if not is_whole(step)]
 

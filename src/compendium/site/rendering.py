@@ -7,7 +7,6 @@ installed, else pandoc: same pages, same sources. The PDF and the JATS are alway
 """
 
 import base64
-import json
 import re
 import shutil
 import subprocess
@@ -24,12 +23,12 @@ from compendium.explorer.page import write_page
 from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.verdicts import REPRODUCED, UNTESTABLE, VERDICTS
 from compendium.project import Results, replace_folder
-from compendium.site.committed import MAIN, committed, other_runs, without_links
+from compendium.site.committed import MAIN, committed, other_runs, strip_run
 from compendium.site.fidelity import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
-from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
+from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards, has_claims
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
 from compendium.site.tables import (
     html_with_titles,
@@ -123,7 +122,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
 
 def _second_reading(tables: Path) -> str:
     """What a second reader holds against the questions that claims are asked by, and what our numbers rest on."""
-    judged = scorecard(tables).set_index("claim") if any(tables.glob("[!.]*_claims.csv")) else pd.DataFrame()
+    judged = scorecard(tables).set_index("claim") if has_claims(tables) else pd.DataFrame()
     basis = judged.get("basis", pd.Series(dtype=str)).dropna()
     rows = [[one.statement, one.objection, basis.get(one.id, "not tested")] for one in read_claims() if one.objection]
     return pipe_table(["Conclusion", "A second reader", "Ours"], rows, ["left"] * 3)
@@ -142,17 +141,10 @@ def reference_pages(bibliography: Path) -> dict[str, str]:
 def _for_readers(path: Path) -> str:
     """An executed notebook with titles in its tables, without what belongs to the machine that ran it, or links."""
     node = nbformat.read(path, as_version=4)
-    for holder in (node, *node.cells):
-        for name in ("papermill", "execution"):
-            holder.metadata.pop(name, None)
-    for cell in node.cells:
-        if cell.cell_type == "markdown":
-            cell.source = without_links(cell.source)
-        if "outputs" in cell:
-            cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
-            for output in cell.outputs:
-                if html := output.get("data", {}).pop("text/html", None):  # for HTML, Quarto loads scripts from afar
-                    output.data["text/markdown"] = raw_html(html_with_titles("".join(html)))
+    strip_run(node)
+    for output in (output for cell in node.cells for output in cell.get("outputs", ())):
+        if html := output.get("data", {}).pop("text/html", None):  # for HTML, Quarto loads scripts from afar
+            output.data["text/markdown"] = raw_html(html_with_titles("".join(html)))
     return nbformat.writes(node)
 
 
@@ -167,7 +159,7 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
 
 def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
-    facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    facts = project.read_json(manifest) if manifest.exists() else {}
     samples = {judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
     return {
         "run.profile": profile,
@@ -184,8 +176,7 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
 
     random_too: reproduced ones that random scores support as much. alone: tested ones on one model trained once.
     """
-    judged = any(tables.glob("[!.]*_claims.csv"))
-    found = scorecard(tables, checks=False) if judged else pd.DataFrame(columns=COLUMNS)
+    found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
     held, ranges = found[found.verdict == REPRODUCED], {claim.id: claim.expect for claim in read_claims()}
     counts["random_too"] = sum(bool(ranges[row.claim].as_much(row.value, row.null_scores)) for row in held.itertuples())

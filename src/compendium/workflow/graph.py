@@ -7,7 +7,6 @@ brings corpora here, since a step looks at a stamp beside each table, which chan
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +28,7 @@ MODEL_FILES = (".json", ".safetensors", ".bin", ".txt", ".model", ".jinja")
 
 
 def code_of(notebook: Path) -> str:
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]  # nbformat takes three seconds to import
+    cells = project.read_json(notebook)["cells"]  # nbformat takes three seconds to import
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
@@ -62,7 +61,7 @@ def folder_stamp(folder: Path | str) -> Path:
     found = {"folder": str(folder), "sha256": {path.name: digest_once(path) for path in files}}
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
     path = project.processed() / f"folder-{place}.json"
-    if not path.exists() or json.loads(path.read_text(encoding="utf-8")) != found:
+    if not path.exists() or project.read_json(path) != found:
         write_json(path, found)
     return path
 

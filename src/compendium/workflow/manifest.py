@@ -4,7 +4,7 @@ It also holds samples: how many texts, by which models, a judge's figures rest o
 machine is told in words that name no host and no user.
 """
 
-import json
+import contextlib
 import os
 import platform
 import subprocess
@@ -26,19 +26,18 @@ def make_manifest(profile: str) -> Path:
     """Write the manifest of a profile from the records of its steps."""
     settings = config.load(profile)
     folder = project.results(settings.name)
-    steps = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
-    if not steps:
+    if not (steps := folder.records()):
         raise FileNotFoundError(
             f"profile {settings.name!r} has no results yet: `attreval run --profile {profile}` makes them"
         )
     tables = {task: corpora.table_path(task) for task in settings.read_tasks()}
-    path = folder.root / "manifest.json"
     facts = {
         "profile": settings.name,
         "attreval": __version__,
         "machine": describe_machine(),  # that this manifest was written on; each step names its own
         "corpora": {task: read_about(table) for task, table in tables.items() if table.exists()},
     }
+    path = folder.root / "manifest.json"
     write_json(path, facts | describe_steps(settings, steps))
     return path
 
@@ -109,7 +108,7 @@ def count_processors() -> int:
 def describe_machine() -> dict[str, str | int | float]:
     """System, processor, its instructions of TOLD, cores that this process may use, memory in GB, any accelerators."""
     system = f"{platform.system()} {platform.release().partition('-')[0]}"  # without what the kernel's builder added
-    if hasattr(platform, "freedesktop_os_release") and Path("/etc/os-release").exists():
+    with contextlib.suppress(OSError):  # outside Linux nothing tells
         system = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
     flags = _told("flags").split()
     found: dict[str, str | int | float] = {
@@ -117,9 +116,8 @@ def describe_machine() -> dict[str, str | int | float]:
         "processor": f"{_told('model name') or platform.processor() or 'unknown'} ({platform.machine()})",
         "instructions": " ".join(name for name in TOLD if name in flags),
         "cores": count_processors(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
     }
-    if "SC_PHYS_PAGES" in os.sysconf_names:
-        found["memory_gb"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
     if cards := sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         lines = [line for card in cards for line in card.read_text().splitlines() if line.startswith("Model:")]
         found["accelerator"] = ", ".join(line.partition(":")[2].strip() for line in lines)

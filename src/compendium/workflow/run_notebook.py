@@ -52,11 +52,14 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     started = time.monotonic()
     say(f"{name}: starting")
     progress = _told_progress(name, folder.root / "logs" / f"{name}.progress")
-    with progress, write_whole(target) as part, _own_sockets() as sockets:
+    with progress, write_whole(target) as part, tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
+        # Of many steps that start at once, two could be given the same port, and a port is open to every user of the
+        # machine: the kernel is spoken to by sockets in a folder of its own.
+        config = Config({"KernelManager": {"transport": "ipc", "connection_file": str(Path(sockets, "kernel.json"))}})
         source = project.home() / "notebooks" / f"{notebook}.ipynb"
         options = {"kernel_name": "python3", "progress_bar": False, "cwd": project.home(), "start_timeout": 300}
         try:
-            papermill.execute_notebook(source, part, parameters=given, config=Config(sockets), **options)
+            papermill.execute_notebook(source, part, parameters=given, config=config, **options)
         except (PapermillExecutionError, DeadKernelError) as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
             if part.exists():
@@ -65,24 +68,9 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
             raise StepFailed(f"{name} failed, its notebook is {failed}\n  {said}") from None
     failed.unlink(missing_ok=True)
     if (path := folder.record(name)).exists():
-        ran_on = {"commit": commit(), "machine": describe_machine()}
-        write_json(path, json.loads(path.read_text(encoding="utf-8")) | ran_on)
+        write_json(path, project.read_json(path) | {"commit": commit(), "machine": describe_machine()})
     say(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
-
-
-@contextlib.contextmanager
-def _own_sockets() -> Iterator[dict]:
-    """How the kernel is spoken to, as Jupyter is configured: by sockets in a folder of its own.
-
-    Of many steps that start at once, two could be given the same port, and one would fail; and a port is open to every
-    user of the machine.
-    """
-    if sys.platform == "win32":
-        yield {}
-        return
-    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
-        yield {"KernelManager": {"transport": "ipc", "connection_file": str(Path(folder, "kernel.json"))}}
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import re
 import subprocess
@@ -43,8 +42,9 @@ def lock_results(folder: Path) -> Iterator[None]:
 
 def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
     """The names of the steps that have a record whose files are gone. discard: remove it, so that they run again."""
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
-    broken = [one["step"] for one in records if any(not (folder.root / name).exists() for name in one["files"])]
+    broken = [
+        one["step"] for one in folder.records() if not all((folder.root / name).exists() for name in one["files"])
+    ]
     for name in broken if discard else ():
         folder.record(name).unlink()
     return broken

@@ -167,12 +167,12 @@ class Step:
         }
         path = self.results.record(self.name)
         if path.exists():  # what an earlier run of the step wrote and this one did not is out of date
-            for name in set(json.loads(path.read_text(encoding="utf-8"))["files"]) - set(record["files"]):
+            for name in set(project.read_json(path)["files"]) - set(record["files"]):
                 (self.results.root / name).unlink(missing_ok=True)
         write_json(path, record | self.notes)
         shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
         shown = [*dict.fromkeys(self.files), path]
-        return pd.DataFrame({"written": [f"{p.relative_to(self.results.root.parent)}" for p in shown]})
+        return pd.DataFrame({"written": [str(one.relative_to(self.results.root.parent)) for one in shown]})
 
 
 def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Parameters, config.Profile]:

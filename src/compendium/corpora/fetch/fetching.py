@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -110,7 +109,7 @@ def _is_current(task: Task, made_from: dict) -> bool:
     path, note = table_path(task.name), _code_path(task.name)
     if not path.exists() or not note.exists():
         return False
-    if json.loads(note.read_text(encoding="utf-8")) != {"sha256": task.code_hash()}:
+    if project.read_json(note) != {"sha256": task.code_hash()}:
         return False
     try:
         about = read_about(path)

@@ -177,7 +177,7 @@ def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
     """Whether a folder holds, in full size, the files that were extracted from this origin."""
     if not (folder / MARK).exists():
         return False
-    recorded = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    recorded = project.read_json(folder / MARK)
     files = [(folder / name, size) for name, size in recorded.pop("files").items()]
     return recorded == origin and all(path.is_file() and path.stat().st_size == size for path, size in files)
 
