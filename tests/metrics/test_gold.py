@@ -12,9 +12,9 @@ from attreval.core.records import Evidence
 from attreval.core.units import find_units
 from attreval.metrics.unified.plausibility import read_gold
 from attreval.texts.rows import Counts
-from compendium.corpora.snli import build_spanex_fever, build_spanex_snli
 from compendium.corpora.table import words_of
 from compendium.corpora.tasks import TASKS
+from compendium.corpora.text_pairs import build_spanex_fever, build_spanex_snli
 
 PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 

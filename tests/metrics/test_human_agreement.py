@@ -14,7 +14,7 @@ from attreval.core.tables import write_instances
 from attreval.metrics import scored_text as people
 from attreval.texts.rows import Counts
 from compendium import config, corpora
-from compendium.corpora import reviews, snli, table
+from compendium.corpora import reviews, table, text_pairs
 from compendium.corpora.fetch import sources
 
 
@@ -42,7 +42,7 @@ def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(t
     texts = {"Sentence1": "good \N{ROCKET} \N{ROCKET} \N{GRINNING FACE} !", "Sentence2": "bad"}
     marks = {f"Sentence{part}_marked_{person}": texts[f"Sentence{part}"] for part in "12" for person in "123"}
     marks["Sentence1_marked_2"] = "*good* \N{ROCKET} *\N{ROCKET}* *\N{GRINNING FACE}* *!*"
-    (row,) = snli.annotated_row({"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts())
+    (row,) = text_pairs.annotated_row({"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts())
     words = table.words_of(row.segments)
     instance = Instance("x", row.segments, row.label, words, "test", row.evidence(row.segments, words))
     tokens = tiny.tokens(instance)
