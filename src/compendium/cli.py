@@ -199,12 +199,12 @@ def doctor():
 
     from attreval.models.classifier import pick_device, pick_precision
     from compendium import config, corpora, project
-    from compendium.workflow.manifest import count_processors
+    from compendium.workflow.manifest import describe_machine
 
-    device = pick_device()
+    device, machine = pick_device(), describe_machine()
+    memory = machine["memory_gb"]
     precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     quarto = shutil.which("quarto")
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     folder = os.environ.get("ATTREVAL_CORPORA")
@@ -214,11 +214,7 @@ def doctor():
     ran = [p for p in config.profiles() if (project.results(p).root / "manifest.json").exists()]
     found = [
         ("python", f"{sys.version.split()[0]}, torch {torch.__version__}", f"attreval {version('attreval')}"),
-        (
-            "device",
-            f"{device.type}, {count_processors()} processors",
-            f"training and sampled methods run in {precision}",
-        ),
+        ("device", f"{device.type}, {machine['cores']} processors", f"training and sampled methods run in {precision}"),
         ("memory", f"{memory:.0f} GB", "enough" if memory >= 8 else "the quick profile wants 8 GB"),
         ("disk", f"{free:.0f} GB free", "enough" if free >= 5 else "quick wants about 5 GB: make room first"),
         ("quarto", quarto or "not here", "renders the site" if quarto else "`attreval render` goes through pandoc"),

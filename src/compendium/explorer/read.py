@@ -3,9 +3,9 @@
 Only files are read; no model is loaded.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -100,17 +100,12 @@ def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
     Tasks take turns, and within a task its runs do, each with its next instance, until `most` are taken or none is
     left; tables lie in a random order, so the first instances of a run are a random sample. counts: by run.
     """
-    taken = dict.fromkeys(counts, 0)
-    of_task = Counter({run[0]: 0 for run in counts})
-    out: list[tuple[Run, int]] = []
-    while len(out) < most and (left := [run for run in counts if taken[run] < counts[run]]):
-        open_tasks = {run[0] for run in left}
-        task = min((name for name in of_task if name in open_tasks), key=of_task.__getitem__)  # the first of equals
-        run = min((run for run in left if run[0] == task), key=taken.__getitem__)
-        out.append((run, taken[run]))
-        taken[run] += 1
-        of_task[task] += 1
-    return out
+    turns_of_tasks: dict[str, list[tuple[Run, int]]] = {run[0]: [] for run in counts}
+    for place in range(max(counts.values(), default=0)):
+        for run in (run for run, count in counts.items() if place < count):
+            turns_of_tasks[run[0]].append((run, place))
+    rounds = zip_longest(*turns_of_tasks.values())
+    return [turn for turns in rounds for turn in turns if turn][:most]
 
 
 def read_texts(

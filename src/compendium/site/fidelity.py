@@ -24,7 +24,7 @@ from compendium.papers.common.claims import CONCLUSION, objections, say_turned
 from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
-from compendium.site.markdown import pipe_table, with_minus
+from compendium.site.markdown import pipe_rows, pipe_table, with_minus
 from compendium.site.tables import title_of
 from compendium.workflow.steps import STEPS, Step
 
@@ -97,7 +97,7 @@ def fidelity_markdown() -> str:
             said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
             said += f" *A second reader*: {against[row['claim']]}" if row["claim"] in against else ""
             cells = [said, *_measured(row), verdict, why[row["claim"]], *made]
-            text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+            text += pipe_rows([[cell.replace("|", "\\|") for cell in cells]]) + "\n"
     return text
 
 

@@ -24,11 +24,11 @@ class ReportError(ValueError):
     """A page, a table declaration or a result that the text needs is missing or malformed."""
 
 
-def hint(asked: str, known: Iterable[str], most: int = 12) -> str:
+def hint(asked: str, known: Iterable[str]) -> str:
     """The end of an error message: near names first if there are any, then the names that exist."""
     names = sorted(set(known))
     near = difflib.get_close_matches(asked, names, 3, 0.5)
-    listed = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{meant}there are: {listed}" if names else "there are none"
 
@@ -63,8 +63,12 @@ def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Seq
         "-" * (width - 1) + ":" if side == "right" else ":" + "-" * (width - 1)
         for width, side in zip(widths, align, strict=True)
     ]
-    lines = [cells[0], rule, *cells[1:]]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    return pipe_rows([cells[0], rule, *cells[1:]]) + "\n"
+
+
+def pipe_rows(rows: Iterable[Iterable[str]]) -> str:
+    """Cells that are Markdown already as the lines of a pipe table."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def fence(body: str, attributes: str) -> str:

@@ -19,7 +19,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import Budget, Method, UnitSettings
 from attreval.metrics import METRICS
 from attreval.metrics.metric import JUDGES, Metric
-from compendium.site.markdown import escape
+from compendium.site.markdown import escape, pipe_rows
 
 WORK = re.compile(r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)(?: & [A-Z][\w'’-]+| et al\.)? (\d{4}[a-z]?)")
 KIND_TITLES = {
@@ -80,7 +80,7 @@ def coverage_markdown(methods: list[dict]) -> str:
         cells = ["yes" if family in row["models"] else "\N{EN DASH}" for family in FAMILY_NAMES]
         reasons = inline("; ".join(dict.fromkeys(row["why_not"].values()))) or "applies to all"
         rows.append([_link(row, "#method-"), *cells, reasons])
-    return _pipes(rows)
+    return pipe_rows(rows)
 
 
 def metrics_markdown(works: Iterable[str]) -> str:
@@ -109,16 +109,12 @@ def judged_markdown(methods: list[dict], metrics: list[dict]) -> list[str]:
         ordered = [metric["computed"].get(method["name"]) for of in groups.values() for method in of]
         where = inline(", ".join(dict.fromkeys(filter(None, ordered)))) or "nowhere"
         rows.append([_link(metric, "#metric-"), *cells, where])
-    return [_pipes(members), _pipes(rows), "\n".join(f"{1 + at}. {inline(one)}" for at, one in enumerate(reasons))]
+    numbered = "\n".join(f"{1 + at}. {inline(one)}" for at, one in enumerate(reasons))
+    return [pipe_rows(members), pipe_rows(rows), numbered]
 
 
 def _link(row: dict, start: str) -> str:
     return f"[{escape(row['title'])}]({start}{row['name']})"
-
-
-def _pipes(rows: list[list[str]]) -> str:
-    """Cells that are Markdown already as a pipe table."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) -> str:

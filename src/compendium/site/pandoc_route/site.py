@@ -103,7 +103,7 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
         made = outputs_markdown(cell, _relative(folder, address), assets, streams=False)
         if not made:
             raise ReportError(f"cell {label!r} of notebook {notebook.name} shows nothing")
-        files.update({posixpath.normpath(posixpath.join(posixpath.dirname(address), k)): v for k, v in assets.items()})
+        files.update({_address(name, address): data for name, data in assets.items()})
         link = f"{_relative(site.pages[path], address)}#{cell.anchor}"
         return wrap_embed(made, path.name, link)
 
@@ -117,7 +117,7 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
 
     def check_picture(element, doc):
         if isinstance(element, pf.Image) and not re.match(r"[a-z][a-z0-9+.-]*:", element.url):
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(address), unquote(element.url)))
+            target = _address(unquote(element.url), address)
             if target not in files:
                 there = [name for name in files if posixpath.dirname(name) == posixpath.dirname(target)]
                 raise ReportError(f"{page.where(element.url)}: no picture {target}; {hint(target, there)}")
@@ -132,7 +132,7 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     address, notebook, assets = site.pages[source], read_notebook(source), {}
     folder = _picture_folder(address)
     markdown = notebook_markdown(notebook, _relative(folder, address), assets)
-    files.update({posixpath.join(posixpath.dirname(address), name): data for name, data in assets.items()})
+    files.update({_address(name, address): data for name, data in assets.items()})
     doc = pandoc.read(f"---\ntitle: {json.dumps(notebook.title)}\n---\n\n{markdown}", pandoc.NOTEBOOK)
     name = source.relative_to(site.home).as_posix()
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
@@ -155,6 +155,11 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
 
 def _picture_folder(address: str) -> str:
     return address.removesuffix(".html") + "_files"
+
+
+def _address(name: str, page: str) -> str:
+    """The address on the site of what a page calls by a relative name."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), name))
 
 
 def _relative(target: str, page: str) -> str:
