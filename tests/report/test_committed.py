@@ -16,9 +16,8 @@ from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
 from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
-from compendium.site.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_turned, reason_of
+from compendium.site.fidelity import NOT_FOUND, PAPERS, STEP_OF, fidelity_markdown, read_turned, reason_of
 from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
-from compendium.workflow.steps import STEPS
 
 MOST_BYTES = 30_000_000
 
@@ -149,8 +148,7 @@ def test_notebooks_and_their_table_link_to_the_copies(runs):
 
 
 def test_commands_name_rules_of_the_workflow():
-    rules = {step.rule: step.notebook for step in STEPS}
-    assert all(rules[rule] == notebook for _, notebook, rule in PAPERS.values())
+    assert all(STEP_OF[paper].judge for paper in PAPERS)
     assert {paper for paper in PAPERS} == {claim.paper for claim in read_claims()}
 
 
