@@ -262,7 +262,8 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
     marks = {(1, 1): " A dog *sleeps.*", (2, 1): "A *well-fed* dog *rests*.", (2, 3): "A well-fed *dog* rests."}
     lines = [line("p1", marks), line("p2", {(1, 2): "Other *words*"}), line("p3", {}, premise="2 * 2 dogs")]
     parts = {"esnli/esnli_dev.csv": [line("p9", {})], "esnli/esnli_test.csv": lines}
-    rows, counts = build(text_pairs.build_esnli, {name: write_csv(tmp_path / name, rows) for name, rows in parts.items()})
+    given = {name: write_csv(tmp_path / name, rows) for name, rows in parts.items()}
+    rows, counts = build(text_pairs.build_esnli, given)
     assert [row.id for row in rows] == ["esnli/dev/p9", "esnli/test/p1", "esnli/test/p3"]
     assert counts.dropped == {"a highlight does not fit its sentence (test)": 1}
     assert counts.noted["sentences with a literal asterisk"] == 1
