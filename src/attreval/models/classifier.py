@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from attreval.core.records import Instance, Tokens
-
-if TYPE_CHECKING:  # slow to import, and the list of methods is read by every command
-    import torch
-    from torch import Tensor
 
 
 class Classifier(Protocol):
@@ -89,8 +86,6 @@ class Contrast:
 
     def _differ(self, values: Tensor) -> Tensor:
         """(..., K) -> (..., 2)."""
-        import torch
-
         first, second = self.classes
         lead = values[..., first] - values[..., second]
         return torch.stack([lead, torch.zeros_like(lead)], dim=-1)
@@ -116,8 +111,6 @@ class Contrast:
         self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Any, where: str = "words"
     ) -> Tensor:
         """(B, L, D) relevance for the one class less that for the other, see `Transformer.relevance`."""
-        import torch
-
         one, other = (
             self.model.relevance(embeddings, mask, segments, torch.full_like(targets, k), rule, where)
             for k in self.classes
@@ -130,9 +123,6 @@ class Contrast:
             "the most important attention head is chosen for one class and cannot tell two apart; leave out the "
             "methods attention_head..., or explain without a second class"
         )
-
-
-_DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def freeze(network: torch.nn.Module) -> torch.nn.Module:
@@ -164,7 +154,7 @@ def pick_precision(name: str, device: torch.device) -> str:
 
 def in_precision(network: torch.nn.Module, copies: dict[str, torch.nn.Module], precision: str) -> torch.nn.Module:
     """A network in a precision: itself where it has that, else a copy, made once and kept in `copies`."""
-    dtype = _DTYPES[precision]
+    dtype = getattr(torch, precision)
     if network.dtype == dtype:
         return network
     if precision not in copies:
