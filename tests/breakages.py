@@ -111,7 +111,7 @@ questions/logits.py models/test_scorer.py
 - Item((precision, row[0].tobytes(), row[1].tobytes())
 + Item((row[0].tobytes(), row[1].tobytes())
 # padding-cnn: what a CNN says of a text depends on the length of its neighbours in the batch
-words/convolutional.py models/test_word_models.py
+words/layers.py models/test_word_models.py
 - g.masked_fill(~mask, 0).max(dim=0)
 + g.max(dim=0)
 # best-checkpoint: where accuracy is watched, the worst checkpoint of a training is kept

@@ -14,7 +14,7 @@ from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
-from attreval.models.words import recurrent
+from attreval.models.words import layers
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
 from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
 from compendium import corpora
@@ -173,7 +173,7 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("directions", [1, 2])
 def test_lstm_is_that_of_torch(directions):
-    ours = recurrent.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
+    ours = layers.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
     theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
     parts = {"weight_ih": ours.input_kernel, "weight_hh": ours.recurrent_kernel, "bias_ih": ours.bias}
     parts["bias_hh"] = torch.zeros_like(ours.bias)

@@ -22,7 +22,7 @@ class ModelSpec(Section):
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from:
     `glove` (of the registry, 50 wide), or a text file of word vectors by its absolute path or its place in the folder
     that ATTREVAL_CORPORA names; kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved;
-    order: see models.words.convolutional.
+    order: see models.words.layers.
     training: what to change in the profile's training for this model; a task's own changes go before.
     """
 

@@ -20,9 +20,8 @@ from attreval.core.tables import write_json
 from attreval.models.classifier import freeze, in_precision, pick_device
 from attreval.models.folders import check_names, match_labels
 from attreval.models.questions import Rule
-from attreval.models.words.convolutional import Convolutional, Quasi
+from attreval.models.words.layers import Convolutional, Quasi, Recurrent, turn
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
-from attreval.models.words.recurrent import Recurrent, turn
 from attreval.models.words.vocabulary import PAD, UNKNOWN, WordVectors, count_words, start_embeddings
 from attreval.models.words.window_erasure import can_reuse, erased_states
 
@@ -31,7 +30,7 @@ DESCRIPTION = "words.json"  # the file by which a folder of such a model is know
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a network is made of. hidden: units a direction, or filters. order: see models.words.convolutional."""
+    """What a network is made of. hidden: units a direction, or filters. order: see models.words.layers."""
 
     architecture: str
     words: int

@@ -17,7 +17,7 @@ from attreval.models.words.lrp import RelevanceRules
 class RelevanceWalk(torch.autograd.Function):
     """`apply(x, core, mask, rules)`: (d, B, H) last states of (d, L, B, D) embeddings; backwards, relevance by rules.
 
-    core: recurrent.Recurrent. mask: (L, B, 1) bool, False on padding, which stands behind a text.
+    core: layers.Recurrent. mask: (L, B, 1) bool, False on padding, which stands behind a text.
     """
 
     @staticmethod

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attreval.models.words.convolutional import Convolutional, Quasi
-from attreval.models.words.recurrent import Recurrent
+from attreval.models.words.layers import Convolutional, Quasi, Recurrent
 
 Core = Recurrent | Quasi | Convolutional
 
