@@ -14,9 +14,10 @@ from torch.nn import functional
 
 from attreval.methods.run import LEAST, explain
 from attreval.models.classifier import freeze
+from attreval.models.questions import DEEPLIFT_COMPLETE
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
-from attreval.models.transformer_deeplift import Rescale, relevance
+from attreval.models.transformer_deeplift import Rescale
 
 # their reference, zero embeddings, leaves nothing to normalise; in XLNet the batch is not the first dimension
 REFUSED = {"modernbert", "modernbert_mean", "t5", "llama", "llama_padded", "qwen2", "qwen3", "xlnet", "longformer"}
@@ -40,7 +41,7 @@ def read(model, precision="float64"):
 def test_a_bert_is_explained_layer_by_layer(seed):
     model = tiny_model(seed)
     mask, segments, words = read(model)
-    found = relevance(model, words, mask, segments, torch.tensor([seed] * 3)).sum(2).numpy()
+    found = model.relevance(words, mask, segments, torch.tensor([seed] * 3), DEEPLIFT_COMPLETE).sum(2).numpy()
     network = model.at("float64")
     layer = network.bert.embeddings
     for b, length in enumerate(mask.sum(1).tolist()):
@@ -57,7 +58,7 @@ def test_scores_sum_to_the_difference_of_logits(kind, precision, close):
     model = loaded(kind)
     mask, segments, words = read(model, precision)
     targets = torch.tensor([0, 1, 2])
-    found = relevance(model, words, mask, segments, targets).sum((1, 2))
+    found = model.relevance(words, mask, segments, targets, DEEPLIFT_COMPLETE).sum((1, 2))
     with torch.no_grad():
         ends = [model.logits(None, mask, segments, precision, embeddings=x) for x in (words, torch.zeros_like(words))]
     owed = (ends[0] - ends[1]).gather(1, targets[:, None])[:, 0]

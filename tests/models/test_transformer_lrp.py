@@ -17,7 +17,7 @@ from attreval.models.classifier import freeze
 from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
-from attreval.models.transformer_lrp import Propagation, relevance, unaccounted
+from attreval.models.transformer_lrp import Propagation, unaccounted
 
 # they compute norms, attention, or the rotation by positions in it
 IN_FLOAT32 = {"llama", "llama_padded", "qwen2", "qwen3", "t5", "longformer", "modernbert", "modernbert_mean"}
@@ -91,7 +91,7 @@ def make_llama(shared):
 def test_a_network_is_explained_layer_by_layer(rule, make, more, close):
     model, added, twin = make(*more)
     mask, segments, words = read(model)
-    found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
+    found = model.relevance(words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
     for b, length in enumerate(mask.sum(1).tolist()):
         own = words[b, :length]
         entered = own if added is None else (own + added[:length]).detach()
@@ -142,7 +142,7 @@ def test_relevance_is_conserved(kind, rule):
     close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
     assert abs(float(found.sum()) + watch.kept - float(owed)) < max(close, 1e-9 * (kind not in IN_FLOAT32))
     assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
-    asked = relevance(model, words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
+    asked = model.relevance(words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
     torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
     biased = shapes.tiny_classifier(kind)
     mask, segments, words = read(biased)

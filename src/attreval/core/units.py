@@ -53,18 +53,21 @@ def find_units(tokens: Tokens, unit: str) -> Units:
     """
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
-    if unit == "sentence":
-        return _find_sentences(tokens)
+    groups = _find_sentences(tokens) if unit == "sentence" else _find_words(tokens, whole=unit == "word")
+    sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
+    return Units(tuple(map(tuple, groups)), sides)
+
+
+def _find_words(tokens: Tokens, whole: bool) -> list[list[int]]:
+    """The content tokens, those of a word together where it is whole."""
     groups: dict[tuple, list[int]] = {}
     for position in tokens.content.tolist():
         word = int(tokens.word[position])
-        whole = unit == "word" and word >= 0
-        groups.setdefault(("word", word) if whole else ("token", position), []).append(position)
-    sides = np.array([tokens.offsets[group[0], 0] for group in groups.values()], dtype=np.int64)
-    return Units(tuple(tuple(group) for group in groups.values()), sides)
+        groups.setdefault(("word", word) if whole and word >= 0 else ("token", position), []).append(position)
+    return list(groups.values())
 
 
-def _find_sentences(tokens: Tokens) -> Units:
+def _find_sentences(tokens: Tokens) -> list[list[int]]:
     """The content tokens of each part, cut behind final marks and what closes with them, where a space follows."""
     groups: list[list[int]] = []
     before, ended = (-1, 0), False
@@ -76,8 +79,7 @@ def _find_sentences(tokens: Tokens) -> Units:
             groups.append([])
         groups[-1].append(position)
         before, ended = (side, end), bool(ENDS.search(text)) or (ended and not new and bool(CLOSES.fullmatch(text)))
-    sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
-    return Units(tuple(map(tuple, groups)), sides)
+    return groups
 
 
 def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:

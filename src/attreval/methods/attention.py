@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.units import find_units, mean_matrix
+from attreval.core.units import Units, find_units, mean_matrix
 from attreval.methods.integrated_gradients import gauss_legendre
 from attreval.methods.method import Budget, Rng, Scores, UnitSettings, method, on_content
 from attreval.methods.spans import find_spans, pair_scores
@@ -112,6 +112,12 @@ def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversa
     return int(np.argsort(-scores, kind="stable")[settings.head_rank])
 
 
+def _between_units(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings) -> tuple[Units, np.ndarray]:
+    """The units of a text, and (n, n) what an (L, L) matrix says from unit to unit."""
+    units = find_units(tokens, settings.unit)
+    return units, mean_matrix(matrix, units, settings.subword_pairs)
+
+
 def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
     """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
     head = yield from choose_head(tokens, target, budget.units)
@@ -145,8 +151,7 @@ def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
 def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
-    units = find_units(tokens, budget.units.unit)
-    return pair_scores(units, mean_matrix(weights, units, budget.units.subword_pairs))
+    return pair_scores(*_between_units(tokens, weights, budget.units))
 
 
 @method(
@@ -162,8 +167,7 @@ def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
 def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the weights of the head."""
     weights = yield from _ask_head(tokens, target, budget)
-    units = find_units(tokens, budget.units.unit)
-    return find_spans(tokens, units, mean_matrix(weights, units, budget.units.subword_pairs), budget.units, rng)
+    return find_spans(tokens, *_between_units(tokens, weights, budget.units), budget.units, rng)
 
 
 def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
@@ -202,9 +206,7 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
 def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
-    units = find_units(tokens, budget.units.unit)
-    found = pair_scores(units, mean_matrix(matrix, units, budget.units.subword_pairs))
-    return replace(found, **facts)
+    return replace(pair_scores(*_between_units(tokens, matrix, budget.units)), **facts)
 
 
 @method(
@@ -220,7 +222,5 @@ def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng)
 def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the attribution to links of attention."""
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
-    units = find_units(tokens, budget.units.unit)
-    settings = budget.units
-    found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)
+    found = find_spans(tokens, *_between_units(tokens, matrix, budget.units), budget.units, rng)
     return replace(found, gap=facts["gap"], note="; ".join(filter(None, (facts["note"], found.note))))

@@ -17,8 +17,6 @@ from attreval.methods.gradients import shared_dot
 from attreval.methods.method import Budget, Rng, method, on_content
 from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGradient
 
-_RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
-
 _integrated = partial(
     method,
     kind="gradient",
@@ -144,6 +142,7 @@ def integrated_gradients_released(tokens: Tokens, target: int, budget: Budget, r
 
     Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared by a token's places.
     """
-    nodes, share = _RELEASED_NODES, 1 / len(_RELEASED_NODES)
-    answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, (share,) * len(nodes), where="entry")
+    nodes = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
+    weights = (1 / len(nodes),) * len(nodes)
+    answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, where="entry")
     return on_content(tokens, shared_dot(tokens, answer))

@@ -22,7 +22,6 @@ Rng = np.random.Generator
 Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
-HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
 WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
@@ -60,7 +59,7 @@ class UnitSettings(Section):
     head_rank: int = 0
     head_matrix: Literal["transposed", "code"] = "transposed"
     head_state: Literal["after", "before"] = "after"
-    head_choice: HeadChoice = "per_class"
+    head_choice: Literal["per_class", "class_mean", "one_for_all"] = "per_class"
     attention_rule: Literal["gauss", "riemann"] = "gauss"
     attention_steps: int = Field(default=8, ge=1)
     attention_steps_most: int = Field(default=32, ge=1)

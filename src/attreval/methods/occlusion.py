@@ -26,15 +26,6 @@ def windows(n: int, size: int, rule: WindowRule) -> list[np.ndarray]:
     return sorted((np.arange(max(0, at), min(n, at + size)) for at in range(first, end)), key=len)
 
 
-def _share_effects(effects: np.ndarray, erased: list[np.ndarray], n: int, size: int, rule: WindowRule) -> np.ndarray:
-    """(n,) token scores from (w,) window effects."""
-    scores, held = np.zeros(n), np.zeros(n)
-    for window, effect in zip(erased, effects, strict=True):
-        scores[window] += effect / size
-        held[window] += 1 / size
-    return scores / held if rule == "mean" else scores
-
-
 def _occlude(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The tokens of a window become the mask token."""
     ids = tokens.ids.copy()
@@ -69,7 +60,11 @@ def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: 
         ids, segments = map(list, zip(*rows, strict=True))
         hint = Windows(tokens.ids, size, blank=erase is _occlude)
         logits = (yield Evaluate(ids, segments, windows=hint))[:, target]
-        return Scores(_share_effects(logits[0] - logits[1:], erased, len(content), size, budget.windows))
+        scores, held = np.zeros(len(content)), np.zeros(len(content))
+        for window, effect in zip(erased, logits[0] - logits[1:], strict=True):
+            scores[window] += effect / size
+            held[window] += 1 / size
+        return Scores(scores / held if budget.windows == "mean" else scores)
 
     return converse
 

@@ -29,6 +29,7 @@ Work = Callable[[Callable[[Question], Any]], Any]
 _AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
 _SEPARATOR = "[SEP]"
 _LETTER = re.compile("[A-Za-z]")
+_MARK = re.compile("^(##|\u0120|\u2581)(?=.)", re.DOTALL)  # of a tokenizer, for a word's start or continuation
 
 
 class _Abandoned(BaseException):
@@ -216,22 +217,14 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
             texts.append(_SEPARATOR)
             places.append(None)
             before = None
-        piece = _plain_piece(tokens.texts[t])
+        piece = _MARK.sub("", tokens.texts[t])
         goes_on = (
             before is not None
             and tokens.offsets[before, 2] == tokens.offsets[t, 1]
-            and re.fullmatch(r"\w", _plain_piece(tokens.texts[before])[-1:])
+            and re.fullmatch(r"\w", _MARK.sub("", tokens.texts[before])[-1:])
             and _LETTER.match(piece)
         )
         texts.append(f"##{piece}" if goes_on else piece)
         places.append(number)
         number += 1
     return texts, places
-
-
-def _plain_piece(text: str) -> str:
-    """A token's string without its tokenizer's mark of a word's start or continuation."""
-    for mark in ("##", "\u0120", "\u2581"):
-        if text.startswith(mark) and len(text) > len(mark):
-            return text.removeprefix(mark)
-    return text

@@ -118,19 +118,8 @@ def attribution(
 ) -> Attribution:
     """Scores as a record."""
     features = tuple((int(t),) for t in tokens.content) if scores.features is None else scores.features
-    return Attribution(
-        instance.id,
-        method,
-        target,
-        METHODS[method].level,
-        features,
-        scores.values,
-        scores.gap,
-        cost,
-        scores.reliability,
-        scores.special,
-        scores.note,
-    )
+    facts = {name: getattr(scores, name) for name in ("gap", "reliability", "special", "note")}
+    return Attribution(instance.id, method, target, METHODS[method].level, features, scores.values, cost=cost, **facts)
 
 
 def try_methods(model: Any) -> dict[str, str]:

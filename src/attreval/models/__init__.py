@@ -1,3 +1,1 @@
 """Classifiers, and the ledger through which everything asks them: see scorer, questions, classifier and loading."""
-
-__all__: list[str] = []

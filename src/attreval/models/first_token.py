@@ -42,13 +42,10 @@ _SHAPES = {  # by the architecture's name in a configuration: layers that only t
 def knows(network: nn.Module) -> bool:
     """Whether the last layer of a network is one that `last_layer` can compute for the first token alone."""
     config = network.config
+    more = ("is_decoder", "add_cross_attention", "chunk_size_feed_forward", "output_attentions", "output_hidden_states")
     if (
         config.model_type not in _SHAPES
-        or getattr(config, "is_decoder", False)
-        or getattr(config, "add_cross_attention", False)
-        or getattr(config, "chunk_size_feed_forward", 0)
-        or config.output_attentions
-        or config.output_hidden_states
+        or any(getattr(config, name, False) for name in more)
         or getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None)
     ):
         return False

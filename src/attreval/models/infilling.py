@@ -18,31 +18,14 @@ Infill = Callable[[Tokens, np.ndarray], np.ndarray]
 
 
 def load_infill(folder: str | Path, tokenizer: Any = None, device: str = "cpu", seed: int = 0) -> Infill:
-    """What writes erased tokens anew, by a masked language model from a local folder.
+    """What writes erased tokens anew: a function (tokens, (m, L) bool kept) -> (m, L) ids.
 
-    Parameters
-    ----------
-    folder : path
-        What `AutoModelForMaskedLM.save_pretrained` wrote; nothing is downloaded.
-    tokenizer : optional
-        The classifier's. Its vocabulary is compared with that of the folder's tokenizer.
-    device : str
-        Where the language model computes.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    callable
-        (tokens, (m, L) bool kept) -> (m, L) ids. All erased places are masked at once, and each word is drawn from what
-        the language model gives its place; special tokens are never written. The same texts are written the same way.
-
-    Raises
-    ------
-    ValueError
-        Where the vocabularies differ, the model is no masked language model, or the tokens have no mask token.
-    OSError
-        Where the folder holds no masked language model.
+    All erased places are masked at once, and each word is drawn from what the language model gives its place; special
+    tokens are never written. The same texts are written the same way.
+    folder: what `AutoModelForMaskedLM.save_pretrained` wrote; nothing is downloaded. tokenizer: the classifier's, whose
+    vocabulary is compared with that of the folder's tokenizer. device: where the language model computes. seed: of the
+    draws. Raises ValueError where the vocabularies differ, the model is no masked language model, or the tokens have no
+    mask token; OSError where the folder holds no model.
     """
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer

@@ -33,7 +33,6 @@ def load_language_model(
     template: str,
     words: Mapping[str, str],
     chat: bool = False,
-    name: str = "",
     device: str = "auto",
     max_length: int = 128,
 ) -> Transformer:
@@ -58,7 +57,7 @@ def load_language_model(
         )
     network = freeze(network).to(pick_device(device))
     longest = min(max_length, positions - prompt.room)
-    model = Transformer(name or str(folder), network, tokenizer, tuple(words), longest, prompt=prompt)
+    model = Transformer(str(folder), network, tokenizer, tuple(words), longest, prompt=prompt)
     model.refusals.update(check_readings(model))
     return model
 

@@ -15,12 +15,14 @@ from torch import Tensor
 from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models import checks, encoder_decoder, first_token, forward, transformer_deeplift, transformer_lrp
+from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.classifier import freeze, in_precision, pick_device
 from attreval.models.folders import find_model, match_labels, open_network, open_tokenizer, own_names
 from attreval.models.label_words import Prompt
 from attreval.models.questions import Rule
-from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
+from attreval.models.transformer_deeplift import Rescale, deeplift
+from attreval.models.transformer_hooks import AttentionWeights
+from attreval.models.transformer_lrp import Propagation, propagate
 
 
 @dataclass
@@ -168,10 +170,10 @@ class Transformer:
     ) -> Tensor:
         """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if not complete."""
         if rule.reference and rule.attention == "rescaled":
-            return transformer_deeplift.relevance(self, embeddings, mask, segments, targets)
+            return propagate(self, embeddings, mask, segments, targets, Rescale, halves=2)
         if rule.reference:
-            return transformer_deeplift.deeplift(self, embeddings, mask, segments, targets, where)
-        return transformer_lrp.relevance(self, embeddings, mask, segments, targets, rule)
+            return deeplift(self, embeddings, mask, segments, targets, where)
+        return propagate(self, embeddings, mask, segments, targets, lambda network: Propagation(network, rule))
 
     @property
     def layers(self) -> int:
@@ -196,10 +198,6 @@ class Transformer:
         with watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
-
-    def zero_values(self, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str) -> Tensor:
-        """(R, S, L) distances of states of one text, (1, L), when the values of (R,) tokens are zero in each layer."""
-        return zeroed_distances(self, ids, mask, segments, zeroed, precision)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""

@@ -34,7 +34,6 @@ from attreval.models.transformer_lrp import (
     Propagation,
     depends,
     list_factors,
-    propagate,
 )
 from attreval.models.words.lrp import Reroute
 
@@ -136,11 +135,6 @@ def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
         (at_middle,) = torch.autograd.grad(function(middle).sum(), middle)
     slope = torch.where(near, at_middle, (high - low) / torch.where(near, torch.ones_like(text), text - reference))
     return torch.cat([slope, slope])
-
-
-def relevance(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor) -> Tensor:
-    """(B, L, D) complete DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target classes."""
-    return propagate(model, embeddings, mask, segments, targets, Rescale, halves=2)
 
 
 class _CaptumModule(torch.nn.Module):

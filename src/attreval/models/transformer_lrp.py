@@ -152,15 +152,13 @@ def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
     return Reroute.apply(value.detach(), x, slope)
 
 
-def relevance(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule) -> Tensor:
-    """(B, L, D) relevance of (B, L, D) word embeddings for (B,) target classes, in the precision of the embeddings."""
-    return propagate(model, embeddings, mask, segments, targets, lambda network: Propagation(network, rule))
-
-
 def propagate(
     model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, mode: Callable, halves: int = 1
 ) -> Tensor:
-    """The modified gradient times the input. mode: of the network; halves: 2 with zero embeddings beside the text."""
+    """(B, L, D) relevance of word embeddings for (B,) target classes: the modified gradient times the input.
+
+    In the precision of the embeddings. mode: of the network; halves: 2 with zero embeddings beside the text.
+    """
     points = embeddings.detach().requires_grad_(True)
     precision = str(points.dtype).removeprefix("torch.")
     mask, segments = mask.repeat(halves, 1), segments.repeat(halves, 1)

@@ -250,7 +250,9 @@ def _eraser_files(path: Path) -> Iterator[tuple[str, Path]]:
 
 def _eraser_rows(path: Path) -> Iterator[dict]:
     """Rows of ERASER_COLUMNS: each annotation with its document, as DeYoung et al. (2020) publish them."""
-    shared = _eraser_documents(path)
+    together = path / "docs.jsonl"  # in place of docs/
+    rows = lines_of_json(read_text(together), together.name) if together.exists() else ()
+    shared = {str(row.get("docid")): str(row.get("document")) for row in rows}
     for split, file in _eraser_files(path):
         for number, item in enumerate(lines_of_json(read_text(file), file.name), 1):
             name = _document_name(item)
@@ -265,13 +267,6 @@ def _eraser_rows(path: Path) -> Iterator[dict]:
                 "rationale": item.get("evidences"),
                 SPLIT: split,
             }
-
-
-def _eraser_documents(path: Path) -> dict[str, str]:
-    """The documents of docs.jsonl, where an ERASER folder has that in place of docs/."""
-    file = path / "docs.jsonl"
-    rows = lines_of_json(read_text(file), file.name) if file.exists() else ()
-    return {str(row.get("docid")): str(row.get("document")) for row in rows}
 
 
 def _document_name(item: dict) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from attreval.models.questions.question import Item, Ledger, Pass, Question, che
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-CHOICES = ("per_class", "class_mean", "one_for_all")
 
 
 @dataclass(frozen=True)
@@ -74,11 +72,13 @@ class ValueZeroing(Question):
         """(S, L) distances for each pass; the passes of one text share the states that its layers are given."""
         import torch
 
+        from attreval.models.transformer_hooks import zeroed_distances
+
         for _, part in groupby(batch, key=lambda one: id(one[0])):
             passes = list(part)
             inputs = ledger.padded([passes[0][0].row])
             zeroed = torch.tensor([number for _, number in passes], device=inputs[0].device)
-            yield from ledger.model.zero_values(*inputs, zeroed, ledger.precision).cpu().numpy()
+            yield from zeroed_distances(ledger.model, *inputs, zeroed, ledger.precision).cpu().numpy()
 
 
 class _Columns(Item):
@@ -103,13 +103,11 @@ class HeadImportance(Question):
     ids: np.ndarray
     segments: np.ndarray
     target: int
-    matrix: str = "transposed"
-    state: str = "after"
-    choice: str = "per_class"
+    matrix: Literal["transposed", "code"] = "transposed"
+    state: Literal["after", "before"] = "after"
+    choice: Literal["per_class", "class_mean", "one_for_all"] = "per_class"
 
     def __post_init__(self) -> None:
-        if self.choice not in CHOICES:
-            raise ValueError(f"heads are chosen {', '.join(CHOICES)}; got {self.choice!r}")
         if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
             raise ValueError(
                 f"matrix is `transposed` or `code`, state `after` or `before`; got {self.matrix!r} and {self.state!r}"
