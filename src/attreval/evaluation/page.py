@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 
 from attreval import __version__
 from attreval.api.explanation import RANDOM, Explanation
-from attreval.api.show.html import fragment, page, whole_page, wide_table
+from attreval.api.show.html import REPORT_STYLE, fragment, page, whole_page, wide_table
 from attreval.api.show.shown import css, describe
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
@@ -40,14 +40,8 @@ All here but this file is replaced when the command runs again with this folder 
 explained texts is taken up again.
 """
 STYLE = """
-:root{--line:#8884;--bar:#2171b5}
-h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
-.answer{border:1px solid var(--line);border-left:.4rem solid var(--bar);border-radius:.4rem;padding:.6rem 1.2rem}
-.answer strong{font-size:1.35rem}.note{opacity:.75;font-size:.9rem}
-.wide{overflow-x:auto}.wide table{border-collapse:collapse;font-size:.9rem}
-.wide th,.wide td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-.wide th{vertical-align:bottom}.wide thead th{white-space:normal;min-width:4rem;max-width:7rem;font-weight:600}
-.wide th:first-child,.wide td:first-child{text-align:left}
+.answer strong{font-size:1.35rem}.wide th,.wide td{white-space:nowrap}.wide th{vertical-align:bottom}
+.wide thead th{white-space:normal;min-width:4rem;max-width:7rem;font-weight:600}
 tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2px solid;outline-offset:-3px}
 .bar{display:inline-block;height:.6rem;background:var(--bar);border-radius:.2rem;vertical-align:middle}
 """
@@ -145,7 +139,7 @@ def make_page(found: Evaluation) -> str:
         "<h2>What this does not say</h2>",
         _list(limits(found)),
     ]
-    return whole_page(heading, "\n".join(body), STYLE)
+    return whole_page(heading, "\n".join(body), REPORT_STYLE + STYLE)
 
 
 def accuracy(found: Evaluation) -> tuple[float, float, float]:

@@ -18,6 +18,7 @@ from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import Conversation
 
 SOURCE = "Zhao & Aletras 2023, section 4.5"
+OF_A_TIE = {"lose": 0.0, "half": 0.5, "win": 1.0}
 _wins = partial(metric, judge="faithfulness", source=SOURCE, needs=("scores", "model", "random"), higher_is_better=True)
 
 
@@ -29,7 +30,7 @@ def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
     lead = np.asarray(own, dtype=float) - np.asarray(rival, dtype=float)
     if np.isnan(lead).any():
         raise ValueError(f"pairs need two numbers each; {int(np.isnan(lead).sum())} of {lead.size} have NaN")
-    tie = {"lose": 0.0, "half": 0.5, "win": 1.0}[protocol.ties]
+    tie = OF_A_TIE[protocol.ties]
     if protocol.margin == 0:
         return np.where(lead > 0, 1.0, np.where(lead == 0, tie, 0.0))
     # the released code's `u >= v + margin`
@@ -47,7 +48,7 @@ def chance_level(ties: np.ndarray | float, rule: str) -> float:
     ties: (p,) indicators, or their share. rule: `lose`, `half` or `win`. (1 - ties) / 2 where ties lose, 1/2 at half.
     """
     share = float(np.mean(ties))
-    return (1 - share) / 2 + {"lose": 0.0, "half": 0.5, "win": 1.0}[rule] * share
+    return (1 - share) / 2 + OF_A_TIE[rule] * share
 
 
 def share_of_wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen

@@ -32,7 +32,7 @@ def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFr
         by = {explainer: table[:, names == explainer] for explainer in held}
         right, chance = by["oracle"][:, :1], mean_of_known(by["random"].T)
         leads = {explainer: sign * (right - some) for explainer, some in by.items()}
-        won = np.stack([mean_of_known(_wins(lead).T) for lead in leads.values()], axis=1)  # (texts, explainers)
+        won = np.stack([mean_of_known(won_by(lead).T) for lead in leads.values()], axis=1)  # (texts, explainers)
         means, lows, highs = bootstrap_mean(won, draws, confidence, "meta", measured, world)
         for at, (explainer, some) in enumerate(by.items()):
             gap = mean_of_known(some.T) - chance
@@ -47,7 +47,7 @@ def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFr
     return pd.DataFrame(rows, columns=["metric", "world", "explainer", *numbers])
 
 
-def _wins(lead: np.ndarray) -> np.ndarray:
+def won_by(lead: np.ndarray) -> np.ndarray:
     """1 where a value leads, 0 where it does not, one half for a tie; NaN where there is none."""
     return np.where(np.isnan(lead), np.nan, np.where(np.abs(lead) <= TIED, 0.5, lead > 0))
 

@@ -30,21 +30,14 @@ def __getattr__(name: str) -> Any:
 def load_world(name: str, seed: int, texts: int = 30, corpora: str | None = None) -> Made:
     """A world: its model, the first texts of it, and what was measured of the model.
 
-    Parameters
-    ----------
-    name : str
-        Of WORLDS.
-    seed : int
-        Another seed gives other words, weights and texts; the same gives the same.
-    texts : int
-        How many; a text does not change when more are made.
-    corpora : str, optional
-        A folder with the corpora that a few worlds are made from; else what ATTREVAL_CORPORA names.
+    Args:
+        name: Of WORLDS.
+        seed: Another seed gives other words, weights and texts; the same gives the same.
+        texts: How many; a text does not change when more are made.
+        corpora: A folder with the corpora that a few worlds are made from; else what ATTREVAL_CORPORA names.
 
-    Raises
-    ------
-    ValueError
-        For a world that is not known, or whose corpus is missing.
+    Raises:
+        ValueError: For a world that is not known, or whose corpus is missing.
     """
     from attreval.trial import WORLDS
 

@@ -30,17 +30,11 @@ def _number(value: float) -> float | None:
 
 def write_submission(path: Path, result: Result) -> None:
     """Write a trial as a submission, nulls left out."""
+    table = result.matrix[~result.matrix.metric.isin(NULLS)].rename(columns={"evaluations": "cost"})
+    table = table.assign(texts=result.texts, seed=result.trial.seed, version=__version__)
     rows = [
-        {
-            "metric": row["metric"],
-            "world": row["world"],
-            **{name: _number(row[name]) for name in ("auc", "low", "high", "tau")},
-            "cost": _number(row["evaluations"]),
-            "texts": result.texts,
-            "seed": result.trial.seed,
-            "version": __version__,
-        }
-        for row in result.matrix[~result.matrix.metric.isin(NULLS)].to_dict("records")
+        {name: _number(row[name]) if name in NUMBERS else row[name] for name in FIELDS}
+        for row in table.to_dict("records")
     ]
     with write_whole(path) as part:
         Path(part).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

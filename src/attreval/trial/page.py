@@ -8,20 +8,15 @@ import numpy as np
 import pandas as pd
 
 from attreval import __version__
-from attreval.api.show.html import whole_page, wide_table
+from attreval.api.show.html import REPORT_STYLE, whole_page, wide_table
 from attreval.methods import METHODS as KNOWN
 from attreval.trial import WORLDS
 from attreval.trial.run import Result, closeness_table, headline
 from attreval.trial.verdict import RULE
 
 STYLE = """
-:root{--line:#8884;--bar:#2171b5}
-h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
-.answer{border:1px solid var(--line);border-left:.4rem solid var(--bar);border-radius:.4rem;padding:.6rem 1.2rem}
-.note{opacity:.75;font-size:.9rem}.wide{overflow-x:auto}.wide table{border-collapse:collapse;font-size:.9rem}
-.wide th,.wide td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line)}
 .wide td{white-space:nowrap}.wide td.why{white-space:normal;min-width:22rem;text-align:left}
-.wide th:first-child,.wide td:first-child{text-align:left}.wide tr.own td{font-weight:700}
+.wide tr.own td{font-weight:700}
 .wide td.bad{background:#c6282855}.wide td.fooled{background:#e0a03055}.wide td.fine{background:#2171b533}
 """
 READING = (
@@ -61,7 +56,7 @@ def make_page(result: Result) -> str:
         "<h2>The worlds</h2>",
         _worlds(result),
     ]
-    return whole_page("Metrics on trial", "\n".join(body), STYLE)
+    return whole_page("Metrics on trial", "\n".join(body), REPORT_STYLE + STYLE)
 
 
 def _table(head: Iterable[str], rows: Iterable[tuple[str, Iterable[tuple[str, str, str]]]]) -> str:

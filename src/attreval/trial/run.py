@@ -84,29 +84,19 @@ def run_trial(
 ) -> Result:
     """Try metrics in worlds whose truth is known.
 
-    Parameters
-    ----------
-    file : path, optional
-        A Python file with metrics of one's own.
-    metrics : sequence of str, optional
-        Names of others; `["all"]` for all; a few for comparison where not given.
-    worlds : sequence of str, optional
-        All that can be made where not given; those of the attributions, where these are given.
-    attributions : path, optional
-        Scores made elsewhere, see `attreval.trial.exchange`.
-    texts : int, optional
-        Of each world, 30 where neither this nor attributions say.
-    seed : int, optional
-        Drawn anew where neither this nor attributions say.
-    corpora : str, optional
-        The folder of the corpora.
-    say : callable
-        Is told each step.
+    Args:
+        file: A Python file with metrics of one's own.
+        metrics: Names of others; `["all"]` for all; a few for comparison where not given.
+        worlds: All that can be made where not given; those of the attributions, where these are given.
+        attributions: Scores made elsewhere, see `attreval.trial.exchange`.
+        texts: Of each world, 30 where neither this nor attributions say.
+        seed: Drawn anew where neither this nor attributions say.
+        corpora: The folder of the corpora.
+        say: Is told each step.
 
-    Raises
-    ------
-    ValueError
-        For a name that is not known, a metric that cannot be tried or fails, or attributions that do not fit.
+    Raises:
+        ValueError: For a name that is not known, a metric that cannot be tried or fails, or attributions that do not
+            fit.
     """
     own = read_metrics(file) if file else {}
     picked = pick_metrics(metrics, own)

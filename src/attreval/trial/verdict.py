@@ -15,7 +15,7 @@ from scipy.stats import kendalltau, norm
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.metric import Metric
 from attreval.metrics.rank_correlation import tau_b
-from attreval.metrics.separation import TIED, separation
+from attreval.metrics.separation import TIED, separation, won_by
 from attreval.trial.explainers import DEGRADED, MISLEADING
 from attreval.trial.measure import Trial
 
@@ -83,7 +83,7 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
         row["sparse"], row["sparse_high"] = by.separation.get("sparse", np.nan), by.high.get("sparse", np.nan)
         row["evaluations"] = prices.get((metric, world), np.nan)
         row["known"] = float(known[metric, world])
-        row["decides"] = texts_to_decide(_wins(wide))
+        row["decides"] = texts_to_decide(won_by((wide.oracle - wide.random).dropna().to_numpy()))
         rows.append(row | {"why": "; ".join(reasons(row))})
     return pd.DataFrame(rows)
 
@@ -91,12 +91,6 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
 def _wide(part: pd.DataFrame) -> pd.DataFrame:
     """(n, explainers) values of a cell, higher being better, means over draws."""
     return part.sign.iloc[0] * part.pivot_table(index="text", columns="explainer", values="value", sort=False)
-
-
-def _wins(wide: pd.DataFrame) -> np.ndarray:
-    """(n,) 1 where the truth comes before random scores, 0 where behind, one half for a tie."""
-    lead = (wide.oracle - wide.random).dropna().to_numpy()
-    return np.where(np.abs(lead) <= TIED, 0.5, lead > 0)
 
 
 def texts_to_decide(won: np.ndarray) -> float:

@@ -22,6 +22,14 @@ STYLE = """
 .attreval-shown .part span{padding:.1em .15em;border-radius:.2em}
 .attreval-shown .note{opacity:.75;font-size:.9em}
 """
+REPORT_STYLE = """
+:root{--line:#8884;--bar:#2171b5}
+h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
+.answer{border:1px solid var(--line);border-left:.4rem solid var(--bar);border-radius:.4rem;padding:.6rem 1.2rem}
+.note{opacity:.75;font-size:.9rem}.wide{overflow-x:auto}.wide table{border-collapse:collapse;font-size:.9rem}
+.wide th,.wide td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line)}
+.wide th:first-child,.wide td:first-child{text-align:left}
+"""
 PAGE_STYLE = """:root{color-scheme:light dark}
 body{font:16px/1.55 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}"""
 PAGE = """<!doctype html>
@@ -44,7 +52,7 @@ def whole_page(title: str, body: str, style: str = "") -> str:
 
 
 def wide_table(head: str, rows: Iterable[str]) -> str:
-    """A table for a page of one's own style. head: its cells; rows: each a whole one."""
+    """A table for a page of REPORT_STYLE. head: its cells; rows: each a whole one."""
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
