@@ -38,9 +38,8 @@ class Metric:
     joint study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a
     soft metric. order: its place among all metrics; without one it stands at the end of its judge. also: other names.
     by_name: asked only where it is named: it asks the model for many rows of a text, or says again what others say.
-    disturbs: it needs a model
-    whose vectors can be disturbed where they enter the encoder. planted: whether planted models put it to the test.
-    blind: why it cannot tell a planted truth, where that is known.
+    disturbs: it needs a model whose vectors can be disturbed where they enter the encoder. planted: whether planted
+    models put it to the test. blind: why it cannot tell a planted truth, where that is known.
     """
 
     name: str
