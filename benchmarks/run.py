@@ -30,7 +30,7 @@ TASKS = {  # what each peer is compared in, as regular expressions
 PACKAGES = {"ferret": "ferret-xai", "captum": "captum", "interpreto": "interpreto", "ours": "attreval"}
 VERSIONS = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
 ABOUT = (
-    "import json, torch; from attreval.models.classifier import pick_precision; "
+    "import json, torch; from attreval.models.placing import pick_precision; "
     "print(json.dumps([torch.backends.cpu.get_cpu_capability(), pick_precision('auto', torch.device('cpu')), "
     "torch.cuda.get_device_name() if torch.cuda.is_available() else '']))"
 )

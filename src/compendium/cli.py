@@ -197,7 +197,7 @@ def doctor():
     import pypandoc
     import torch
 
-    from attreval.models.classifier import pick_device, pick_precision
+    from attreval.models.placing import pick_device, pick_precision
     from compendium import config, corpora, project
     from compendium.workflow.manifest import describe_machine
 

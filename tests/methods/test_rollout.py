@@ -9,7 +9,7 @@ from reference.models import instance, sample_instances, tiny_model
 
 from attreval.methods.attention import roll_out
 from attreval.methods.run import LEAST, explain
-from attreval.models.classifier import freeze
+from attreval.models.placing import freeze
 from attreval.models.questions import ValueZeroing
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer

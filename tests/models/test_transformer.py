@@ -13,8 +13,8 @@ from reference import models
 from reference.words import tiny_words
 from transformers import BertConfig, BertModel
 
-from attreval.models.classifier import pick_precision
 from attreval.models.loading import load_classifier, new_classifier
+from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from attreval.models.training import train
 from attreval.models.transformer import Transformer, load_transformer, match_labels

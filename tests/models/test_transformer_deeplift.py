@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from attreval.methods.run import LEAST, explain
-from attreval.models.classifier import freeze
+from attreval.models.placing import freeze
 from attreval.models.questions import DEEPLIFT_COMPLETE
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer

@@ -11,7 +11,7 @@ import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from attreval.models.classifier import freeze
+from attreval.models.placing import freeze
 from attreval.models.transformer import Transformer
 from reference.models import tiny_tokenizer
 

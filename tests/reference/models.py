@@ -12,7 +12,7 @@ from transformers import BertConfig, BertForSequenceClassification, BertTokenize
 
 from attreval.core.alignment import tokenize
 from attreval.core.records import Instance
-from attreval.models.classifier import freeze
+from attreval.models.placing import freeze
 from attreval.models.transformer import Transformer
 
 WORDS = (

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from attreval.models.classifier import freeze
+from attreval.models.placing import freeze
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 
 VOCABULARY = ("the", "film", "was", "good", "bad", "not", "a", "plot", "very", "slow", ".", ",")

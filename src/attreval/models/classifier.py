@@ -2,20 +2,19 @@
 
 `Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/exact.py are classifiers, without a
 common base class. A `Contrast` of one asks why one class rather than another.
-Here stands, too, where a network runs and in which precision: device, copies, weights that no longer learn.
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import Any, Protocol
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attreval.core.records import Instance, Tokens
+
+if TYPE_CHECKING:  # slow to import, and the list of methods is read by every command
+    import torch
+    from torch import Tensor
 
 
 class Classifier(Protocol):
@@ -86,6 +85,8 @@ class Contrast:
 
     def _differ(self, values: Tensor) -> Tensor:
         """(..., K) -> (..., 2)."""
+        import torch
+
         first, second = self.classes
         lead = values[..., first] - values[..., second]
         return torch.stack([lead, torch.zeros_like(lead)], dim=-1)
@@ -111,6 +112,8 @@ class Contrast:
         self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Any, where: str = "words"
     ) -> Tensor:
         """(B, L, D) relevance for the one class less that for the other, see `Transformer.relevance`."""
+        import torch
+
         one, other = (
             self.model.relevance(embeddings, mask, segments, torch.full_like(targets, k), rule, where)
             for k in self.classes
@@ -123,41 +126,3 @@ class Contrast:
             "the most important attention head is chosen for one class and cannot tell two apart; leave out the "
             "methods attention_head..., or explain without a second class"
         )
-
-
-def freeze(network: torch.nn.Module) -> torch.nn.Module:
-    """Evaluation mode, no gradients to weights."""
-    return network.eval().requires_grad_(False)
-
-
-def pick_device(name: str = "auto") -> torch.device:
-    """The device to use: `auto` is CUDA where there is one, else the CPU."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
-
-
-def pick_precision(name: str, device: torch.device) -> str:
-    """The precision to use: `auto` is bfloat16 where the hardware multiplies it faster than float32, else float32.
-
-    A processor that torch is told to use in part (ATEN_CPU_CAPABILITY=avx2) counts as one that has no more.
-    """
-    if name != "auto":
-        return name
-    if device.type == "cuda":
-        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    has = torch.cpu.get_capabilities() if torch.backends.cpu.get_cpu_capability().startswith("AVX512") else {}
-    # Intel's AVX-512 does half as many products of bfloat16 in a cycle as of float32; only its AMX does more
-    faster = has.get("amx_bf16") or (has.get("avx512_bf16") and not has["cpu_name"].startswith("Intel"))
-    return "bfloat16" if faster else "float32"
-
-
-def in_precision(network: torch.nn.Module, copies: dict[str, torch.nn.Module], precision: str) -> torch.nn.Module:
-    """A network in a precision: itself where it has that, else a copy, made once and kept in `copies`."""
-    dtype = getattr(torch, precision)
-    if network.dtype == dtype:
-        return network
-    if precision not in copies:
-        with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
-            copies[precision] = copy.deepcopy(network).to(dtype)
-    return copies[precision]

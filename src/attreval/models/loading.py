@@ -9,10 +9,10 @@ from torch import nn
 from attreval.core.alignment import fill_ids
 from attreval.core.records import Instance
 from attreval.models.checks import PROBES, check_readings, compare_readings
-from attreval.models.classifier import freeze, pick_device
 from attreval.models.folders import are_placeholders, find_model, open_network, open_tokenizer
 from attreval.models.forward import longest_text
 from attreval.models.label_words import Prompt, read_prompt
+from attreval.models.placing import freeze, pick_device
 from attreval.models.questions.inside import class_layers
 from attreval.models.transformer import Transformer, load_transformer, new_transformer, silence_progress_bars
 from attreval.models.words.classifier import DESCRIPTION, WordClassifier, load_word_classifier, new_word_classifier

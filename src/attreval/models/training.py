@@ -24,7 +24,7 @@ from attreval import __version__
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import part_of, write_json
-from attreval.models.classifier import freeze, pick_precision
+from attreval.models.placing import freeze, pick_precision
 from attreval.models.scorer import Scorer, pad_rows
 from attreval.models.transformer import Transformer
 from attreval.models.unfinished import Changing

@@ -16,12 +16,12 @@ from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward
-from attreval.models.classifier import freeze, in_precision, pick_device
 from attreval.models.folders import find_model, match_labels, open_network, open_tokenizer, own_names
 from attreval.models.label_words import Prompt
+from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.transformer_deeplift import Rescale, deeplift
-from attreval.models.transformer_hooks import AttentionWeights
+from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 from attreval.models.transformer_lrp import Propagation, propagate
 
 
@@ -198,6 +198,10 @@ class Transformer:
         with watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
+
+    def zero_values(self, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str) -> Tensor:
+        """(R, S, L) distances of states of one text, (1, L), when the values of (R,) tokens are zero in each layer."""
+        return zeroed_distances(self, ids, mask, segments, zeroed, precision)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from attreval.models.classifier import freeze, pick_device
 from attreval.models.encoder_decoder import build
 from attreval.models.folders import find_model
+from attreval.models.placing import freeze, pick_device
 from attreval.models.words.classifier import Network, Sizes
 from compendium.config import ModelSpec
 

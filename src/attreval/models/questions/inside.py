@@ -72,13 +72,11 @@ class ValueZeroing(Question):
         """(S, L) distances for each pass; the passes of one text share the states that its layers are given."""
         import torch
 
-        from attreval.models.transformer_hooks import zeroed_distances
-
         for _, part in groupby(batch, key=lambda one: id(one[0])):
             passes = list(part)
             inputs = ledger.padded([passes[0][0].row])
             zeroed = torch.tensor([number for _, number in passes], device=inputs[0].device)
-            yield from zeroed_distances(ledger.model, *inputs, zeroed, ledger.precision).cpu().numpy()
+            yield from ledger.model.zero_values(*inputs, zeroed, ledger.precision).cpu().numpy()
 
 
 class _Columns(Item):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attreval.models.classifier import Classifier
 from attreval.models.questions.question import Item, Ledger, Pass, Question, Row
 
 
@@ -61,7 +62,7 @@ class Evaluate(Question):
         with torch.inference_mode():
             return ledger.model.logits(ids, mask, segments, group[0]).double().cpu().numpy()
 
-    def assemble(self, answers: Sequence[Any], model: Any) -> np.ndarray:
+    def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
         logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
         return softmax(logits) if self.of == "probability" else logits

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-if TYPE_CHECKING:  # slow to import, and the list of methods is read by every command
-    from torch import Tensor
+from attreval.models.classifier import Classifier
 
-    from attreval.models.classifier import Classifier
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Row = tuple[np.ndarray, np.ndarray]  # (L,) ids, (L,) segments
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attreval.models.classifier import Classifier
 from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs
 
 _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
@@ -65,7 +66,7 @@ class SoftErasure(Question):
         with torch.inference_mode():
             return model.logits(ids, mask, segments, precision, **change).double().cpu().numpy()
 
-    def assemble(self, answers: Sequence[Any], model: Any) -> np.ndarray:
+    def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
         return np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
 

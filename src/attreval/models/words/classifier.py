@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
-from attreval.models.classifier import freeze, in_precision, pick_device
 from attreval.models.folders import check_names, match_labels
+from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.words.layers import Convolutional, Quasi, Recurrent, turn
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules

@@ -15,8 +15,8 @@ from scipy.stats import norm
 from attreval.methods import METHODS
 from attreval.methods.run import explain
 from attreval.metrics.pointing_game import BASELINES, play
-from attreval.models.classifier import pick_precision
 from attreval.models.loading import new_classifier
+from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, train
 from compendium import corpora
 from compendium.config import Profile

@@ -86,8 +86,8 @@ def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
 def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:
     """Train one model and explain with it; give its accuracy on test, and the attributions."""
     from attreval.methods.run import explain
-    from attreval.models.classifier import pick_precision
     from attreval.models.loading import new_classifier
+    from attreval.models.placing import pick_precision
     from attreval.models.scorer import Scorer
     from attreval.models.training import evaluate, train
     from compendium.papers.pipeline.training import load_vectors

@@ -11,7 +11,7 @@ from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain
-from attreval.models.classifier import pick_precision
+from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from compendium.papers.common.runs import examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model

@@ -12,9 +12,9 @@ from sklearn.metrics import confusion_matrix
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
-from attreval.models.classifier import pick_precision
 from attreval.models.folders import name_classes
 from attreval.models.loading import load_classifier, new_classifier
+from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
