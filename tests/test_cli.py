@@ -15,7 +15,7 @@ from reference import CHECKOUT
 from typer.testing import CliRunner
 
 import attreval
-from attreval.api.catalogue import DEFAULT
+from attreval.api.method_names import DEFAULT
 from attreval.cli import app
 from attreval.cli.own_model import ProgressLine
 from attreval.evaluation import run

@@ -14,8 +14,8 @@ import torch
 from reference import models, words
 
 import attreval as av
-from attreval.api.catalogue import ALIASES, DEFAULT, find_methods
 from attreval.api.explanations import COLUMNS
+from attreval.api.method_names import ALIASES, DEFAULT, find_methods
 from attreval.core.alignment import to_words
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget

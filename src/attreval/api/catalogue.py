@@ -2,20 +2,17 @@
 
 Each pair of a metric and a method has a place where it is computed, or a reason why it cannot be. Reasons lie in what a
 method scores and what a metric compares, never in what a profile happens to ask.
-
-A method is found by its name in METHODS, by its title, and by what other libraries call it.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import re
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from functools import reduce
 
-from attreval.methods import METHODS, TECHNIQUES, methods_for
+from attreval.api.method_names import ALIASES
+from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.method import FAMILIES, Budget, Method
 from attreval.metrics import METRICS
 from attreval.metrics.metric import Metric
@@ -124,78 +121,3 @@ def _first_line(converse: Callable) -> str:
 
 
 CATALOGUES = {"methods": list_methods, "metrics": list_metrics}
-
-
-DEFAULT = ("gradient_x_input", "integrated_gradients", "occlusion_1", "lime")
-ALIASES = {
-    "ig": "integrated_gradients",
-    "intgrad": "integrated_gradients",
-    "shap": "partition_shap",  # what shap.Explainer takes for texts
-    "shapley": "kernel_shap",
-    "occlusion": "occlusion_1",
-    "featureablation": "occlusion_1",
-    "omission": "omission_1",
-    "leaveoneout": "omission_1",
-    "loo": "omission_1",
-    "limsse": "limsse_class",
-    "gradient": "gradient_l2",
-    "saliency": "gradient_l1",
-    "inputxgradient": "gradient_x_input",
-    "inputxgrad": "gradient_x_input",
-    "gradientinput": "gradient_x_input",
-    "gxi": "gradient_x_input",
-    "celldecomposition": "decomposition",
-    "attnlrp": "lrp",
-    "rollout": "attention_rollout",
-}
-
-
-def plain(name: str) -> str:
-    """A name without case, dashes, underscores, brackets and spaces."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def find_methods(names: str | Iterable[str] | None, family: str | None = None) -> list[str]:
-    """The names of METHODS that are meant, each once, in the order asked for; the default ones where none is.
-
-    names: one or several, with commas between them too, in any case, or as another library calls the method; `all` is
-    every method that scores tokens. family: of the model, where it is known. Raises ValueError for a name that is not
-    known, with the nearest, and for a method that does not apply to the family.
-    """
-    from attreval.methods.run import pick_methods
-
-    usual = [name for name in DEFAULT if family is None or family in METHODS[name].families]
-    asked = [names] if isinstance(names, str) else list(usual if names is None else names)
-    if wrong := [one for one in asked if not isinstance(one, str)]:
-        raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
-    known = known_names()  # some titles hold a comma
-    parts = [part.strip() for one in asked for part in ([one] if plain(one) in known else one.split(","))]
-    parts = [part for part in parts if part]
-    if not parts:
-        raise ValueError("no method is named; `attreval list methods` lists them")
-    every = methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]
-    found: list[str] = []
-    for part in parts:
-        found += every if plain(part) == "all" else [_find_method(part, known)]
-    return pick_methods(list(dict.fromkeys(found)), family)
-
-
-def asks_for_all(names: str | Iterable[str] | None) -> bool:
-    """Whether `all` is among the names: then what does not apply is left out, else it is an error."""
-    asked = [names] if isinstance(names, str) else names or []
-    return any(plain(part) == "all" for name in asked for part in name.split(","))
-
-
-def known_names() -> dict[str, str]:
-    """What a method may be called, as `plain` writes it -> its name in METHODS."""
-    return {plain(m.title): m.name for m in METHODS.values()} | ALIASES | {plain(m): m for m in METHODS}
-
-
-def _find_method(name: str, known: dict[str, str]) -> str:
-    """One name of METHODS. ValueError for an unknown one."""
-    if plain(name) in known:
-        return known[plain(name)]
-    near = get_close_matches(plain(name), known, n=2, cutoff=0.6)
-    meant = list(dict.fromkeys(known[one] for one in near))
-    hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else ""
-    raise ValueError(f"unknown method {name!r}{hint or ';'} `attreval list methods` lists all {len(METHODS)}")

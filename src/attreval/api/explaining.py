@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from attreval.api.catalogue import asks_for_all, find_methods
 from attreval.api.explanation import Explanation
 from attreval.api.explanations import Explanations, check_unit
 from attreval.api.loading import check_model
+from attreval.api.method_names import asks_for_all, find_methods
 from attreval.api.texts import Text, make_instances, read_segments
 from attreval.core.records import Instance
 from attreval.methods.method import Budget

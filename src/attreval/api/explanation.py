@@ -7,7 +7,7 @@ from unicodedata import category
 
 import numpy as np
 
-from attreval.api.catalogue import known_names, plain
+from attreval.api.method_names import known_names, plain
 from attreval.api.show.html import fragment
 from attreval.api.texts import as_text
 from attreval.core.alignment import overlap_shares, to_words

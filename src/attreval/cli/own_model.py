@@ -100,10 +100,10 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
-    from attreval.api.catalogue import find_methods
     from attreval.api.explaining import check_samples, explain
     from attreval.api.explanations import check_ending, check_unit
     from attreval.api.loading import load
+    from attreval.api.method_names import find_methods
     from attreval.api.texts import join_pairs, read_segments
     from attreval.texts.files import read_texts
 
@@ -175,8 +175,8 @@ def evaluate(
     ] = None,
 ) -> None:
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
-    from attreval.api.catalogue import find_methods
     from attreval.api.loading import load
+    from attreval.api.method_names import find_methods
     from attreval.evaluation.run import MOST_TOKENS, evaluate_texts
 
     if find_methods(method or None) == ["random"]:

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attreval.api.catalogue import asks_for_all, find_methods
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
+from attreval.api.method_names import asks_for_all, find_methods
 from attreval.api.texts import as_text, make_instances
 from attreval.core.records import Instance
 from attreval.evaluation.findings import LARGE_GAP, Evaluation, conclude
