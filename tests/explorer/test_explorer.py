@@ -19,7 +19,7 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from compendium import config
 from compendium.config import AgreementSpec
 from compendium.explorer.page import gather_page, make_page, pack_layout, pack_means, pack_page, pack_scores
-from compendium.explorer.read import take_turns
+from compendium.explorer.read import read_means, take_turns
 from compendium.project import Results
 
 RUNS = st.dictionaries(
@@ -149,6 +149,15 @@ def test_means_stand_at_the_places_of_their_methods():
     assert packed["means"] == {"soft_nc": [None, None, [0.25, 7]]}
     assert packed["pairs"] == {"0-2": [[0.5, 0.75], 9], "2-people": [[0.6], 8]}
     assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["text_agreement"] == {"people": 0.9}
+
+
+def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp_path):
+    row = {"task": "t", "model": "m", "seed": 1, "method": "lime", "mean": 0.25, "n": 7}
+    rows = [row | {"metric": name} for name in ("diagnosticity", "nc", "gone")]  # nc: notebook 06 keeps it, by text
+    tables.write_csv(tmp_path / "tables" / "08_joint_values.csv", pd.DataFrame(rows))
+    means = read_means(Results(tmp_path), tables.read_values())
+    assert means == {("t", "m", 1): {"metrics": {"diagnosticity": {"lime": (0.25, 7)}}}}
+    assert pack_means(means["t", "m", 1], ["lime"])["means"] == {"diagnosticity": [[0.25, 7]]}
 
 
 def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):

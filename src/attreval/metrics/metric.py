@@ -1,7 +1,7 @@
 """A metric: one function, what it is asked of one text, with all that is known of it: title, source, needs, direction.
 
 Written in a file of this package, it is a member of METRICS (see `attreval.metrics`) and so reported everywhere: by
-`attreval.evaluate`, on its card, on planted models, and with `joint=True` in the joint study.
+`attreval.evaluate`, on its card, on planted models, and with `joint=True` in the joint study and the explorer.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ JUDGES = {
     "faithfulness": "Faithfulness (Zhao & Aletras 2023)",
     "diagnosis": "Diagnosis (Sun et al. 2024)",
 }
+NO_JUDGE = "Metrics of no single paper"
 NEEDS = (
     *("scores", "rivals", "random", "marks", "relations", "model", "agent", "models", "metrics", "truth"),
     *("texts", "neighbours", "randomised", "infill"),

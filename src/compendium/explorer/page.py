@@ -18,9 +18,9 @@ import numpy as np
 
 from attreval.core.tables import write_whole
 from attreval.methods import METHODS
-from attreval.metrics import STORED
+from attreval.metrics import METRICS
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
-from attreval.metrics.metric import JUDGES
+from attreval.metrics.metric import JUDGES, NO_JUDGE
 from compendium import corpora, project
 from compendium.config import AgreementSpec, Profile, Run, make_known
 from compendium.explorer.read import RUN, ExplainedText, find_runs, instance_values, read_means, read_texts, take_turns
@@ -32,6 +32,8 @@ DIGITS = (2, 3, 4, 5, 6, 8, 10, 12, 15)
 PLAIN_DIGITS = 4  # with so many or more, peaks are listed rather than kept by yet more digits
 PAGE = "explorer.html"
 MOST_TEXTS = 200
+OTHERWISE = ("pointing", "people", "people_dynamic")  # shown game by game, or computed on the page
+SHOWN = {m.stored or name: m for name, m in METRICS.items() if m.stored or (m.joint and name not in OTHERWISE)}
 SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.js", "explorer.js")
 
 
@@ -159,7 +161,7 @@ def pack_layout(text: ExplainedText) -> list:
 def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: PeakRule) -> dict:
     """One text as JSON values; columns have one entry a method of its run, null where there is none."""
     columns = {
-        name: [_short(text.metrics[name].get(method)) for method in methods] for name in STORED if name in text.metrics
+        name: [_short(text.metrics[name].get(method)) for method in methods] for name in SHOWN if name in text.metrics
     }
     out = {
         "id": text.instance.id,
@@ -204,7 +206,7 @@ def pack_means(means: dict, methods: list[str]) -> dict:
         "means": {
             name: [[_short(of[m][0]), of[m][1]] if m in of else None for m in methods]
             for name, of in means.get("metrics", {}).items()
-            if name in STORED
+            if name in SHOWN
         },
         "pairs": pack_pairs(means.get("pairs", {}), by_k),
         "dynamic": pack_pairs(means.get("dynamic", {}), _short),
@@ -251,10 +253,10 @@ def pack_page(
             "people": agreement.people,
             "ties": agreement.ties,
         },
-        "judges": JUDGES,
+        "judges": {**JUDGES, "": NO_JUDGE},
         "metrics": [
             {"name": name, "judge": m.judge, "title": m.title, "higher_is_better": m.higher_is_better, "about": m.about}
-            for name, m in STORED.items()
+            for name, m in SHOWN.items()
         ],
         "methods": {
             m: {"title": METHODS[m].title, "signed": METHODS[m].signed, "level": METHODS[m].level} for m in names

@@ -16,6 +16,7 @@ from attreval.core.seeds import generator
 from attreval.core.tables import read_csv, read_values
 from attreval.core.units import Units, find_units
 from attreval.methods import METHODS
+from attreval.metrics import METRICS
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.scored_text import token_marks
 from attreval.metrics.unified.faithfulness import Feature, rank_features
@@ -156,8 +157,9 @@ def read_texts(
 def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
     """What the tables say of each run over all its instances, with how many these are.
 
-    metrics: metric -> method -> (mean, instances). pairs: (voter, voter) -> (agreement by k, instances). dynamic: the
-    same at dynamic k. text_agreement: means of ExplainedText.text_agreement.
+    metrics: metric -> method -> (mean, instances), by notebook 08 where no notebook keeps its values of single texts.
+    pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at dynamic k. text_agreement: means of
+    ExplainedText.text_agreement.
 
     values: see `instance_values`.
     """
@@ -169,6 +171,12 @@ def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
     means = values.groupby([*RUN, "measure", "method"], sort=False).value.agg(["mean", "size"])
     for (*run, metric, method), row in means.iterrows():
         part(run, "metrics").setdefault(metric, {})[method] = (float(row["mean"]), int(row["size"]))
+    for row in _read_table(results.tables / "08_joint_values.csv").to_dict("records"):
+        if row["metric"] in METRICS and not METRICS[row["metric"]].stored:
+            part((row[n] for n in RUN), "metrics").setdefault(row["metric"], {})[row["method"]] = (
+                row["mean"],
+                row["n"],
+            )
     for name, voters in (("agreement_at_k", ("method_a", "method_b")), ("with_people", ("method", None))):
         for row in _read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
             pair = tuple(row[voter] if voter else PEOPLE for voter in voters)

@@ -18,7 +18,7 @@ from attreval.api.catalogue import LEVELS, list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import Budget, Method, UnitSettings
 from attreval.metrics import METRICS
-from attreval.metrics.metric import JUDGES, Metric
+from attreval.metrics.metric import JUDGES, NO_JUDGE, Metric
 from compendium.site.markdown import escape, pipe_rows
 
 WORK = re.compile(r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)(?: & [A-Z][\w'’-]+| et al\.)? (\d{4}[a-z]?)")
@@ -53,7 +53,6 @@ NEEDS = {
     "randomised": "scores by models whose weights were drawn anew",
     "infill": "a masked language model that writes erased tokens anew",
 }
-NO_JUDGE = "Metrics of no single paper"
 CODE = re.compile(r"(`[^`]+`)")
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Source|Note|Example):[ \t]*$", re.M)
 LISTED = ("Args", "Attributes", "Raises")  # sections of `name: what it is`

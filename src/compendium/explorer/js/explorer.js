@@ -158,8 +158,8 @@
     const notes = [
       "Tasks take turns, and within a task its models and seeds, each with the next of its texts, until 200 are " +
         "taken or the page is full. The tables of texts lie in a random order.",
-      "The means are those of the paper's tables, over all texts of the run; “–” where a metric was not computed. " +
-        "The scores of this text are among those that they are the means of.",
+      "The means are those of the paper's tables, over n texts of the run; “–” where a metric was not computed, or " +
+        "no value of a single text is kept.",
       "Agreement is computed on this page by the formulas of the package: ties by expectation, dynamic k by the " +
         `rule “${rule.name}”${people === "share" ? ", people by the share that marked a token" : ""}.` +
         (ties === "random" ? " The tables of this profile break ties at random." : ""),

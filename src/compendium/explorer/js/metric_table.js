@@ -1,4 +1,4 @@
-// The table of metrics: each value of this text beside the mean that the tables give over all texts of the run.
+// The table of metrics: each value of this text beside the mean that the tables give over texts of the run.
 
 const TEXT_AGREEMENT = {
   methods: `the paper's six methods, top ${settings.fixed_k}`,
@@ -76,7 +76,8 @@ function metricRows(judge, run, item, pair) {
 
 function drawMetricTable(run, item, pair, k) {
   const body = Object.entries(data.judges).flatMap(([judge, title]) => {
-    const rows = judge === "agreement" ? agreementRows(run, item, pair, k) : metricRows(judge, run, item, pair);
+    const rows = metricRows(judge, run, item, pair);
+    if (judge === "agreement") rows.unshift(...agreementRows(run, item, pair, k));
     const head = el("tr", { class: "judge" }, el("th", { colspan: 6, scope: "colgroup" }, title));
     return rows.length ? [head, ...rows] : [];
   });
@@ -87,7 +88,7 @@ function drawMetricTable(run, item, pair, k) {
     {},
     el("th", { rowspan: 2, scope: "col" }, "Metric"),
     el("th", { colspan: 2, scope: "colgroup" }, "this text"),
-    el("th", { colspan: 3, scope: "colgroup" }, "all texts: mean"),
+    el("th", { colspan: 3, scope: "colgroup" }, "mean of n texts"),
   );
   const below = el("tr", {}, ["A", "B", "A", "B", "n"].map((text) => el("th", { scope: "col" }, text)));
   const caption = el("caption", {}, `A: ${a}. B: ${b}. `, key);

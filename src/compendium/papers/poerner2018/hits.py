@@ -13,6 +13,7 @@ import pandas as pd
 from attreval.core.alignment import overlap_shares
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.tables import read_by_instance
+from attreval.methods import METHODS
 from attreval.metrics import pointing_game
 from attreval.metrics.pointing_game import BASELINES, Affix, Ties
 from compendium.config import PointingSpec, Profile, Run
@@ -21,10 +22,12 @@ from compendium.papers.common import runs
 from compendium.papers.common.runs import Records, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
-from compendium.papers.poerner2018.tables import BLOCKS, NAMES, TASKS_OF
+from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
 from compendium.workflow.step import Step
 
-NORMS = [ours for paper, ours in NAMES.items() if paper.endswith("_L2")]  # the weak methods of the paper
+NORMS = [
+    name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed
+]  # the weak methods of the paper
 KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]  # of what is no better than chance
 
 
