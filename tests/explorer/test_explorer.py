@@ -152,10 +152,10 @@ def test_means_stand_at_the_places_of_their_methods():
 
 
 def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp_path):
-    row = {"task": "t", "model": "m", "seed": 1, "method": "lime", "mean": 0.25, "n": 7}
+    row = {"task": "t", "model": "m", "granularity": "tokens", "method": "lime", "mean": 0.25, "n": 7}
     rows = [row | {"metric": name} for name in ("diagnosticity", "nc", "gone")]  # nc: notebook 06 keeps it, by text
     tables.write_csv(tmp_path / "tables" / "08_joint_values.csv", pd.DataFrame(rows))
-    means = read_means(Results(tmp_path), tables.read_values())
+    means = read_means(Results(tmp_path), tables.read_values(), [("t", "m", 1), ("t", "other", 1)])
     assert means == {("t", "m", 1): {"metrics": {"diagnosticity": {"lime": (0.25, 7)}}}}
     assert pack_means(means["t", "m", 1], ["lime"])["means"] == {"diagnosticity": [[0.25, 7]]}
 

@@ -87,7 +87,7 @@ def gather_page(results: Results) -> dict:
         chosen = [instances[place] for other, place in turns if other == run]
         found |= {(run, text.instance.id): text for text in read_texts(results, profile, run, chosen, values)}
     texts = [found[name] for run, place in turns if (name := (run, runs[run][place].id)) in found]
-    return pack_page(texts, read_means(results, values), about, profile.agreement, gaps, counts)
+    return pack_page(texts, read_means(results, values, runs), about, profile.agreement, gaps, counts)
 
 
 def _describe_run(about: dict[str, str]) -> str:

@@ -5,7 +5,7 @@ Only files are read; no model is loaded.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -154,14 +154,14 @@ def read_texts(
     return out
 
 
-def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
+def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> dict[Run, dict]:
     """What the tables say of each run over all its instances, with how many these are.
 
-    metrics: metric -> method -> (mean, instances), by notebook 08 where no notebook keeps its values of single texts.
+    metrics: metric -> method -> (mean, instances); of all seeds, by notebook 08, where none keeps values of texts.
     pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at dynamic k. text_agreement: means of
     ExplainedText.text_agreement.
 
-    values: see `instance_values`.
+    values: see `instance_values`. runs: that are shown.
     """
     out: dict[Run, dict] = {}
 
@@ -171,12 +171,10 @@ def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
     means = values.groupby([*RUN, "measure", "method"], sort=False).value.agg(["mean", "size"])
     for (*run, metric, method), row in means.iterrows():
         part(run, "metrics").setdefault(metric, {})[method] = (float(row["mean"]), int(row["size"]))
-    for row in _read_table(results.tables / "08_joint_values.csv").to_dict("records"):
-        if row["metric"] in METRICS and not METRICS[row["metric"]].stored:
-            part((row[n] for n in RUN), "metrics").setdefault(row["metric"], {})[row["method"]] = (
-                row["mean"],
-                row["n"],
-            )
+    joint = _read_table(results.tables / "08_joint_values.csv")
+    for run, row in product(runs, joint.to_dict("records")):
+        if run[:2] == (row["task"], row["model"]) and row["metric"] in METRICS and not METRICS[row["metric"]].stored:
+            part(run, "metrics").setdefault(row["metric"], {})[row["method"]] = (row["mean"], row["n"])
     for name, voters in (("agreement_at_k", ("method_a", "method_b")), ("with_people", ("method", None))):
         for row in _read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
             pair = tuple(row[voter] if voter else PEOPLE for voter in voters)
