@@ -43,22 +43,21 @@ def compute() -> dict:
     return found
 
 
-def is_close(method: str, now: list[float], kept: list[float]) -> bool:
-    """Whether two lists of numbers of a method (empty: of the model) are the same but for a machine's last digits."""
-    near = CLOSE.get(method, 1e-8)
-    return len(now) == len(kept) and np.allclose(now, kept, rtol=near, atol=near)
+def keep_close(now: list[float], kept: list[float] | None, near: float = 1e-8) -> list[float]:
+    """The kept numbers if only a machine's last digits differ, else those of now: a change shows what it changed."""
+    return kept if kept and len(now) == len(kept) and np.allclose(now, kept, rtol=near, atol=near) else now
 
 
-def keep_close(found: dict, kept: dict) -> dict:
-    """What was found, with the kept numbers wherever they are close: a change shows what it changed."""
+def keep_all_close(found: dict, kept: dict) -> dict:
+    """As `keep_close`, of all that was found."""
     for name, one in found.items():
-        scores = kept.get(name, {}).get("scores", {})
-        one["scores"] |= {m: scores[m] for m, now in one["scores"].items() if is_close(m, now, scores.get(m, []))}
-        if is_close("", one["probabilities"], old := kept.get(name, {}).get("probabilities", [])):
-            one["probabilities"] = old
+        old = kept.get(name, {"probabilities": None, "scores": {}})
+        one["probabilities"] = keep_close(one["probabilities"], old["probabilities"])
+        for method, scores in one["scores"].items():
+            one["scores"][method] = keep_close(scores, old["scores"].get(method), CLOSE.get(method, 1e-8))
     return found
 
 
 if __name__ == "__main__":
-    write_json(PATH, keep_close(compute(), json.loads(PATH.read_text(encoding="utf-8"))))
+    write_json(PATH, keep_all_close(compute(), json.loads(PATH.read_text(encoding="utf-8"))))
     print(f"wrote {PATH.name}")

@@ -3,6 +3,7 @@
 import json
 
 import make
+import numpy as np
 import pytest
 
 from attreval.methods import methods_for
@@ -28,6 +29,7 @@ def test_the_same_instances_and_methods_are_there(found):
 def test_probabilities_and_scores_are_those_committed(found, name):
     kept, now = KEPT[name], found[name]
     assert now["tokens"] == kept["tokens"]
-    assert make.is_close("", now["probabilities"], kept["probabilities"])
+    np.testing.assert_allclose(now["probabilities"], kept["probabilities"], atol=1e-8)
     for method, scores in kept["scores"].items():
-        assert make.is_close(method, now["scores"][method], scores), method
+        near = make.CLOSE.get(method, 1e-8)
+        np.testing.assert_allclose(now["scores"][method], scores, rtol=near, atol=near, err_msg=method)

@@ -12,6 +12,8 @@ from attreval.trial.raised import RAISED_WORLDS, evaluate_raised, raised_table
 from attreval.trial.worlds.planted import PUSHES, RaisedModel
 from compendium.papers.joint.planted import raised_by_metric
 
+LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatability", "complexity"}
+
 
 @pytest.fixture(scope="module")
 def found():
@@ -43,7 +45,7 @@ def test_whole_texts_are_answered_as_before_and_erased_ones_as_the_push_says(wor
 
 def test_metrics_that_erase_fall_for_it_and_those_that_do_not_resist(found):
     of_whole = [name for name in found.index if {"model", "agent"} & {*METRICS[name].needs} != {"model"}]
-    assert set(found[found.verdict == "resists"].index) == {*of_whole} >= {"pointing", "agreement", "simulatability"}
+    assert set(found[found.verdict == "resists"].index) == {*of_whole} >= LOOK_AT_WHOLE_TEXTS
     assert found.verdict["diagnosticity"] == "moves"  # its rivals are raised with it
     for name, by in (("nc", "comprehensive"), ("soft_nc_equal", "comprehensive"), ("ns", "sufficient")):
         assert found.verdict[name] == "falls for it" and by in found.raised_by[name]
