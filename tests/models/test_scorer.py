@@ -178,6 +178,26 @@ def test_an_exception_leaves_only_right_answers():
     assert len(model.batches) == 4  # what was answered is not asked again
 
 
+def test_batches_that_a_gpu_cannot_hold_are_halved_down_to_one_row():
+    class Small(Fake):
+        def logits(self, ids, *more):
+            if ids.numel() > self.room:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().logits(ids, *more)
+
+    rows = [row(*range(n, 4 * n)) for n in range(1, 9)]
+    model, plain, heard = Small(), Fake(), []
+    model.room = 60
+    scorer = Scorer(model, token_budget=1000, notify=heard.append)
+    assert scorer.logits(rows).tolist() == Scorer(plain, token_budget=1000).logits(rows).tolist()
+    assert sum(heard) == len(rows) and max(np.prod(shape) for shape, _ in model.batches) <= 60
+    assert scorer.token_budget < 1000 and len(scorer.answers) == len(rows)
+    model.room = 20  # less than the longest row takes
+    scorer.forget()
+    with pytest.raises(torch.OutOfMemoryError):
+        scorer.logits(rows)
+
+
 def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
     return PathGradient(tokens.ids, tokens.segments, 0, nodes, weights, **more)
 

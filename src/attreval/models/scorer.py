@@ -61,7 +61,8 @@ _COSTS = {"convolutional": {"batch": 128, "step": 0}, **{family: {"batch": 0, "s
 class Scorer:
     """The ledger of one model.
 
-    token_budget: padded tokens in a batch; None takes what is fast on the model's device.
+    token_budget: padded tokens in a batch; None takes what is fast on the model's device. It is halved whenever a batch
+    does not fit into the memory of a GPU.
     precision: for exact questions. sampled_precision: for questions marked `sampled`. notify: called with the number
     of evaluations just made.
     """
@@ -140,9 +141,19 @@ class Scorer:
             for group, count in (g for g in alike if g[0][0] == first):
                 rows = sorted(alike[group, count], key=lambda passes: -len(passes[0][0].row[0]))
                 lengths = [len(passes[0][0].row[0]) for passes in rows]
-                for batch in cut_batches(lengths, self.token_budget, **self.batch_costs):
+                batches = cut_batches(lengths, self.token_budget, **self.batch_costs)
+                while batches:
+                    batch = batches.pop(0)
                     part = [one for i in batch for one in rows[i]]
-                    for (item, number), output in zip(part, kind.run(self, group, part), strict=True):
+                    try:
+                        outputs = list(kind.run(self, group, part))
+                    except torch.OutOfMemoryError:  # a smaller card, or one that others fill: half as much at once
+                        if len(batch) == 1:
+                            raise
+                        middle = len(batch) // 2
+                        batches[:0], self.token_budget = [batch[:middle], batch[middle:]], self.token_budget // 2
+                        continue
+                    for (item, number), output in zip(part, outputs, strict=True):
                         item.add(number, output)
                         missing[item.key] -= 1
                         if not missing[item.key]:
