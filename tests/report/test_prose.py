@@ -30,12 +30,12 @@ def test_retraining_hardly_moves_an_order(components):
 def test_among_recurrent_and_convolutional_networks_the_methods_decide(components):
     *_, words, _ = components
     assert (words.methods > 0.5).all() and (words.methods > 3 * words[["judge", "model"]].max(axis=1)).all()
-    assert words.needed.nunique() == 1  # "a mean over ... columns"
+    assert words.needed.nunique() == 2  # "the mean of ... to ... columns"
 
 
-def test_among_transformers_the_judge_matters_nearly_as_much_as_the_methods(components):
+def test_among_transformers_the_judge_matters_about_as_much_as_the_methods(components):
     _, transformers, _, _ = components
-    assert ((transformers.judge / transformers.methods).between(0.6, 1.2)).all()
+    assert ((transformers.judge / transformers.methods).between(2 / 3, 3 / 2)).all()
     assert (transformers.judge > 3 * transformers.model).all() and (transformers.p_judge < 0.05).all()
     assert len(transformers) == 4 and (transformers.lead > 0).all()
 
@@ -62,8 +62,8 @@ def test_one_network_is_often_enough_under_one_metric():
     needs = read("08_joint_crossed_needs")
     needs = needs[needs.metric != "simplicity"]
     assert (needs.texts_needed < 1000).mean() > 0.6
-    assert needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).all()  # "no number of texts is enough"
-    assert (needs.models_needed < 20).all()  # "more models are needed"
+    assert needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).mean() > 0.5  # "mostly no number is"
+    assert (needs.models_needed < 20).sum() == len(needs) - 1  # "more models help in all but one"
 
 
 def test_orders_of_two_judges_resemble_each_other_weakly():
