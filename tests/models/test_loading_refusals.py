@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from attreval.cli import app
 from attreval.methods import METHODS
 from attreval.methods.run import LEAST, explain
-from attreval.models import forward
+from attreval.models import checks, forward
 from attreval.models.folders import find_model, name_classes
 from attreval.models.loading import examine_model, load_classifier
 from attreval.models.scorer import Scorer
@@ -230,6 +230,19 @@ def test_rounding_is_told_from_another_number(bert, monkeypatch):
     monkeypatch.setattr(forward, "classify", rounded)
     model = load(bert)
     assert model.refusals == {"embeddings": ""} and torch.float64 in asked and "float64" not in model.copies
+
+
+def test_a_full_gpu_says_nothing_of_a_model(bert, monkeypatch):
+    model, plain = load(bert), checks.PROBES["lrp"]
+
+    def full(model):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setitem(checks.PROBES, "lrp", plain._replace(ask=full))
+    with pytest.raises(torch.OutOfMemoryError):
+        model.refusal("lrp")
+    monkeypatch.setitem(checks.PROBES, "lrp", plain)
+    assert model.refusal("lrp") == ""
 
 
 def test_check_says_what_a_model_is(bert, capsys):

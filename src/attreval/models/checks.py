@@ -307,5 +307,7 @@ def try_out(model: Any, need: str) -> str:
             return next(filter(None, map(model.refusal, probe.first)), "") or probe.ask(model)
     except ValueError as error:
         return str(error)
+    except torch.OutOfMemoryError:  # says nothing of the model
+        raise
     except _BROKEN as error:
         return f"tried out, it fails with {_in_short(error)}"
