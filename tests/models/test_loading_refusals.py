@@ -243,6 +243,10 @@ def test_a_full_gpu_says_nothing_of_a_model(bert, monkeypatch):
         model.refusal("lrp")
     monkeypatch.setitem(checks.PROBES, "lrp", plain)
     assert model.refusal("lrp") == ""
+    for reading in ("own_logits", "_read"):
+        with monkeypatch.context() as patch, pytest.raises(torch.OutOfMemoryError):
+            patch.setattr(checks, reading, lambda *of: full(model))
+            checks.compare_readings(model)
 
 
 def test_check_says_what_a_model_is(bert, capsys):

@@ -35,7 +35,7 @@ def test_among_recurrent_and_convolutional_networks_the_methods_decide(component
 
 def test_among_transformers_the_judge_matters_about_as_much_as_the_methods(components):
     _, transformers, _, _ = components
-    assert ((transformers.judge / transformers.methods).between(2 / 3, 3 / 2)).all()
+    assert ((transformers.judge / transformers.methods).between(3 / 4, 4 / 3)).all()
     assert (transformers.judge > 3 * transformers.model).all() and (transformers.p_judge < 0.05).all()
     assert len(transformers) == 4 and (transformers.lead > 0).all()
 

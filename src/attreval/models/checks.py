@@ -109,7 +109,9 @@ def compare_readings(model: Any, precision: str = "float32") -> dict[str, Readin
 
 
 def _in_short(error: Exception) -> str:
-    """What an error says, in one line."""
+    """What an error says of a model, in one line; that a GPU is full says nothing of it, and is raised."""
+    if isinstance(error, torch.OutOfMemoryError):
+        raise error
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
@@ -307,7 +309,5 @@ def try_out(model: Any, need: str) -> str:
             return next(filter(None, map(model.refusal, probe.first)), "") or probe.ask(model)
     except ValueError as error:
         return str(error)
-    except torch.OutOfMemoryError:  # says nothing of the model
-        raise
     except _BROKEN as error:
         return f"tried out, it fails with {_in_short(error)}"

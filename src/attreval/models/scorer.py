@@ -61,8 +61,8 @@ _COSTS = {"convolutional": {"batch": 128, "step": 0}, **{family: {"batch": 0, "s
 class Scorer:
     """The ledger of one model.
 
-    token_budget: padded tokens in a batch; None takes what is fast on the model's device. It is halved whenever a batch
-    does not fit into the memory of a GPU.
+    token_budget: padded tokens in a batch; None takes what is fast on the model's device. It falls to half of a batch
+    that a GPU's memory cannot hold.
     precision: for exact questions. sampled_precision: for questions marked `sampled`. notify: called with the number
     of evaluations just made.
     """
@@ -141,24 +141,26 @@ class Scorer:
             for group, count in (g for g in alike if g[0][0] == first):
                 rows = sorted(alike[group, count], key=lambda passes: -len(passes[0][0].row[0]))
                 lengths = [len(passes[0][0].row[0]) for passes in rows]
-                batches = cut_batches(lengths, self.token_budget, **self.batch_costs)
-                while batches:
-                    batch = batches.pop(0)
+                for batch in cut_batches(lengths, self.token_budget, **self.batch_costs):
                     part = [one for i in batch for one in rows[i]]
-                    try:
-                        outputs = list(kind.run(self, group, part))
-                    except torch.OutOfMemoryError:  # a smaller card, or one that others fill: half as much at once
-                        if len(batch) == 1:
-                            raise
-                        middle = len(batch) // 2
-                        batches[:0], self.token_budget = [batch[:middle], batch[middle:]], self.token_budget // 2
-                        continue
+                    outputs = self._outputs(kind, group, [rows[i] for i in batch])
                     for (item, number), output in zip(part, outputs, strict=True):
                         item.add(number, output)
                         missing[item.key] -= 1
                         if not missing[item.key]:
                             self.answers[item.key] = item.answer()
                     self._report(len(part))
+
+    def _outputs(self, kind: type[Question], group: tuple, points: list) -> list[Any]:
+        """Of every pass of every point, the longest first; in halves where a GPU's memory cannot hold them at once."""
+        try:
+            return list(kind.run(self, group, list(itertools.chain(*points))))
+        except torch.OutOfMemoryError:  # a small card, or one that others fill
+            if len(points) == 1:
+                raise
+        middle, longest = len(points) // 2, len(points[0][0][0].row[0])
+        self.token_budget = min(self.token_budget, longest * middle)
+        return [x for half in (points[:middle], points[middle:]) for x in self._outputs(kind, group, half)]
 
     def _report(self, evaluations: int) -> None:
         if self.notify:
