@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference import models, words
 
@@ -254,3 +255,14 @@ def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_a
         name = next(name for name in asked if need in METRICS[name].needs)
         with pytest.raises(ValueError, match=f"the metric '{name}' needs .*{need}="):
             av.evaluate(tiny, found, name)
+
+
+def test_a_text_that_occurs_again_counts_once(tiny):
+    """Five texts of which each stands there six times are five, with the interval of five."""
+    texts = [f"the {word} film was {other} ." for word, other in zip("abcde", "vwxyz", strict=True)]
+    once, often = (av.explain(tiny, some, METHODS) for some in (texts, texts * 6))
+    few, many = (av.evaluate(tiny, found, ["nc", "ns"], draws=200) for found in (once, often))
+    assert set(many.n) == {5}
+    pd.testing.assert_frame_equal(few, many, atol=1e-6)
+    each = av.evaluate(tiny, often, ["nc"], each_text=True)
+    assert each.text.nunique() == 30

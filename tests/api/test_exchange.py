@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 
 import attreval as av
+from attreval.models.scorer import Scorer
 
 TEXTS = ["the film was good .", ("a slow plot", "the film is not bad .")]
 METHODS = ["gradient_x_input", "occlusion_1"]
@@ -58,3 +60,27 @@ def test_captum_and_shap_show_our_scores(found):
     assert "".join(made.data[0]).split() == [unit.text for unit in found[0].units]
     single = found[:1].to_shap("occlusion_1")
     assert single.values.shape == (1,) and single[0].values.shape == (len(found[0].units),)
+
+
+def test_shap_adds_our_scores_up_to_what_the_model_says(tiny):
+    texts = ["the film, was good", ("a slow plot", "not  bad .")]
+    found = av.explain(tiny, texts, ["partition_shap", "kernel_shap", "occlusion_1"], samples=600)
+    blank = tiny_blank(tiny, found)
+    for method in found.methods:
+        made = found.to_shap(method)
+        for one, base, values, words, asked in zip(found, made.base_values, made.values, made.data, blank, strict=True):
+            assert base + values.sum() == pytest.approx(one.probabilities[one.target], abs=1e-9)
+            assert "".join(words).rstrip() == " ".join(one.instance.segments)
+            if method != "occlusion_1":
+                assert base == pytest.approx(asked, abs=1e-5)
+    contrast = av.explain(tiny, texts[0], "kernel_shap", target=0, against=1, samples=600)
+    first, second = (contrast[0].probabilities[label] for label in tiny.labels[:2])
+    made = contrast.to_shap("kernel_shap")
+    assert made.base_values[0] + made.values[0].sum() == pytest.approx(first / (first + second), abs=1e-9)
+
+
+def tiny_blank(model, found):
+    """The probability of the explained class where every word is masked, of each text."""
+    rows = [(np.where(t.special, t.ids, t.mask_id), t.segments) for t in found.tokens]
+    probabilities = softmax(Scorer(model).logits(rows), axis=1)
+    return [p[model.labels.index(one.target)] for p, one in zip(probabilities, found, strict=True)]

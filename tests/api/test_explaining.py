@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -253,6 +254,27 @@ def test_progress_is_told_and_ends_at_all(tiny):
     done, evaluations = [said[0] for said in heard], [said[2] for said in heard]
     assert heard[-1][:2] == (11, 11) and done == sorted(done) and evaluations == sorted(evaluations)
     assert evaluations[-1] == 2 + 3  # of two distinct texts: each whole, with each of its words erased
+
+
+def test_eight_threads_are_told_what_one_is(folder):
+    """They share a module and a tokenizer; half of them wrap these anew, as a service might."""
+    model = av.load(folder)
+    methods = [name for name in methods_for("transformer") if name != "proxyspex"]
+    texts = [(text, methods[k::8]) for text in TEXTS for k in range(8)]
+
+    def ask(at: int) -> dict[str, np.ndarray]:
+        text, some = texts[at]
+        asked = av.wrap(model.network, model.tokenizer, model.labels) if at % 2 else model
+        (found,) = av.explain(asked, [text], some, samples=16)
+        assert av.evaluate(asked, av.Explanations([found], model.labels), ["nc"], draws=2)["mean"].notna().all()
+        return {method: found.scores(method) for method in some}
+
+    alone = [ask(at) for at in range(len(texts))]
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(ask, range(len(texts))))
+    for one, other in zip(alone, together, strict=True):
+        for method in one:
+            np.testing.assert_allclose(other[method], one[method], atol=1e-5, err_msg=method)
 
 
 def test_memory_does_not_grow_from_call_to_call(tiny):

@@ -12,8 +12,8 @@ from reference import models
 
 import attreval as av
 from attreval.api.loading import WITHOUT_LIMIT
-from attreval.api.texts import join_pairs
 from attreval.texts.files import read_texts
+from attreval.texts.given import join_pairs
 
 TEXTS = ["the film was very good .", ("the brave film", "not bad")]
 
@@ -41,10 +41,26 @@ def test_a_module_in_memory_is_wrapped_and_left_as_it_is():
     mine, theirs = (av.explain(m, TEXTS, "integrated_gradients") for m in (model, models.tiny_model()))
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(*(x.scores("integrated_gradients") for x in (one, other)), atol=1e-5)
-    assert model.max_length == 64 and not network.training
+    assert model.max_length == 64 and network.training
     assert all(weights.requires_grad and weights.grad is None for weights in network.parameters())
     assert all(torch.equal(before[name], weights) for name, weights in network.state_dict().items())
     assert av.wrap(network, tiny.tokenizer).labels == ("no", "maybe", "yes")
+
+
+def test_a_wrapped_module_that_goes_on_training_is_asked_without_its_dropout():
+    tiny = models.tiny_model()
+    model = av.wrap(tiny.network, tiny.tokenizer, tiny.labels)
+    (calm,) = av.explain(model, TEXTS[0], "all", samples=8)
+    tiny.network.train()
+    frozen = tiny.network.base_model.encoder.layer[0].eval()
+    before = [module.training for module in tiny.network.modules()]
+    for again in (model, av.wrap(tiny.network, tiny.tokenizer, tiny.labels)):
+        (found,) = av.explain(again, TEXTS[0], "all", samples=8)
+        assert found.probabilities == pytest.approx(calm.probabilities, abs=1e-6)
+        for method in calm.methods:
+            np.testing.assert_allclose(found.scores(method), calm.scores(method), atol=1e-5, err_msg=method)
+        assert [module.training for module in tiny.network.modules()] == before
+    assert not frozen.training and tiny.network.training
 
 
 class Module(torch.nn.Module):
@@ -124,7 +140,7 @@ def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
         av.wrap(tiny.network, object(), tiny.labels)
 
 
-@pytest.mark.parametrize("labels", ["aab", ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]])
+@pytest.mark.parametrize("labels", [[*"aab"], ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]])
 def test_classes_without_a_name_of_their_own_are_refused(tiny, labels):
     with pytest.raises(ValueError, match=r"(two classes are called 'a'|is no name).*needs one of its own"):
         av.wrap(tiny.network, tiny.tokenizer, labels)

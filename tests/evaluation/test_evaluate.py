@@ -279,3 +279,17 @@ def test_a_seed_draws_other_texts_first_and_mixes_other_documents():
     assert draw() == draw(0)
     (texts, documents), (others, other_documents) = draw(1), draw(2)
     assert texts != others and sorted(texts) == sorted(others) and documents != other_documents
+
+
+def test_texts_that_occur_again_are_one_and_that_is_said(roberta, tmp_path):
+    write_texts(tmp_path / "reviews.csv", 5)
+    table = pd.read_csv(tmp_path / "reviews.csv")[["review", "stars"]]
+    turned = table.head(2).replace({"stars": {"dull": "fine", "fine": "dull"}})
+    again = pd.concat([table] * 20 + [turned], ignore_index=True)
+    found = ask(roberta, tmp_path, data=again, texts=50)
+    assert found.size == len(found.judged) == 5 and not found.settled
+    assert sum(found.dropped.values()) == 97 and set(found.dropped) == {
+        "the same text again",
+        "the same text again under another label",
+    }
+    assert any("the same text again" in line for line in page.limits(found))

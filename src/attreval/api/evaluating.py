@@ -16,7 +16,7 @@ import pandas as pd
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
 from attreval.api.loading import check_model
-from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.bootstrap import bootstrap_mean, mean_of_known
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.metrics import EVALUATED, METRICS
@@ -25,6 +25,7 @@ from attreval.metrics.scored_text import ScoredText, Settings, without_asking
 from attreval.models.classifier import Classifier
 from attreval.models.questions import Conversation, Evaluate
 from attreval.models.scorer import Scorer
+from attreval.texts.given import as_list
 from attreval.texts.marks import mark_instance
 
 COLUMNS = ("method", "metric", "mean", "low", "high", "direction", "n")
@@ -73,20 +74,23 @@ def evaluate(
     whose weights were drawn anew layer by layer. infill: writes erased tokens anew (`attreval.models.infilling`).
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the other methods, random
-    scores not among them. direction: what is better. n: texts with a value; erasure has none where another class than
+    scores not among them. direction: what is better. n: different texts with a value, of which one
+    that occurs again counts once, by the mean of its values; erasure has none where another class than
     the predicted one is explained. Raises ValueError for metrics that need what is not given, marks that do not fit,
     and a model that predicts other classes than the explanations say.
     """
     check_model(model)
+    if not isinstance(explanations, Explanations):
+        raise TypeError(
+            f"explanations come from attreval.explain, or are a slice of these; got a {type(explanations).__name__}"
+        )
     if not len(explanations):
         raise ValueError("there is no explanation to evaluate")
     if k < 1 or draws < 1 or not 0 < confidence < 1:
         raise ValueError(f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}")
-    for name, given in (("neighbours", neighbours), ("randomised", randomised)):
-        if given is not None and len(given) != len(explanations):
-            raise ValueError(f"{name} are given of each of {len(explanations)} texts; got {len(given)}")
-    if marks is not None and len(marks := list(marks)) != len(explanations):
-        raise ValueError(f"marks are given of each of {len(explanations)} texts, None for none; got {len(marks)}")
+    neighbours = _of_each(neighbours, "neighbours", len(explanations))
+    randomised = _of_each(randomised, "randomised", len(explanations))
+    marks = _of_each(marks, "marks", len(explanations))
     methods = [m for m in explanations.methods if m != RANDOM]
     if not methods:
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
@@ -119,14 +123,28 @@ def evaluate(
         wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
         long = wide.melt(ignore_index=False, var_name="metric").reset_index()
         return long[list(TEXT_COLUMNS)]
+    same: dict[tuple[str, ...], list[int]] = {}
+    for at, one in enumerate(explanations):
+        same.setdefault(one.instance.segments, []).append(at)
     rows = []
-    for name, values in by_metric.items():
+    for name, all_values in by_metric.items():
+        values = np.array([mean_of_known(all_values[places]) for places in same.values()])
         known = (~np.isnan(values)).sum(axis=0)
         mean, low, high = bootstrap_mean(values, draws, confidence, "evaluate", seed)
         direction = DIRECTIONS[METRICS[name].sign]
         ends = zip(order, mean, low, high, known, strict=True)
         rows += [(m, name, float(a), float(b), float(c), direction, int(n)) for m, a, b, c, n in ends if n]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
+    """What is given of each text; None for nothing. ValueError for what is not given of each."""
+    if given is None:
+        return None
+    found = as_list(given, f"{name} are a list with those of each text")
+    if len(found) != texts:
+        raise ValueError(f"{name} are given of each of {texts} texts; got {len(found)}")
+    return found
 
 
 def find_metrics(names: str | Sequence[str] | None, there: Collection[str], contrast: bool) -> list[str]:

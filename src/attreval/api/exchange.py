@@ -130,10 +130,27 @@ def to_captum(explained: Sequence[Explanation], method: str) -> list[visualizati
 
 
 def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
-    """A shap.Explanation for shap.plots.text: values and words of each text; base values are 0."""
+    """A shap.Explanation for shap.plots.text: values and words of each text, as they stand there.
+
+    A base value is what the scores leave of the probability that is explained: of Shapley values the probability of
+    the blank text, of methods that do not add up to a probability a remainder without a meaning.
+    """
     shap = need("shap", "shap", "to_shap")
     values, words = np.empty((2, len(explained)), dtype=object)
+    bases = np.zeros(len(explained))
     for at, one in enumerate(explained):
         values[at] = one.scores(method)
-        words[at] = np.array([f"{unit.text} " for unit in one.units], dtype=object)
-    return shap.Explanation(values=values, base_values=np.zeros(len(explained)), data=words)
+        words[at] = np.array(_stretches(one), dtype=object)
+        among = [one.target, one.against] if one.against else one.probabilities
+        whole = sum(one.probabilities[label] for label in among)
+        bases[at] = one.probabilities[one.target] / whole - values[at].sum()
+    return shap.Explanation(values=values, base_values=bases, data=words)
+
+
+def _stretches(one: Explanation) -> list[str]:
+    """Each unit with what parts it from the next one in the text; a space parts a pair."""
+    found = [f"{unit.text} " for unit in one.units]
+    for at, (unit, following) in enumerate(pairwise(one.units)):
+        if following.segment == unit.segment:
+            found[at] = one.instance.segments[unit.segment][unit.start : following.start]
+    return found

@@ -15,7 +15,6 @@ from attreval.api.explanation import Explanation
 from attreval.api.explanations import Explanations, check_unit
 from attreval.api.loading import check_model
 from attreval.api.method_names import asks_for_all, find_methods
-from attreval.api.texts import Text, make_instances, read_segments
 from attreval.core.records import Instance
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, predict
@@ -23,6 +22,7 @@ from attreval.methods.run import explain as ask_methods
 from attreval.models.classifier import Classifier, Contrast
 from attreval.models.scorer import Scorer
 from attreval.texts.data import index_of
+from attreval.texts.given import Text, as_list, make_instances, read_segments
 
 SAMPLES = 500
 TOGETHER = 8  # texts that share batches
@@ -46,7 +46,7 @@ def explain(
 
     Args:
         model: see `load` and `wrap`.
-        texts: strings, or tuples of two for pairs, or one of these.
+        texts: a string, a tuple of two strings for a pair, or a list of these.
         methods: names of METHODS or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x
             input, integrated gradients, occlusion and LIME.
         unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each `token`.
@@ -95,7 +95,10 @@ def explain(
 
 def _find_goals(labels: Sequence[str], target: str | int | Sequence | None, texts: int) -> list[int | None]:
     """For each text the index of the class to explain, None for the one predicted; ValueError for another number."""
-    given = [target] * texts if target is None or isinstance(target, (str, int, np.integer)) else list(target)
+    if target is None or isinstance(target, (str, int, np.integer)):
+        given = [target] * texts
+    else:
+        given = as_list(target, "target is one class, or a list with one for each text")
     if len(given) != texts:
         raise ValueError(f"target is one class, or one for each of {texts} texts; got {len(given)}")
     return [None if one is None else find_class(labels, one) for one in given]

@@ -9,9 +9,9 @@ import numpy as np
 
 from attreval.api.method_names import known_names, plain
 from attreval.api.show.html import fragment
-from attreval.api.texts import as_text
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.texts.given import as_text
 
 UNITS = ("word", "token")
 MOST = 0.5  # of what a method gives out: where more goes to what is no word, that is said

@@ -15,6 +15,7 @@ from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
 from attreval.api.show.html import fragment, page
 from attreval.core.records import Attribution, Tokens
 from attreval.methods.attribution_files import as_methods, read_attribution_file, write_attribution_file
+from attreval.texts.given import as_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +133,7 @@ class Explanations(Sequence[Explanation]):
         Raises:
             ValueError: scores that do not fit the texts, or a name that is taken.
         """
-        scores = list(scores)
+        scores = as_list(scores, f"scores of {method!r} are a list with those of each text")
         self._check_given(method, len(scores))
         made = [token_scores(given, one, at) for at, (one, given) in enumerate(zip(self, scores, strict=True))]
         return self.add_token_scores(method, made)

@@ -53,8 +53,11 @@ def load(
     asked = ENDLESS if max_length is None else max_length
     if template is None and labels is None and not chat:
         model = load_classifier(place, device=device, max_length=asked)
-    elif template is None or not isinstance(labels, Mapping):
-        raise ValueError("a language model is given both a `template` with {text} and `labels`, class -> its words")
+    elif template is None or not isinstance(labels, Mapping) or not all(isinstance(x, str) for x in labels.values()):
+        raise ValueError(
+            "a language model is given both a `template` with {text} and `labels`, class -> its words, such as "
+            f"{{'good': ' fine'}}; got {template!r} and {labels!r}"
+        )
     else:
         model = load_language_model(place, template, labels, chat, device=device, max_length=asked)
     model.max_length = min(asked, model.max_length, _longest(model))
@@ -64,7 +67,7 @@ def load(
 def wrap(
     module: nn.Module | Callable[..., Any],
     tokenizer: object | None = None,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str] | Mapping | None = None,
     max_length: int | None = None,
     *,
     tokenize: Callable[[str], Iterable[str]] | None = None,
@@ -80,11 +83,12 @@ def wrap(
     Args:
         module: a function, or a Hugging Face sequence classifier, or a module with its `config`,
             `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with
-            an `attention_mask` and returns `.logits`, (B, K). It is put into evaluation mode and otherwise left as it
-            is.
+            an `attention_mask` and returns `.logits`, (B, K). It is asked in evaluation mode, and left as it is: it may
+            go on training in between.
         tokenizer: a fast Hugging Face tokenizer; None for a function.
-        labels: K class names in the order of the logits, or of a function's columns; None takes those of the
-            configuration, or of the scikit-learn estimator whose method the function is.
+        labels: K class names in the order of the logits, or of a function's columns, or a mapping between names and
+            numbers, such as `config.label2id`. None takes those of the configuration, or of the scikit-learn estimator
+            whose method the function is. A table that a function gives, with names for its columns, is read by them.
         max_length: as for `load`; a function reads the whole text.
         tokenize: of a function, from a string to its words, in order and as they stand there; None takes runs of
             letters and digits, and single other characters.
@@ -92,7 +96,8 @@ def wrap(
             the word out. A text of which nothing is left is then the empty string.
 
     Raises:
-        ValueError: classes without a name of their own; or the module gives no such logits, or others in a padded batch
+        ValueError: classes without a name of their own, labels without an order, or the configuration's in another
+            order; or the module gives no such logits, or others in a padded batch
             than alone. Where it gives others by embeddings than by ids, methods that read it by embeddings refuse it,
             as they do for `load`. A function gives no probabilities that sum to 1, or others for the same text.
     """
@@ -105,7 +110,7 @@ def wrap(
     if tokenize is not None or mask is not None:
         raise ValueError("`tokenize` and `mask` are of a function from texts; a module has its tokenizer for both")
     from attreval.models.checks import check_readings
-    from attreval.models.folders import NOT_FAST, check_names, own_names, refuse_problem
+    from attreval.models.folders import NOT_FAST, own_names, refuse_problem, rename_classes
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
@@ -127,9 +132,8 @@ def wrap(
             f"load one with AutoTokenizer.from_pretrained(..., use_fast=True){NOT_FAST}"
         )
     refuse_problem(module.config, type(module).__name__)
-    module.eval()
     name = type(module).__name__
-    names = own_names(module.config, name) if labels is None else check_names(labels, name)
+    names = own_names(module.config, name) if labels is None else rename_classes(module.config, labels, name)
     model = Transformer(name, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))

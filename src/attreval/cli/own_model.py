@@ -104,8 +104,8 @@ def explain(
     from attreval.api.explanations import check_ending, check_unit
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
-    from attreval.api.texts import join_pairs, read_segments
     from attreval.texts.files import read_texts
+    from attreval.texts.given import join_pairs, read_segments
 
     # what is asked for wrongly is told before a model is loaded
     find_methods(method or None)

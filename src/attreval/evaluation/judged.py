@@ -22,7 +22,6 @@ from attreval.api.evaluating import evaluate
 from attreval.api.exchange import scores_of_methods
 from attreval.api.explaining import explain
 from attreval.api.explanation import Explanation
-from attreval.api.texts import as_text, make_instances
 from attreval.core.records import Attribution, Cost, Evidence, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.tables import write_whole
@@ -33,6 +32,7 @@ from attreval.methods.run import predict
 from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
 from attreval.texts.data import Columns, read_own_data
+from attreval.texts.given import as_text, make_instances
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import mix_sentences, split_sentences
 
@@ -44,12 +44,21 @@ Marks = Sequence[np.ndarray | None]  # of each text (A, W) marks of A people on 
 def read_rows(
     data: str | Path | Mapping[str, Sequence] | pd.DataFrame, columns: Columns, labels: Sequence[str], seed: int = 0
 ) -> tuple[list[Row], dict[str, int]]:
-    """The rows that can be explained in a random order, and why others cannot be -> how many."""
+    """The rows that can be explained in a random order, and why others cannot be -> how many.
+
+    Of rows with the same text the first in that order is kept: a text that is asked about twice says nothing new.
+    """
     counts = Counts()
     place = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else data
     rows = [row for row in read_own_data(place, columns, labels, counts) if row.split == "test"]
     order = generator("evaluate", "texts", *_named(seed)).permutation(len(rows))
-    return [rows[at] for at in order], dict(counts.dropped)
+    kept: dict[tuple[str, ...], Row] = {}
+    for row in (rows[at] for at in order):
+        first = kept.setdefault(row.segments, row)
+        if first is not row:
+            other = "" if first.label == row.label else " under another label"
+            counts.dropped[f"the same text again{other}"] += 1
+    return list(kept.values()), dict(counts.dropped)
 
 
 def read_given(files: Sequence[str | Path], labels: Sequence[str]) -> dict[str, Method]:

@@ -17,7 +17,6 @@ import torch
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
 from attreval.api.method_names import asks_for_all, find_methods
-from attreval.api.texts import as_text, make_instances
 from attreval.core.records import Instance
 from attreval.evaluation.findings import LARGE_GAP, Evaluation, conclude
 from attreval.evaluation.judged import (
@@ -41,6 +40,7 @@ from attreval.models.classifier import Classifier
 from attreval.models.folders import name_classes
 from attreval.models.scorer import Scorer
 from attreval.texts.data import Columns
+from attreval.texts.given import as_text, make_instances, read_names
 from attreval.texts.rows import Row
 from attreval.texts.words import classes_of_words
 
@@ -209,7 +209,7 @@ def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, 
         place = getattr(model, "name", type(model).__name__)
     if classes:
         model = copy(model)
-        model.labels = name_classes(tuple(model.labels), classes, place)
+        model.labels = name_classes(tuple(model.labels), read_names(classes), place)
     return place, model
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from attreval.core.records import Instance, Tokens
+from attreval.models.placing import evaluating
 from attreval.models.scorer import pad_rows
 
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
@@ -66,11 +67,11 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
     """
     ids, mask, segments = rows_of(model, (one,))
     given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": segments} if model.typed else {})
-    network = model.at(precision)
-    start = getattr(network.config, "position_start", None)
+    start = getattr(model.network.config, "position_start", None)
     if start is not None:  # not what the architecture expects, and wanted so
         given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
-    with torch.inference_mode():
+    with torch.inference_mode(), evaluating(model.network):
+        network = model.at(precision)
         logits = model.prompt.own_logits(network, one) if model.prompt else network(**given).logits
     count = len(model.labels)
     if tuple(logits.shape) != (1, count) or count < 2:
@@ -118,7 +119,7 @@ def _in_short(error: Exception) -> str:
 def _read(model: Any, rows: tuple[Tensor, Tensor, Tensor], by: str, precision: str) -> np.ndarray:
     """(n, K) logits by ids or by embeddings."""
     ids, mask, segments = rows
-    with torch.inference_mode():
+    with torch.inference_mode(), evaluating(model.network):
         if by == "ids":
             return model.logits(ids, mask, segments, precision).double().cpu().numpy()
         vectors = model.embed(ids, precision)
@@ -305,7 +306,7 @@ def try_out(model: Any, need: str) -> str:
     """Why a transformer cannot answer what needs this (a key of PROBES); empty where it can."""
     probe = PROBES[need]
     try:
-        with torch.no_grad():
+        with torch.no_grad(), evaluating(model.network):
             return next(filter(None, map(model.refusal, probe.first)), "") or probe.ask(model)
     except ValueError as error:
         return str(error)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:  # slow to import, and the list of methods is read by every co
 
 
 class Classifier(Protocol):
-    """A classifier in evaluation mode. labels: K class names.
+    """What the ledger asks. labels: K class names.
+
+    A classifier with a `network` of torch is asked in evaluation mode, by one thread at a time.
 
     Further methods serve single types of question: `attend` of a transformer, `decompose` of a gated network; `erased`
     where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts; `vocabulary_size`,

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attreval.models import forward
+from attreval.models.placing import evaluating
 from attreval.models.transformer_hooks import add_mask
 
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
@@ -65,17 +66,13 @@ def agrees(network: nn.Module) -> bool:
     ids = torch.linspace(0, len(weights) - 1, 12, device=weights.device).long().view(2, 6)
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0
-    training = network.training
-    network.eval()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), evaluating(network):
             plain = forward.classify(network, mask, ids=ids)
             with last_layer(network):
                 short = forward.classify(network, mask, ids=ids)
     except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):  # another release of transformers, say
         return False
-    finally:
-        network.train(training)
     return bool((plain - short).abs().max() <= TOLERANCE * plain.abs().max().clamp(min=1))
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from attreval.texts.given import read_names
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerFast
@@ -243,6 +245,23 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
                 "needs one of its own: mend id2label in config.json, or the names given in its place"
             )
     return tuple(map(str, names))
+
+
+def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> tuple[str, ...]:
+    """The names that a user gives to a network's outputs, for those of its configuration.
+
+    ValueError as `read_names` and `check_names`, and for the configuration's own names in another order.
+    """
+    names = check_names(read_names(given), model)
+    own = getattr(config, "id2label", None) or {}
+    plain = [str(own[k]).casefold() for k in sorted(own, key=int)]
+    asked = [name.casefold() for name in names]
+    if sorted(plain) == sorted(asked) and plain != asked:
+        raise ValueError(
+            f"labels say that the outputs of {model} are {', '.join(names)}, and id2label of its configuration says "
+            f"{', '.join(plain)}; leave labels out where that is right, and mend the configuration where it is not"
+        )
+    return names
 
 
 def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:

@@ -1,15 +1,42 @@
-"""Where a network runs and in which precision: device, copies in other precisions, weights that no longer learn."""
+"""Where a network runs and in which precision: device, copies in other precisions, weights that no longer learn.
+
+A network that is asked a question is hooked into, and is put into evaluation mode: one thread at a time does that.
+"""
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def freeze(network: torch.nn.Module) -> torch.nn.Module:
     """Evaluation mode, no gradients to weights."""
     return network.eval().requires_grad_(False)
+
+
+def lock_of(shared: Any) -> Any:
+    """The lock of a network or tokenizer, whichever classifiers are made of it; a thread may take it again."""
+    return _LOCKS.setdefault(shared, RLock())
+
+
+@contextmanager
+def evaluating(network: torch.nn.Module) -> Iterator[None]:
+    """While it lasts, this thread alone has a network, in evaluation mode; then every module is in its mode again."""
+    with lock_of(network):
+        training = [module for module in network.modules() if module.training]
+        network.eval()
+        try:
+            yield
+        finally:
+            for module in training:
+                module.training = True
 
 
 def pick_device(name: str = "auto") -> torch.device:

@@ -7,6 +7,7 @@ Letters used for shapes: n rows, L tokens, K classes.
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 
 from attreval.core.records import Cost
 from attreval.models.classifier import Classifier
+from attreval.models.placing import evaluating
 from attreval.models.questions import Computation, Conversation, Evaluate, Question, Row
 from attreval.models.questions.question import Item
 
@@ -104,10 +106,18 @@ class Scorer:
         return tuple(x.to(self.model.device) for x in pad_rows(rows, self.model.pad_id))
 
     def answer(self, questions: Sequence[Question | Computation], accounts: Sequence[str]) -> list[Any]:
-        """The answers to questions of one type in shared batches; an item is booked as unique on who asks first."""
+        """The answers to questions of one type in shared batches; an item is booked as unique on who asks first.
+
+        A network is in evaluation mode meanwhile, and no other thread asks it.
+        """
         if questions and isinstance(questions[0], Computation):
             return questions[0].together(questions)
-        alike = cast(Sequence[Question], questions)
+        network = getattr(self.model, "network", None)
+        with nullcontext() if network is None else evaluating(network):
+            return self._ask(cast(Sequence[Question], questions), accounts)
+
+    def _ask(self, alike: Sequence[Question], accounts: Sequence[str]) -> list[Any]:
+        """See `answer`."""
         fresh: dict[Hashable, Item] = {}
         asked = []
         for question, account in zip(alike, accounts, strict=True):

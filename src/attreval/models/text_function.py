@@ -6,7 +6,7 @@ string is declared that stands in its place. Class scores are the logarithms of 
 Letters used for shapes: B rows, L tokens, K classes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from attreval.core.alignment import place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models.checks import TEXTS, TOLERANCE
+from attreval.texts.given import read_columns, read_names
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
 SUM_TOLERANCE = 1e-3  # of rows: services round what they send
@@ -89,16 +90,13 @@ class TextFunction:
 
     def ask(self, texts: list) -> np.ndarray:
         """(n, K) probabilities of n texts. ValueError for anything else."""
-        given, shape = self.predict(texts), (len(texts), len(self.labels))
-        try:
-            found = np.asarray(given, dtype=np.float64)
-            what = f"numbers of shape {found.shape}"
-        except (TypeError, ValueError):
-            found, what = np.zeros(0), f"a {type(given).__name__} that is no table of numbers"
+        found = read_columns(self.predict(texts), self.labels, self.name)
+        shape = (len(texts), len(self.labels))
         if found.shape != shape:
             raise ValueError(
-                f"{self.name} gives {what} for {shape[0]} texts; with {shape[1]} labels ({', '.join(self.labels)}) it "
-                f"gives probabilities of shape {shape}, a row a text and a column a class"
+                f"{self.name} gives numbers of shape {found.shape} for {len(texts)} texts; with {len(self.labels)} "
+                f"labels ({', '.join(self.labels)}) it gives probabilities of shape {shape}, a row a text and a "
+                "column a class"
             )
         off = np.where((found >= 0).all(axis=1), np.abs(found.sum(axis=1) - 1), np.inf)
         if not (off <= SUM_TOLERANCE).all():  # nor where it is no number
@@ -152,7 +150,10 @@ def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def wrap_function(
-    predict: Any, labels: Sequence[str] | None, tokenize: Callable[[str], Iterable[str]] | None, mask: str | None
+    predict: Any,
+    labels: Sequence[str] | Mapping | None,
+    tokenize: Callable[[str], Iterable[str]] | None,
+    mask: str | None,
 ) -> TextFunction:
     """A function as a classifier, tried out on two texts; see `attreval.wrap`. ValueError for what is none.
 
@@ -165,7 +166,8 @@ def wrap_function(
             f"{type(predict).__name__}{method}"
         )
     own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
-    given = own if labels is None or sorted(labels) == sorted(own) else list(labels)
+    given = own if labels is None else list(map(str, read_names(labels)))
+    given = own if sorted(given) == sorted(own) else given
     name = getattr(predict, "__qualname__", type(predict).__name__)
     if len(given) < 2 or len(set(given)) < len(given):
         raise ValueError(

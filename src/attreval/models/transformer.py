@@ -18,7 +18,7 @@ from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.folders import find_model, match_labels, open_network, open_tokenizer, own_names
 from attreval.models.label_words import Prompt
-from attreval.models.placing import freeze, in_precision, pick_device
+from attreval.models.placing import freeze, in_precision, lock_of, pick_device
 from attreval.models.questions import Rule
 from attreval.models.transformer_deeplift import Rescale, deeplift
 from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
@@ -29,7 +29,7 @@ from attreval.models.transformer_lrp import Propagation, propagate
 class Transformer:
     """A sequence classifier with its tokenizer.
 
-    network: a Hugging Face sequence-classification model in evaluation mode, its weights frozen.
+    network: a Hugging Face sequence-classification model, asked in evaluation mode whatever mode it is in.
     labels: K class names in index order. order: (K,) where each of them stands in the network's output. prompt: what
     stands around a text where the network is a language model, which is asked for label words.
     """
@@ -63,9 +63,10 @@ class Transformer:
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it."""
-        if self.prompt is not None:
-            return self.prompt.read(instance, self.tokenizer, self.max_length)
-        return tokenize(instance, self.tokenizer, self.max_length)
+        with lock_of(self.tokenizer):  # how much it reads is set in it for a moment
+            if self.prompt is not None:
+                return self.prompt.read(instance, self.tokenizer, self.max_length)
+            return tokenize(instance, self.tokenizer, self.max_length)
 
     def at(self, precision: str) -> torch.nn.Module:
         """The network in float64, float32 or bfloat16; copies are made once."""

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from attreval.texts.files import SPLIT, Table, check_columns, read_table
-from attreval.texts.marks import FORMS, mark_words, read_rationale
+from attreval.texts.given import as_list
+from attreval.texts.marks import FORMS, is_missing, mark_words, read_rationale
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import writable
 
@@ -56,11 +57,7 @@ def read_own_data(
     splits that are not there, and where no row is left; OSError where there is no such file.
     """
     counts, name = counts or Counts(), data.name if isinstance(data, Path) else "the table"
-    if isinstance(data, Path):
-        table = read_table(data, columns.wanted())
-    else:
-        check_columns(columns.wanted(), list(map(str, data)), name)
-        table = Table({column: list(data[column]) for column in columns.wanted()})
+    table = read_table(data, columns.wanted()) if isinstance(data, Path) else _from_memory(data, columns, name)
     names = tuple(labels) or find_labels(table, columns.label, name)
     rows = list(_keep_rows(table, columns, names, counts, name))
     if not rows:
@@ -80,6 +77,21 @@ def read_own_data(
             "and of a folder parted by splits give the one to explain, so that all rows are of test"
         )
     return rows
+
+
+def _from_memory(data: Mapping[str, Sequence], columns: Columns, name: str) -> Table:
+    """The columns that are named. ValueError for what is no table, and for columns of several lengths."""
+    if not isinstance(data, Mapping) and not hasattr(data, "columns"):
+        raise ValueError(
+            f"data are a file, a folder, a pandas table or a dict of columns; got a {type(data).__name__}: "
+            "pandas.DataFrame(rows) makes a table of rows"
+        )
+    check_columns(columns.wanted(), list(map(str, data)), name)
+    found = {one: as_list(data[one], f"the column {one!r} is a list of values") for one in columns.wanted()}
+    if len(set(map(len, found.values()))) > 1:
+        lengths = ", ".join(f"{one!r} {len(values)}" for one, values in found.items())
+        raise ValueError(f"{name} has columns of different lengths: {lengths}")
+    return Table(found)
 
 
 def find_values(table: Table, column: str) -> Counter[str]:
@@ -133,9 +145,9 @@ def index_of(label: str | int, names: Sequence[str]) -> int | None:
 
 def _plain(value: Any) -> str | None:
     """A cell as text without white space around it, whole numbers without a point; None where it is empty."""
-    if value is None or value != value:
+    if is_missing(value):
         return None
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = writable(str(value)).strip()
     return re.sub(r"^(-?\d+)\.0$", r"\1", text) or None

@@ -25,6 +25,13 @@ FORMS = (
 )
 
 
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of a table is empty, by whatever its library writes for that: None, NaN, NA or NaT."""
+    import pandas as pd  # slow to import, and explaining reads no table
+
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
+
+
 def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
     """(n, 3) segment, start, end of stretches of characters of a text, or of both of a pair; ends are exclusive.
 
@@ -56,24 +63,63 @@ def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarr
 def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: int) -> Instance:
     """The instance with what was marked in it as evidence.
 
-    given: one number a word, 0 for not marked; a 2-d array with a row a person; or stretches as `read_spans` takes
-    them: a word that one of them meets is marked. None: nobody looked at this text. at: the place of the text, for
-    messages. Raises ValueError for marks that do not fit the text.
+    given: one number a word, 0 for not marked; a list of these, or a 2-d array, with a row a person; or stretches as
+    `read_spans` takes them: a word that one of them meets is marked. None: nobody looked at this text. at: the place
+    of the text, for messages. Raises ValueError for marks that do not fit the text, or could be two things.
     """
     if given is None:
         return instance
-    given = given if isinstance(given, np.ndarray) else list(given)
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        marks = given.astype(float)
-    elif len(given) and np.isscalar(given[0]):
-        marks = np.asarray(given, dtype=float)[None]
+    where = f"text {at}"
+    given = given if isinstance(given, np.ndarray) else [given] if isinstance(given, dict) else list(given)
+    rows = _rows_of_marks(given)
+    if len(given) and np.isscalar(given[0]):
+        marks = _as_numbers(given, where)[None]
+    elif isinstance(given, np.ndarray) and given.ndim == 2:
+        marks = _as_numbers(given, where)
+    elif rows and all(len(row) == len(instance.words) for row in rows):
+        if _could_be_characters(rows, instance.segments):
+            raise ValueError(
+                f"{where}: {given!r:.80} can be marks of words or stretches of characters; give marks as a numpy "
+                "array, and a stretch as {'start': 0, 'end': 1}"
+            )
+        marks = _as_numbers(rows, where)
     else:
-        marks = met_words(read_spans(given, instance.segments, f"text {at}"), instance.words)[None]
+        marks = met_words(read_spans(given, instance.segments, where), instance.words)[None]
     if marks.shape[1] != len(instance.words):
-        raise ValueError(f"text {at} has {len(instance.words)} words; got marks of {marks.shape[1]}")
-    if not np.isfinite(marks).all():
-        raise ValueError(f"text {at}: marks are finite numbers, 0 for words that are not marked")
+        raise ValueError(f"{where} has {len(instance.words)} words; got marks of {marks.shape[1]}")
     return replace(instance, evidence=Evidence(marks=marks))
+
+
+def _as_numbers(given: Sequence | np.ndarray, where: str) -> np.ndarray:
+    """Marks as float64. ValueError for what is no finite number."""
+    try:
+        marks = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        marks = np.array(np.nan)
+    if not np.isfinite(marks).all():
+        raise ValueError(f"{where}: marks are finite numbers, 0 for words that are not marked; got {given!r:.80}")
+    return marks
+
+
+def _rows_of_marks(given: Sequence | np.ndarray) -> list[list[int]]:
+    """Lists in a list, a person each, that hold nothing but 0 and 1; none where there is anything else."""
+    rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [None] for row in given]
+    return [list(map(int, row)) for row in rows] if all(map(_is_mark, [x for row in rows for x in row])) else []
+
+
+def _could_be_characters(rows: list[list[int]], segments: Sequence[str]) -> bool:
+    """Whether rows of marks of two or three words are stretches of characters, too, each a word of one character.
+
+    `[0, 1]` is the first character; where that is a part of a word, nobody means it.
+    """
+    spans = [[0, *row] if len(row) == 2 else row for row in rows]
+    return all(
+        len(span) == 3
+        and span[1:] == [0, 1]
+        and span[0] < len(segments)
+        and re.match(r"\S(\s|$)", segments[span[0]]) is not None
+        for span in spans
+    )
 
 
 def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.ndarray) -> Evidence:
@@ -100,7 +146,7 @@ def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | 
 
 def _parse(given: Any) -> Any:
     """A cell as lists, numbers and strings: JSON, marks parted by spaces, or lists as Python prints them."""
-    if given is None or (isinstance(given, float) and np.isnan(given)):
+    if is_missing(given):
         return None
     if not isinstance(given, str):
         return given.tolist() if isinstance(given, np.ndarray) else given
@@ -118,10 +164,13 @@ def _parse(given: Any) -> Any:
 
 def _read_list(found: list, segments: tuple[str, ...]) -> list[list[Span]] | None:
     """People's spans from a parsed list, by what it holds; None where they do not fit the text."""
-    if len(found) and all(isinstance(one, (list, tuple)) and len(one) > 3 and all(map(_is_mark, one)) for one in found):
-        people = [_marked_words(one, segments) for one in found]
+    if rows := _rows_of_marks(found):
+        people = [_marked_words(row, segments) for row in rows]
         fitting = [one for one in people if one is not None]
-        return fitting if len(fitting) == len(people) else None
+        if len(fitting) == len(people) and not _could_be_characters(rows, segments):
+            return fitting
+        if len(fitting) == len(people) or max(map(len, rows)) > 3:  # both could be meant, or neither
+            return None
     if all(isinstance(one, dict) for one in _flat(found)):
         spans = _evidences(_flat(found), segments)
     elif all(isinstance(one, str) for one in found) and not set(found) <= {"0", "1"}:
