@@ -94,8 +94,9 @@ def test_its_questions_are_those_of_its_kind_and_as_many_as_its_formula_says(nam
 def test_it_asks_of_short_texts_as_many_as_its_formula_says(name, family):
     """What `about` says holds to a third; the end of a range is the most."""
     method, model, ample = METHODS[name], READERS[family], SMALL.changed(limsse_samples=3000, shap_evaluations=500)
-    for words in range(1, 7):
-        text = models.instance(" ".join("the film was not very good".split()[:words]))
+    words = ["the", "film", "was", "not", "very", "good"]
+    for count in range(1, len(words) + 1):
+        text = models.instance(" ".join(words[:count]))
         tokens = model.tokens(text)
         said = method.cost(len(tokens), len(tokens.content), ample, layers=READERS["transformer"].layers)
         asked = Overheard(method, model, ample, text=text).requested
