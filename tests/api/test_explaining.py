@@ -18,8 +18,9 @@ import attreval as av
 from attreval.api.explanations import COLUMNS
 from attreval.api.method_names import ALIASES, DEFAULT, find_methods
 from attreval.core.alignment import to_words
+from attreval.evaluation.run import BUDGET
 from attreval.methods import METHODS, methods_for
-from attreval.methods.method import Budget
+from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain as ask_methods
 from attreval.models.scorer import Scorer
 
@@ -93,6 +94,21 @@ def test_each_text_has_a_target_of_its_own_and_scores_the_same_in_any_company(ti
     (other,) = ask_methods(Scorer(tiny), gold, ["gradient_x_input"], target="gold")
     scores = found.by("token")[3].scores("gradient_x_input")
     np.testing.assert_allclose(scores, other.attributions["gradient_x_input"].scores, atol=1e-5)
+
+
+FEW = Budget(units=UnitSettings(shapley_samples=64))
+BUDGETS = (None, FEW, FEW.changed(units=FEW.units.changed(unit="word")), BUDGET)  # the last is `attreval evaluate`'s
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("samples", [None, 64])
+def test_players_are_what_is_scored_whatever_may_be_spent(tiny, budget, samples):
+    for unit, players in (("word", 3), ("token", 6)):
+        (found,) = av.explain(tiny, TEXTS[2], "kernel_shap", unit=unit, budget=budget, samples=samples)
+        assert len(found.attributions["kernel_shap"].features) == players
+    sentences = FEW.changed(units=FEW.units.changed(unit="sentence"))
+    (found,) = av.explain(tiny, "A good film. A bad plot.", "kernel_shap", budget=sentences, samples=samples)
+    assert len(found.attributions["kernel_shap"].features) == 2
 
 
 LINEAR = ["gradient_x_input", "integrated_gradients", "integrated_gradients_zero", "occlusion_1", "omission_1"]

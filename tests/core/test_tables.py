@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,11 +69,12 @@ def attributions(draw):
     for i in range(draw(st.integers(0, 4))):
         features = draw(st.lists(st.lists(small, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple))
         scores = np.array(draw(st.lists(number, min_size=len(features), max_size=len(features))))
-        gap, share = (draw(st.one_of(number, st.just(np.nan))) for _ in range(2))
+        gap, share, special = (draw(st.one_of(number, st.just(np.nan))) for _ in range(3))
         cost = Cost(*draw(st.lists(st.integers(0, 10**12), min_size=5, max_size=5)))
         level = draw(st.sampled_from(["token", "pair", "span"]))
         method, target = draw(st.text("aé", max_size=9)), draw(small)
-        made.append(Attribution(f"i{i}", method, target, level, features, scores, gap, cost, share))
+        note = draw(st.sampled_from(["", "did not converge"]))
+        made.append(Attribution(f"i{i}", method, target, level, features, scores, gap, cost, share, special, note))
     return made
 
 
@@ -85,10 +87,14 @@ def test_attributions_come_back(tmp_path, made, more):
     found = tables.read_attributions(*paths)
     assert len(found) == len(made) + len(more)
     for a, b in zip(made + more, found, strict=True):
-        names = ("instance", "method", "target", "level", "features", "cost")
-        assert all(getattr(a, name) == getattr(b, name) for name in names)
-        np.testing.assert_array_equal(a.scores, b.scores)
-        np.testing.assert_array_equal([a.gap, a.reliability], [b.gap, b.reliability])
+        np.testing.assert_equal(vars(b), vars(a))
+
+
+def test_attributions_of_earlier_versions_are_read(tmp_path):
+    path, made = tmp_path / "a.parquet", Attribution("i", "lime", 0, "token", ((1,),), np.ones(1), 0.5)
+    tables.write_attributions(path, [replace(made, reliability=0.9, special=0.5, note="did not converge")])
+    pq.write_table(pq.read_table(path).drop_columns(["reliability", "special", "note"]), path)
+    np.testing.assert_equal(vars(tables.read_attributions(path)[0]), vars(made))
 
 
 @settings(max_examples=20)

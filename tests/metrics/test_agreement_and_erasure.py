@@ -40,17 +40,26 @@ def test_relevance_equals_enumeration_of_ties(votes, k):
     np.testing.assert_allclose(found.sum(), min(k, len(votes[0])), atol=1e-12)
 
 
-def test_many_tied_tokens_stay_quick_and_right_and_infinite_scores_are_the_largest():
+def test_many_tied_tokens_stay_quick_and_right():
     value = agreement.agreement_at_k([np.zeros(400), np.arange(400.0)], 1)
     np.testing.assert_allclose(value, 1 / 400 + 399 / 400 / 2)
-    votes = [np.array([0.0, np.inf, 1.0]), np.array([-np.inf, 5.0, 4.0])]
-    assert agreement.agreement_at_k(votes, 1) == agreement.agreement_at_k(votes, 2) == 1.0
+    half = agreement.agreement_at_k([np.zeros(2000)] * 2, 1000)  # more ways than a float holds
+    assert half == pytest.approx(2 / 3, abs=1e-3)
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_six_voters_of_zeros_and_ones_agree_as_draws_do_and_take_no_minutes(n):
+    rng = np.random.default_rng(n)
+    votes = list(rng.integers(0, 2, (6, n)).astype(float))
+    drawn = [agreement.agreement_at_k(votes, 4, rng) for _ in range(1000)]
+    assert abs(agreement.agreement_at_k(votes, 4) - np.mean(drawn)) <= 4 * np.std(drawn) / np.sqrt(len(drawn))
 
 
 @pytest.mark.parametrize(
     ("votes", "k", "said"),
     [
-        ([[1.0, np.nan, 0.0], [1.0, 0.0, 0.0]], 1, "position 1 is NaN"),
+        ([[1.0, np.nan, 0.0], [1.0, 0.0, 0.0]], 1, "position 1 is nan"),
+        ([[1.0, 0.0, 0.0], [np.inf, 0.0, 0.0]], 1, "position 0 is inf"),
         ([[0.0, 1.0], [1.0, 0.0]], 0, "at least 1; got 0"),
         ([[0.0, 0.0, 0.0], [0.0]], 1, r"lengths \[3, 1\]"),
         ([], 1, "at least one voter"),
@@ -115,7 +124,9 @@ def test_ranks_fall_and_ties_are_drawn(scores, seed):
 @pytest.mark.parametrize("scores", [[0.0, np.nan], [0.0, np.inf], [0.0], [0.0] * 4])
 def test_erasure_refuses_what_is_not_finite_and_scores_of_other_tokens(tiny, exact, scores):
     tokens = tiny.tokens(models.instance("good bad"))
-    with pytest.raises(ValueError, match=f"finite; got {scores[-1]}|{len(scores)} scores for 2 content tokens"):
+    with pytest.raises(
+        ValueError, match=f"finite numbers; position 1 is {scores[-1]}|{len(scores)} scores for 2 content tokens"
+    ):
         exact.converse([("x", faithfulness.erase(tokens, np.array(scores), [0.5]))])
 
 

@@ -1,5 +1,7 @@
 """Dynamic k, people, phrases, chunks and seeds against slow twins: ties, constants, one token, NaN."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -7,15 +9,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reference import agreement as slow_agreement
 from reference import dynamic as slow
+from reference import models
 from reference.chunking import chunked
 from scipy.signal import find_peaks
 from scipy.stats import chisquare
 
+from attreval.core.records import Evidence
 from attreval.metrics import agreement, marked, phrases
 from attreval.metrics import dynamic_k as dynamic
 from attreval.metrics import scored_text as people
 from attreval.metrics.phrases import chosen_chunks, find_chunks
-from compendium.papers.kamp2023.agreement import chance_agreement
+from attreval.metrics.scored_text import ScoredText
+from compendium.papers.kamp2023.tables import selection_scores
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact
 profile = st.lists(few, min_size=0, max_size=12).map(np.array)
@@ -46,14 +51,15 @@ def test_worked_examples(rule, scores, peaks):
 
 
 @pytest.mark.parametrize("name", dynamic.CHOICES)
-def test_every_choice_takes_any_profile_and_refuses_nan(name):
+def test_every_choice_takes_any_profile_and_refuses_what_is_not_finite(name):
     choose = dynamic.CHOICES[name]
     for scores in FLAT:
         assert len(choose(scores)) <= 2  # a quarter of five is two
     found = choose(np.array([0.0, 5.0, 1.0, 0.0, 0.5, 3.0, 0.2, 0.1]))
     assert 1 in found and 3 not in found and sorted(set(found)) == list(found)
-    with pytest.raises(ValueError, match="position 1 is NaN"):
-        choose(np.array([1.0, np.nan, 2.0]))
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match=f"position 1 is {bad}"):
+            choose(np.array([1.0, bad, 2.0]))
 
 
 def test_choices_by_hand():
@@ -139,6 +145,19 @@ def test_phrases_by_hand():
     assert phrases.phrase_f1([(0, 1)], [(1, 2)]) == 0
 
 
+@pytest.mark.parametrize("marks", [[[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]], [[1, 0, 0, 0], [0, 0, 1, 0], [0] * 4]])
+def test_phrases_of_people_are_the_same_for_the_metric_and_for_the_table(tiny, marks):
+    """What at least half of them mark; where there is no such token, what anybody marks."""
+    marks, scores = np.array(marks, dtype=float), np.array([3.0, 0.0, 2.0, 0.0])
+    text = models.instance("good bad slow film")
+    text = ScoredText(replace(text, evidence=Evidence(marks)), tiny.tokens(text), {"m": scores})
+    given = people.majority(people.relevance(marks))
+    assert given.tolist() == ([True, False, False, False] if marks[0, 1] else [True, False, True, False])
+    selected = phrases.phrase_tokens(phrases.find_phrases(scores), 4)
+    *_, of_table = selection_scores(selected, given)
+    assert phrases.phrases.function(text, "m") == of_table == (2 / 3 if marks[0, 1] else 1.0)
+
+
 several = arrays(float, st.tuples(st.integers(2, 4), st.integers(1, 3), st.just(3)), elements=few)
 
 
@@ -159,7 +178,7 @@ def test_profiles_are_normalised_and_padded():
 
 @pytest.mark.parametrize(("n", "k", "m"), [(1, 1, 2), (4, 2, 2), (4, 1, 3), (5, 3, 2), (3, 9, 2), (4, 2, 3)])
 def test_chance_equals_every_way_to_choose(n, k, m):
-    assert chance_agreement(n, k, m) == pytest.approx(slow.chance(n, k, m))
+    assert agreement.agreement_at_k([np.zeros(n)] * m, k) == pytest.approx(slow.chance(n, k, m))
 
 
 SOME = ("the", "a", "of", "old", "man", "sea", "##s", "##ly", "was", ",", ".", "not", "film", "It", "n't")

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from reference import models
 from reference import orders as slow
 
+from attreval.core.seeds import generator
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import erase, rationale_sizes
-from attreval.metrics.normalised_aopc import MEASURES, Limits, find_limits
+from attreval.metrics.normalised_aopc import MEASURES, Limits, areas_in_limits, find_limits
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import ScoredText, Settings
 from attreval.models.scorer import Scorer
@@ -24,7 +25,7 @@ def answer(scorer, talk):
 
 def shares_of(scorer, tokens, scores, **settings):
     """Both metrics of one explanation, by measure."""
-    text = ScoredText(None, tokens, {"m": scores}, settings=Settings(**settings))
+    text = ScoredText(models.instance("any"), tokens, {"m": scores}, settings=Settings(**settings))
     return {measure: answer(scorer, METRICS[f"naopc_{measure}"].ask(text, "m")) for measure in MEASURES}
 
 
@@ -77,6 +78,18 @@ def test_nothing_can_be_told_of_one_token_or_of_a_model_that_never_moves(tiny, e
     assert np.isnan(limits.place("sufficiency", 0.0))
     close = Limits(np.array([0, 1e-12]), np.array([0, 1e-12]), exact=True)
     assert np.isnan(close.place("sufficiency", 1e-12))
+
+
+def test_the_query_takes_no_place_in_orders_of_many_tokens(tiny, exact):
+    """With more tokens than all orders are tried of, those of the explanations count for the limits."""
+    tokens = tiny.tokens(models.instance(" ".join([*WORDS, "film", "good"]), "good plot"))
+    scores = np.random.default_rng(0).integers(0, 4, len(tokens.content)).astype(float)
+    rng = generator("ties", "m")
+    limits, areas = answer(exact, areas_in_limits(tokens, [scores], [rng], Settings().protocol, query=1))
+    assert not limits.exact
+    found = shares_of(exact, tokens, scores, query=1)
+    for measure, area in zip(MEASURES, areas[0], strict=True):
+        assert found[measure] == pytest.approx(limits.place(measure, area), abs=1e-9)
 
 
 def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):

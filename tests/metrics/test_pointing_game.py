@@ -33,7 +33,7 @@ def test_pointing_equals_enumeration_of_ties(given):
 
 
 def test_what_is_no_number_points_nowhere():
-    wrong = {"score 1 is nan": [1.0, np.nan], "score 0 is inf": [np.inf, 0.0], "one score a word": [1.0]}
+    wrong = {"position 1 is nan": [1.0, np.nan], "position 0 is inf": [np.inf, 0.0], "one score a word": [1.0]}
     for said, scores in wrong.items():
         with pytest.raises(ValueError, match=said):
             pointing.point(scores, [True, False])

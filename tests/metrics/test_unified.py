@@ -250,6 +250,9 @@ def test_entropy_of_equal_scores_of_none_of_the_first_and_of_random_ones():
     assert math.isnan(complexity.unified_entropy(np.ones(3), 0))
     assert complexity.unified_entropy(np.array([5.0, 1.0]), 1) == 0
     assert complexity.unified_entropy(np.array([1.0, 1.0]), 9) == pytest.approx(math.log(2))
+    for bad in (math.nan, math.inf):
+        with pytest.raises(ValueError, match=f"position 1 is {bad}"):
+            complexity.entropy([1.0, bad])
     for k, kind in product((1, 5), ("exponential", "uniform")):
         drawn = getattr(np.random.default_rng(k), kind)(size=(20_000, k))
         assert complexity.random_entropy(k, kind) == pytest.approx(library_entropy(drawn, axis=1).mean(), abs=0.02)

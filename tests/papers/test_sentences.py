@@ -95,6 +95,13 @@ def test_numbers_come_with_their_intervals():
     )
 
 
+@pytest.mark.parametrize(("statement", "value"), [("nan bread is bread", 0.5), ("nan bread", np.nan), ("B", np.nan)])
+def test_a_word_is_no_missing_number(statement, value):
+    claims = pd.DataFrame({"verdict": ["contradicted"], "statement": [statement], "claimed": ["above 0"]})
+    said = say_verdicts(claims.assign(value=value, low=0.1, high=0.9, q=0.01))
+    assert said == NOTHING if np.isnan(value) else f"“{statement}” (0.50 [0.10, 0.90]" in said
+
+
 def test_a_task_without_one_of_the_groups_is_asked_for_those_that_it_has():
     """What one task lacks is no number that a comparison could fail by."""
     known = {(0.5, 0.7, None): 2, (None, 0.5, 0.7): 2, (0.5, None, 0.7): 2, (0.7, 0.5, None): 1, (0.7, 0.8, 0.75): 1}

@@ -49,7 +49,8 @@ def explain(
         texts: a string, a tuple of two strings for a pair, or a list of these.
         methods: names of METHODS or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x
             input, integrated gradients, occlusion and LIME.
-        unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each `token`.
+        unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each `token`; players
+            are sentences where the budget says so (`units.unit`).
         target: the class to explain, by name or index, or a list, one for each text; None takes the one predicted.
         against: explain why that class rather than this one: the difference of their two logits, or for methods that go
             by probabilities the probability of the one given that it is one of the two. A method whose scores do not
@@ -119,13 +120,16 @@ def check_samples(samples: int | None) -> None:
 
 
 def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget:
-    """The budget with the number of samples and the unit in it."""
+    """The budget with the number of samples and the players in it; whole sentences stay players."""
     spending = budget or Budget()
     check_samples(samples)
+    if spending.units.unit != "sentence":
+        players = "word" if unit == "word" else "subword"
+        spending = spending.changed(units=spending.units.changed(unit=players))
     if samples is None and budget is not None:
         return spending
     most = int(samples or SAMPLES)
-    units = spending.units.changed(shapley_samples=most, unit="word" if unit == "word" else "subword")
+    units = spending.units.changed(shapley_samples=most)
     return spending.changed(lime_samples=most, limsse_samples=most, shap_evaluations=max(4, most), units=units)
 
 

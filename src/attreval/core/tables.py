@@ -28,7 +28,7 @@ INSTANCE_SCHEMA = pa.schema(
 )
 ATTRIBUTION_SCHEMA = pa.schema(
     {"instance": TEXT, "method": TEXT, "target": INT, "level": TEXT, "features": pa.list_(pa.list_(INT))}
-    | {"scores": pa.list_(FLOAT), "gap": FLOAT, "reliability": FLOAT}
+    | {"scores": pa.list_(FLOAT), "gap": FLOAT, "reliability": FLOAT, "special": FLOAT, "note": TEXT}
     | dict.fromkeys(Cost.__dataclass_fields__, LONG)
 )
 TOKEN_SCHEMA = pa.schema(
@@ -167,7 +167,7 @@ def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
 
 def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
-    plain = ("instance", "method", "target", "level", "features", "scores", "gap", "reliability")
+    plain = [name for name in ATTRIBUTION_SCHEMA.names if name not in Cost.__dataclass_fields__]
     rows = [{name: getattr(a, name) for name in plain} | vars(a.cost) for a in attributions]
     _write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
 
@@ -179,7 +179,8 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
             **{name: row[name] for name in ("instance", "method", "target", "level", "gap")},
             features=tuple(tuple(feature) for feature in row["features"]),
             scores=np.array(row["scores"]),
-            reliability=row.get("reliability", float("nan")),  # tables made before this column existed
+            # tables of earlier versions lack some of these
+            **{name: row[name] for name in ("reliability", "special", "note") if name in row},
             cost=Cost(**{name: row[name] for name in Cost.__dataclass_fields__}),
         )
         for path in paths

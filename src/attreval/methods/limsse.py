@@ -165,7 +165,7 @@ def limsse(loss: str, name: str, place: int) -> Method:
         name=f"limsse_{loss}",
         source="Poerner et al. 2018, section 3.6",
         kind="perturbation",
-        evaluations="min(6n - 15, limsse_samples)",
+        evaluations="min(min(n, 6) x (2n + 1 - min(n, 6)) / 2, limsse_samples)",
         order=22 + place,
         limits=("limsse_samples",),
         stochastic=True,

@@ -111,7 +111,7 @@ class _Masker:
     "Partition SHAP",
     source="Lundberg & Lee 2017; Kamp et al. 2023",
     kind="perturbation",
-    evaluations="about min(2/3 n^2, shap_evaluations)",
+    evaluations="about min(2/3 n^2 + 4/3, shap_evaluations)",
     order=11,
     sampled=True,
     limits=("shap_evaluations",),

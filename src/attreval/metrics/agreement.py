@@ -13,7 +13,6 @@ Letters used for shapes: m voters, n tokens, q values of k; r runs, i instances,
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import product
 from math import comb
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from attreval.core.seeds import generator
 from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite
 
 _pairs = partial(metric, judge="agreement", needs=("scores", "rivals"), higher_is_better=True, joint=True)
 
@@ -29,13 +28,11 @@ _pairs = partial(metric, judge="agreement", needs=("scores", "rivals"), higher_i
 def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
     """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected.
 
-    k at or above n selects every token. Raises ValueError for k below 1 or scores that are not numbers.
+    k at or above n selects every token. Raises ValueError for k below 1 or scores that are not finite.
     """
-    scores = np.asarray(scores, dtype=float)
+    scores = finite(scores)
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
-    if np.isnan(scores).any():
-        raise ValueError(f"scores must be numbers; position {int(np.isnan(scores).argmax())} is NaN")
     if k >= len(scores):
         return np.ones(len(scores), bool), np.zeros(len(scores), bool), 0
     border = np.partition(scores, -k)[-k]
@@ -60,7 +57,7 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generato
     """Expected agreement@k of m voters on one text, from 1/m (nothing shared) to 1 (Kamp et al. 2023, eq. 1-2).
 
     Each voter selects min(k, n) tokens, so agreement is min(k, n) over the size of the union of the selections.
-    NaN where there is no token. rng: break ties once, at random, as the released code does.
+    NaN where there is no token. rng: break ties once, at random, as the released code does. Cost: see `inverse_size`.
     """
     n = count_tokens(voters)
     if n == 0:
@@ -69,9 +66,7 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generato
         return agreement_of([draw_top_k(v, k, rng) for v in voters])
     chosen = [top_k(v, k) for v in voters]
     sure = np.any([s for s, _, _ in chosen], axis=0)
-    open_ties = [(tied, left) for _, tied, left in chosen if left]
-    sizes = union_sizes(open_ties, sure)
-    return float(sum(p * min(k, n) / (size + sure.sum()) for size, p in sizes.items()))
+    return min(k, n) * inverse_size([(tied, left) for _, tied, left in chosen if left], sure)
 
 
 def draw_top_k(scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -91,45 +86,67 @@ def agreement_of(selections: Sequence[np.ndarray]) -> float:
     return float(votes.sum() / (len(selections) * (votes > 0).sum())) if votes.any() else float("nan")
 
 
-def union_sizes(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> dict[int, float]:
-    """Probabilities of how many tokens outside `covered` the tied voters select between them.
+def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> float:
+    """The expected 1 / U, where U tokens are (n,) `covered` or selected by a voter with ties at the border.
 
-    Tokens in the same tie groups are exchangeable, so it is enough to follow how many of each such cell are taken.
+    ties: of each such voter the (n,) bool tied tokens, and how many of them are selected.
+
+    1 / U is the integral of y^(U - 1) over y from 0 to 1, which Gauss's rule gives exactly. At one y, voters toss a
+    coin for each tied token, given how many they select in the end: token after token enters arrays over how many each
+    has selected so far. Voters with the same ties count as one.
+
+    Cost: n v steps on arrays of n / 2 times the product of all l + 1, where v voters with different ties select l tied
+    tokens each. Exponential in v alone: counting is as hard as the permanent of a matrix of zeros and ones.
     """
     if not ties:
-        return {0: 1.0}
-    groups = np.array([tied for tied, _ in ties])  # (ties, n)
-    patterns, member = np.unique(groups, axis=1, return_inverse=True)
-    member = np.ravel(member)
-    free = [int(((member == c) & ~covered).sum()) for c in range(patterns.shape[1])]
-    sunk = [int(((member == c) & covered).sum()) for c in range(patterns.shape[1])]
-    states = {tuple([0] * len(free)): 1.0}  # how many free tokens of each cell are taken so far
-    for i, (_, left) in enumerate(ties):
-        cells = [c for c in range(len(free)) if patterns[i, c]]
-        rest = sum(sunk[c] for c in cells)
-        total = comb(sum(free[c] for c in cells) + rest, left)
-        grown: dict[tuple[int, ...], float] = {}
-        for state, p in states.items():
-            # of each cell this voter picks `new` untaken and `old` taken tokens; the other picks fall on covered tokens
-            options = [[(new, comb(free[c] - state[c], new)) for new in range(free[c] - state[c] + 1)] for c in cells]
-            idle = sum(state[c] for c in cells) + rest
-            for picks in product(*options):
-                fresh = sum(new for new, _ in picks)
-                if fresh > left or left - fresh > idle:
-                    continue
-                ways = comb(idle, left - fresh)
-                for _, w in picks:
-                    ways *= w
-                after = list(state)
-                for c, (new, _) in zip(cells, picks, strict=True):
-                    after[c] += new
-                key = tuple(after)
-                grown[key] = grown.get(key, 0.0) + p * ways / total
-        states = grown
-    sizes: dict[int, float] = {}
-    for state, p in states.items():
-        sizes[sum(state)] = sizes.get(sum(state), 0.0) + p
-    return sizes
+        return 1 / int(covered.sum())
+    sizes: dict[bytes, np.ndarray] = {}  # by tied tokens, the chances of how many are selected
+    for tied, left in ties:
+        sizes[tied.tobytes()] = _select_more(sizes.get(tied.tobytes(), np.ones(1)), int(tied.sum()), left)
+    groups = np.array([np.frombuffer(key, dtype=bool) for key in sizes])
+    coins = [
+        chances @ np.arange(len(chances)) / tied.sum() for tied, chances in zip(groups, sizes.values(), strict=True)
+    ]
+    largest = min(len(covered), int(covered.sum()) + sum(left for _, left in ties))
+    y, weights = _gauss_nodes(largest // 2 + 1)
+    reached = np.zeros((len(y), *map(len, sizes.values())))
+    reached.reshape(len(y), -1)[:, 0] = y ** (covered.sum() - 1.0)
+    y = y.reshape(-1, *[1] * len(groups))
+    for token in np.flatnonzero(groups.any(axis=0)):
+        nobody = reached
+        for axis in np.flatnonzero(groups[:, token]).tolist():
+            nobody = nobody * (1 - coins[axis])
+            reached = _toss(reached, axis + 1, coins[axis])
+        reached = reached if covered[token] else y * reached + (1 - y) * nobody
+    # at y = 1 stands how likely coins fall so
+    rates = np.divide(reached[:-1], reached[-1], out=np.zeros_like(reached[:-1]), where=reached[-1] > 0)
+    for chances in reversed(sizes.values()):
+        rates = rates @ chances
+    return float(weights @ rates)
+
+
+def _select_more(chances: np.ndarray, tied: int, left: int) -> np.ndarray:
+    """Chances of how many of some tied tokens are selected, when one more voter selects so many of them."""
+    grown = np.zeros(min(tied, len(chances) - 1 + left) + 1)
+    for held, chance in enumerate(chances):
+        for new in range(max(0, left - held), min(left, tied - held) + 1):
+            grown[held + new] += chance * (comb(tied - held, new) * comb(held, left - new) / comb(tied, left))
+    return grown
+
+
+def _toss(reached: np.ndarray, axis: int, coin: float) -> np.ndarray:
+    """What is reached when a coin says whether the voter of an axis selects one token more."""
+    old = np.moveaxis(reached, axis, 0)
+    new = old * (1 - coin)
+    new[1:] += old[:-1] * coin
+    return np.moveaxis(new, 0, axis)
+
+
+@lru_cache
+def _gauss_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places in [0, 1] with 1 behind them, and the weights of all but this one."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return np.append((1 + nodes) / 2, 1.0), weights / 2
 
 
 def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
@@ -182,11 +199,12 @@ def agreement_dynamic(text: ScoredText, method: str) -> float:
 def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.ndarray:
     """(q, m, m) expected agreement@k of every two voters on one text; 1 on the diagonal.
 
-    ValueError for k below 1, for no token, and for scores that are not numbers.
+    ValueError for k below 1, for no token, and for scores that are not finite.
     """
-    n, scores = count_tokens(voters), np.array(voters, dtype=float)
-    if n == 0 or min(ks) < 1 or np.isnan(scores).any():
-        raise ValueError(f"agreement@k needs tokens, k of at least 1 and numbers; got {n} tokens, k {min(ks)}")
+    n = count_tokens(voters)
+    scores = finite(voters)
+    if n == 0 or min(ks) < 1:
+        raise ValueError(f"agreement@k needs tokens and k of at least 1; got {n} tokens, k {min(ks)}")
     sizes = np.minimum(ks, n)
     border = -np.sort(-scores, axis=1)[:, sizes - 1].T[..., None]  # (q, m, 1)
     sure, tied = scores > border, scores == border

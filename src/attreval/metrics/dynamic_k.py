@@ -15,7 +15,7 @@ import numpy as np
 
 from attreval.core.units import find_runs
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,12 @@ PEAK_RULES = {
 }
 
 
-def check_scores(scores: np.ndarray) -> np.ndarray:
-    """The scores as (n,) float64; ValueError where one is not a number."""
-    scores = np.asarray(scores, dtype=float)
-    if np.isnan(scores).any():
-        raise ValueError(f"scores must be numbers to have peaks; position {int(np.isnan(scores).argmax())} is NaN")
-    return scores
-
-
 def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
     """(p,) positions of the peaks of (n,) scores, in order (Kamp et al. 2023, section 4; their code by default).
 
-    Fewer than two tokens have no peak, and neither has a constant profile. Raises ValueError for NaN.
+    Fewer than two tokens have no peak, and neither has a constant profile. ValueError for scores that are not finite.
     """
-    scores = check_scores(scores)
+    scores = finite(scores)
     n = len(scores)
     if n < 2:
         return NO_PEAK
@@ -90,13 +82,13 @@ def select(positions: np.ndarray, n: int) -> np.ndarray:
 
 def prominent_peaks(scores: np.ndarray, share: float = 0.25) -> np.ndarray:
     """(p,) peaks at or above the mean that rise from their surroundings by a share of the range (scipy.signal)."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     return _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else NO_PEAK
 
 
 def distant_peaks(scores: np.ndarray, distance: int = 3) -> np.ndarray:
     """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest (scipy.signal)."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     return _scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else NO_PEAK
 
 
@@ -115,7 +107,7 @@ def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np
     """(p,) peaks at or above the mean that a wavelet of several widths finds (scipy.signal.find_peaks_cwt)."""
     from scipy.signal import find_peaks_cwt
 
-    scores = check_scores(scores)
+    scores = finite(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
         return NO_PEAK
     found = np.asarray(find_peaks_cwt(scores - scores.min(), np.array(widths)), dtype=int)
@@ -124,19 +116,19 @@ def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np
 
 def above_mean(scores: np.ndarray) -> np.ndarray:
     """(p,) every token whose score exceeds the mean: the rule without its neighbours."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     return np.flatnonzero(scores > scores.mean()) if len(scores) else NO_PEAK
 
 
 def above_deviation(scores: np.ndarray) -> np.ndarray:
     """(p,) every token whose score exceeds the mean by one standard deviation."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     return np.flatnonzero(scores > scores.mean() + scores.std()) if len(scores) else NO_PEAK
 
 
 def largest_gap(scores: np.ndarray) -> np.ndarray:
     """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as large."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
         return NO_PEAK
     ranked = np.sort(scores)
@@ -146,7 +138,7 @@ def largest_gap(scores: np.ndarray) -> np.ndarray:
 
 def quarter(scores: np.ndarray) -> np.ndarray:
     """(p,) the highest quarter of the tokens, rounded up; ties to the front (Krishna et al. 2022 use such a share)."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     return np.sort(np.argsort(-scores, kind="stable")[: int(np.ceil(len(scores) / 4))])
 
 

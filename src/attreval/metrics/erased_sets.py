@@ -21,7 +21,7 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import rationale_sizes
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, to_scale
 from attreval.metrics.walk import (
     FLAT,
     ask_walk,
@@ -80,8 +80,7 @@ def infidelity(text: ScoredText, method: str) -> Conversation:
     equal they still tell how many tokens a set has, which random ones do not: this is no constant of chance.
     """
     sums, drops = yield from _ask_sets(text, method, None)
-    largest = np.abs(sums).max()
-    sums = sums / largest if largest > 0 else sums
+    sums = to_scale(sums)
     power = (sums**2).mean()
     factor = max(0.0, (sums * drops).mean() / power) if power > 0 else 0.0
     return float(((factor * sums - drops) ** 2).mean())

@@ -19,7 +19,7 @@ from attreval.core.records import Tokens
 from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite
 from attreval.models.questions import Conversation, Evaluate, SoftErasure, softmax
 
 BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
@@ -48,14 +48,6 @@ class Erasure:
     full: float
     erased: float
     target: int
-
-
-def finite(scores: np.ndarray) -> np.ndarray:
-    """(n,) scores as float64. ValueError where one is no finite number."""
-    scores = np.asarray(scores, dtype=float)
-    if not np.isfinite(scores).all():
-        raise ValueError(f"scores must be finite; got {scores[~np.isfinite(scores)][0]}")
-    return scores
 
 
 def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:

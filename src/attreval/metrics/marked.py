@@ -13,12 +13,19 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.core.units import true_runs
-from attreval.metrics.agreement import agreement_at_k, agreement_of, relevance_at_k, tie_breaker, top_k, union_sizes
+from attreval.metrics.agreement import (
+    agreement_at_k,
+    agreement_of,
+    inverse_size,
+    relevance_at_k,
+    tie_breaker,
+    top_k,
+)
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, peaks_of, select
-from attreval.metrics.erasure import finite, rank_tokens
+from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
 from attreval.metrics.phrases import phrase_f1
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, to_scale
 
 _people = partial(
     metric, judge="agreement", needs=("scores", "marks"), higher_is_better=True, joint=True, planted=False
@@ -39,8 +46,7 @@ def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float
     sure, tied, left = top_k(scores, k)
     covered = sure | (share > 0)
     total = (min(k, len(scores)) + share.sum()) / 2
-    sizes = union_sizes([(tied, left)] if left else [], covered)
-    return float(sum(p * total / (size + covered.sum()) for size, p in sizes.items()))
+    return float(total * inverse_size([(tied, left)] if left else [], covered))
 
 
 def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
@@ -75,7 +81,7 @@ _mass = partial(_marked, judge="pointing")
 
 def over_orders(text: ScoredText, method: str, measure: Callable[[np.ndarray], float]) -> float:
     """The mean of what a measure gives for (n,) orders of tokens by falling score, one where no two are equal."""
-    scores = finite(text.scores[method])
+    scores = text.scores[method]
     rng = generator("ties", *text.names_of(method))
     draws = 1 if len(np.unique(scores)) == len(scores) else DRAWS
     return float(np.mean([measure(rank_tokens(scores, rng)) for _ in range(draws)]))
@@ -121,8 +127,8 @@ def iou_f1(text: ScoredText, method: str) -> float:
 @_mass("Relevance mass", source="Arras et al. 2022, section 3.2", order=16, also=("relevance_mass_accuracy",))
 def relevance_mass(text: ScoredText, method: str) -> float:
     """The share of positive scores that lies on evidence; where none is positive, the share of tokens that do."""
-    positive = np.maximum(finite(text.scores[method]), 0)
-    positive = positive / positive.max() if positive.any() else np.ones(len(positive))
+    positive = to_scale(np.maximum(text.scores[method], 0))
+    positive = positive if positive.any() else np.ones(len(positive))
     return positive[text.evidence].sum() / positive.sum()
 
 

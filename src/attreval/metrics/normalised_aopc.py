@@ -18,6 +18,7 @@ from attreval.core.seeds import generator
 from attreval.metrics.erasure import ask_erased, ask_hard, erase, faithfulness, fit_scores, rank_tokens, rationale_sizes
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.walk import layout_of
 from attreval.models.questions import Conversation, softmax
 
 Ask = Callable[[np.ndarray, np.ndarray], Conversation]
@@ -156,8 +157,11 @@ def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, n
 
 def ask_share(text: ScoredText, method: str, measure: str) -> Conversation:
     """The conversation that places one method's area between the limits of its text, which no method here leaves."""
-    settings = text.settings
-    orders = [rank_tokens(scores, generator("ties", *text.names_of(m))) for m, scores in text.scores.items()]
+    settings, layout = text.settings, layout_of(text)
+    orders = [
+        rank_tokens(fit_scores(text.tokens, layout, scores), generator("ties", *text.names_of(m)))
+        for m, scores in text.scores.items()
+    ]
     talk = find_limits(text.tokens, None, settings.protocol, settings.query, settings.beam, orders=orders)
     limits = yield from text.once(("limits",), talk)
     hard = yield from ask_hard(text, method)

@@ -16,9 +16,9 @@ import numpy as np
 
 from attreval.core.units import true_runs
 from attreval.metrics.agreement import to_shares
-from attreval.metrics.dynamic_k import RELEASED, PeakRule, check_scores, local_maxima
+from attreval.metrics.dynamic_k import RELEASED, PeakRule, local_maxima
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite, majority
 
 Phrase = tuple[int, int]  # first token, and the one behind the last
 _WORDS = """
@@ -40,7 +40,7 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
     Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The first of several
     as near; -1 where there is no peak.
     """
-    scores = to_shares(check_scores(scores))
+    scores = to_shares(finite(scores))
     if not len(peaks):
         return np.full(len(scores), -1)
     places = np.arange(len(scores))
@@ -49,7 +49,7 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
 
 def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED) -> list[Phrase]:
     """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak; none without a peak."""
-    scores = check_scores(scores)
+    scores = finite(scores)
     peaks = set(local_maxima(scores, rule).tolist())
     runs = true_runs(scores >= scores.mean()) if peaks else []
     return [(start, end) for start, end in runs if peaks.intersection(range(start, end))]
@@ -93,7 +93,7 @@ def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase], least: float = 0
 )
 def phrases(text: ScoredText, method: str) -> float:
     """How far the phrases of a profile overlap those that people mark."""
-    return phrase_f1(find_phrases(text.scores[method]), list(true_runs(text.share >= 0.5)))
+    return phrase_f1(find_phrases(text.scores[method]), list(true_runs(majority(text.share))))
 
 
 def find_chunks(tokens: Sequence[str]) -> np.ndarray:

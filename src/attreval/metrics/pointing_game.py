@@ -18,7 +18,7 @@ from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.metrics.metric import Metric, metric
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite
 
 Ties = Literal["expectation", "first"]
 Affix = Literal["code", "paper", "both"]
@@ -45,12 +45,9 @@ def point(scores: np.ndarray, evidence: np.ndarray, ties: Ties = "expectation") 
 
     scores: finite, evidence: bool, of one length of at least 1. Raises ValueError for anything else.
     """
-    scores, evidence = np.asarray(scores, dtype=float), np.asarray(evidence, dtype=bool)
+    scores, evidence = finite(scores), np.asarray(evidence, dtype=bool)
     if scores.ndim != 1 or not len(scores) or scores.shape != evidence.shape:
         raise ValueError(f"pointing needs one score a word; got shapes {scores.shape} and {evidence.shape}")
-    if not np.isfinite(scores).all():
-        at = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise ValueError(f"scores must be finite numbers to have a highest; score {at} is {scores[at]}")
     if ties == "first":
         return float(evidence[scores.argmax()])
     if ties != "expectation":

@@ -13,7 +13,7 @@ import numpy as np
 from attreval.core.bootstrap import draw_counts, mean_of_known
 from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import RANDOM, ScoredText
+from attreval.metrics.scored_text import RANDOM, ScoredText, to_scale
 
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
 LEAST_SPREAD = 1e-4  # of true means, in variances of those seen
@@ -229,8 +229,15 @@ def verdict(low: float, high: float) -> str:
     planted=False,
 )
 def score_tau_b(text: ScoredText, method: str) -> float:
-    """How far two methods put the tokens of a text in the same order."""
-    return text.over_rivals(method, "tau of two", lambda a, b: float(tau_b(text.scores[a], text.scores[b])))
+    """How far two methods put the tokens of a text in the same order.
+
+    Scores that differ by less than a billionth of the largest are equal.
+    """
+
+    def compare(a: str, b: str) -> float:
+        return float(tau_b(to_scale(text.scores[a]), to_scale(text.scores[b])))
+
+    return text.over_rivals(method, "tau of two", compare)
 
 
 TAU_B = metric(

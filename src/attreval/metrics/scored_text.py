@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from attreval.core.alignment import marked_tokens
 from attreval.core.records import Attribution, Instance, Tokens
@@ -27,6 +28,25 @@ PUNCTUATION = re.compile(r"[^\w\s]+")
 UNKNOWN = ("[UNK]", "<unk>")
 RANDOM = "random"  # the method whose scores mean nothing
 FOUR_DRAWS = Protocol(draws=4, ties="half")
+
+
+def finite(scores: ArrayLike, whose: str = "scores") -> np.ndarray:
+    """Scores as float64. ValueError, which says whose they are, where one is no finite number."""
+    scores = np.asarray(scores, dtype=float)
+    if not np.isfinite(scores).all():
+        at = np.argwhere(~np.isfinite(scores))[0]
+        place = ", ".join(map(str, at))
+        raise ValueError(
+            f"{whose} must be finite numbers; position {place} is {scores[tuple(at)]}: "
+            "give every token a number, or leave these scores out"
+        )
+    return scores
+
+
+def to_scale(scores: np.ndarray) -> np.ndarray:
+    """(n,) scores over the largest of their sizes: a tolerance is a share of that. Zeros stay zeros."""
+    largest = np.abs(scores).max(initial=0)
+    return scores / largest if largest > 0 else scores
 
 
 def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
@@ -55,6 +75,11 @@ def spaced_marks(instance: Instance) -> np.ndarray:
 def relevance(marks: np.ndarray) -> np.ndarray:
     """(n,) share of people who mark each token, in steps of 1/A (Kamp et al. 2023, section 3)."""
     return (np.asarray(marks) > 0).mean(axis=0)
+
+
+def majority(share: np.ndarray) -> np.ndarray:
+    """(n,) bool, what at least half of the people mark; what anybody marks where there is no such token."""
+    return share >= 0.5 if (share >= 0.5).any() else share > 0
 
 
 def overlap(marks: np.ndarray) -> tuple[float, float]:
@@ -118,6 +143,11 @@ class ScoredText:
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None
     texts: Sequence[ScoredText] = field(default=(), repr=False)
     found: dict[Hashable, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for held in (self.scores, self.neighbours, self.randomised):
+            for method, scores in held.items():
+                finite(scores, f"scores of {method!r} on {self.instance.id!r}")
 
     @cached_property
     def share(self) -> np.ndarray:

@@ -20,9 +20,9 @@ from math import inf
 import numpy as np
 from scipy.stats import rankdata
 
-from attreval.metrics.erasure import finite, rank_shares
+from attreval.metrics.erasure import rank_shares
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import RANDOM, ScoredText
+from attreval.metrics.scored_text import RANDOM, ScoredText, finite
 from attreval.metrics.walk import correlate
 
 PLACES = 10  # equal parts of a text, from its beginning to its end
@@ -64,7 +64,7 @@ def sparseness(text: ScoredText, method: str) -> float:
 
     All scores being 0 they are equal. Random scores are never so equal as constant ones: it judges form, not truth.
     """
-    sizes = np.sort(np.abs(finite(text.scores[method])))
+    sizes = np.sort(np.abs(text.scores[method]))
     n, total = len(sizes), sizes.sum()
     return float((2 * np.arange(1, n + 1) - n - 1) @ (sizes / total) / n) if total > 0 else 0.0
 
@@ -87,7 +87,7 @@ def max_sensitivity(text: ScoredText, method: str) -> float:
     others = text.neighbours.get(method, ())
     if not len(others):
         return float("nan")
-    scores = finite(text.scores[method])
+    scores = text.scores[method]
     return float(np.linalg.norm(np.asarray(others) - scores, axis=1).max() / (np.linalg.norm(scores) or 1.0))
 
 

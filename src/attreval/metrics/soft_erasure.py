@@ -23,14 +23,13 @@ from attreval.metrics.erasure import (
     Erasure,
     ask_ends,
     faithfulness,
-    finite,
     fit_scores,
     normalised_comprehensiveness,
     normalised_sufficiency,
     rank_shares,
 )
 from attreval.metrics.protocol import Layout, Norm, Protocol, find_layout
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite
 from attreval.models.questions import Conversation, SoftErasure, softmax
 
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of the areas

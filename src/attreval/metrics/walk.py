@@ -16,9 +16,9 @@ import numpy as np
 from scipy.stats import rankdata
 
 from attreval.core.seeds import generator
-from attreval.metrics.erasure import ask_erased, faithfulness, finite, fit_scores, rank_tokens
+from attreval.metrics.erasure import ask_erased, faithfulness, fit_scores, rank_tokens
 from attreval.metrics.protocol import Layout, find_layout
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite, to_scale
 from attreval.models.questions import Conversation, softmax
 
 FLAT = 1e-7  # effects that differ by less are all alike, but for rounding
@@ -57,9 +57,9 @@ def layout_of(text: ScoredText) -> Layout:
 
 
 def erasable_scores(text: ScoredText, method: str) -> np.ndarray:
-    """(n,) scores of the tokens that may be erased. ValueError where one is no finite number."""
+    """(n,) scores of the tokens that may be erased."""
     layout = layout_of(text)
-    return finite(fit_scores(text.tokens, layout, text.scores[method])[layout.erasable[layout.scored]])
+    return fit_scores(text.tokens, layout, text.scores[method])[layout.erasable[layout.scored]]
 
 
 def order_of(text: ScoredText, method: str) -> np.ndarray:
@@ -104,7 +104,7 @@ def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> f
         return float("nan")
     if ranks:
         scores, effects = rankdata(scores), rankdata(effects)
-    scores = scores / max(np.abs(scores).max(), np.finfo(float).tiny)
+    scores = to_scale(scores)
     if np.ptp(scores) < 1e-12:
         return 0.0
     return float(np.clip(np.corrcoef(scores, effects)[0, 1], -1, 1))

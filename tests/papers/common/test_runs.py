@@ -2,11 +2,25 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
+from reference import models
 
+from attreval.core.records import Attribution
+from attreval.core.tables import VALUE_SCHEMA, write_attributions, write_tokens, write_values
 from compendium import config
-from compendium.papers.common.runs import PUBLISHED, drop_unlearned, kept_for_run, reported, unlearned_table
+from compendium.papers.common.runs import (
+    PUBLISHED,
+    drop_unlearned,
+    kept_for_run,
+    load_records_once,
+    reported,
+    unlearned_table,
+)
+from compendium.papers.joint.values import read_stored_metrics
+from compendium.papers.kamp2023 import readings
+from compendium.project import Results
 
 ACCURACIES = {  # accuracy, low, high, majority
     "surely": (0.8, 0.7, 0.9, 0.6),
@@ -64,11 +78,12 @@ def test_their_rows_are_dropped_while_others_are_left(step):
     assert drop_unlearned(frame, unlearned_table(step, [])).equals(frame)
 
 
-def test_what_is_kept_for_a_run_is_that_of_one_profile():
-    """In a live kernel, an edited profile asks for other attributions of the same run."""
-    asked = []
+def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(tmp_path):
+    """In a live kernel, an edited profile asks for other attributions of the same run, and so do new files."""
+    asked, files = [], [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    files[0].write_text("scores")
 
-    @kept_for_run(2)
+    @kept_for_run(lambda results, profile, *run: files, 2)
     def load(results, profile, *run):
         asked.append((profile.explain.shards, run))
         return asked[-1]
@@ -78,3 +93,25 @@ def test_what_is_kept_for_a_run_is_that_of_one_profile():
     for profile in (one, edited, one, config.load("smoke")):
         assert load(results, profile, "snli", "m", 1) == (profile.explain.shards, ("snli", "m", 1))
     assert len(asked) == 2
+    for path, more in ((files[0], "other scores"), (files[1], "scores")):
+        path.write_text(more)
+        load(results, config.load("smoke"), "snli", "m", 1)
+        load(results, config.load("smoke"), "snli", "m", 1)
+    assert len(asked) == 4
+
+
+def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(tmp_path, tiny, monkeypatch):
+    results, run, text = Results(tmp_path), ("snli", "m", 1), models.instance("good film")
+    profile, tokens = config.load("smoke"), tiny.tokens(text)
+    monkeypatch.setattr(readings, "to_explain", lambda *given: [text])
+    step = SimpleNamespace(results=results, profile=profile)
+    for value in (1.0, 0.25):
+        for shard in range(profile.explaining_of("snli").shards):
+            made = Attribution(text.id, "lime", 0, "token", ((1,), (2,)), np.array([value, 0.0]))
+            write_attributions(results.attributions(*run, shard), [made])
+            write_tokens(results.tokens(*run, shard), {text.id: tokens})
+        row = dict(zip(VALUE_SCHEMA.names, (*run, text.id, "lime", "soft_nc_equal", value), strict=True))
+        write_values(results.instances / "06_zhao2023.parquet", pd.DataFrame([row]))
+        assert load_records_once(results, profile, *run)[text.id]["lime"].scores[0] == value
+        assert readings.read_run(step, run)[0].scores["lime"][0] == value
+        assert read_stored_metrics(results, profile, *run)[text.id]["soft_nc_equal", "lime"] == value

@@ -1,13 +1,19 @@
 """The crossed design: seeds are networks of their own, and which pairs of methods every cell orders alike."""
 
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from reference import models
 
+from attreval.core.bootstrap import bootstrap_mean
+from compendium.config import Profile
 from compendium.papers.joint import crossed
+from compendium.project import Results
 
 MODELS = {"a": SimpleNamespace(architecture="gru"), "x": SimpleNamespace(architecture="transformer")}
 
@@ -49,6 +55,26 @@ def test_a_pair_is_ordered_everywhere_where_every_cell_says_so():
     assert list(table.everywhere) == [1, 1, 0] and list(table.opposed) == [0, 0, 1]
     row = pairs_where(lambda v: 1.0).iloc[0]  # equal methods stand half before each other
     assert (row.share, row.before, row.everywhere) == (0.5, 0, False)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.99])
+def test_a_networks_accuracy_is_as_sure_as_the_profile_asks(monkeypatch, confidence):
+    """By the bootstrap, as that of every other model is."""
+    correct = np.arange(40) % 4 > 0
+    network = SimpleNamespace(device=torch.device("cpu"))
+    for name in ("set_threads", "train", "training_set", "pick_precision"):
+        monkeypatch.setattr(crossed, name, lambda *given, **more: [])
+    monkeypatch.setattr(crossed, "new_classifier", lambda *given, **more: network)
+    tested = SimpleNamespace(correct=correct, accuracy=0.75, macro_f1=0.7)
+    monkeypatch.setattr(crossed, "evaluate", lambda *given: tested)
+    monkeypatch.setattr(crossed.corpora, "load", lambda *given: [models.instance("a film")] * 40)
+    rows = dict.fromkeys(("train_rows", "dev_rows", "test_rows", "explain_rows"), 40)
+    spec = rows | {"models": ["m"], "seeds": [1]}
+    given = {"models": {"m": {"weights": "x"}}, "tasks": {"sst2": spec}, "explain": {"methods": ["random"]}}
+    profile = Profile(name="made-up", bootstrap={"draws": 200, "confidence": confidence}, **given)
+    row = crossed.train_network(Results(Path("unused")), profile, "sst2", "m", 1)
+    _, low, _ = bootstrap_mean(correct, 200, confidence, "accuracy", "crossed", "sst2", "m", 1)
+    assert (row["accuracy"], row["accuracy_low"]) == (0.75, low)
 
 
 def test_networks_that_learned_nothing_count_only_where_none_has():

@@ -12,14 +12,17 @@ from scipy.special import digamma, entr
 
 from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
-from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.scored_text import ScoredText, finite
 
 DRAWS = 4000
 
 
 def entropy(scores: np.ndarray) -> float:
-    """Entropy in nats of the shares of the magnitudes of (k,) scores; ln k where all are 0, NaN where there is none."""
-    scores = np.abs(np.asarray(scores, dtype=float))
+    """Entropy in nats of the shares of the magnitudes of (k,) scores; ln k where all are 0, NaN where there is none.
+
+    ValueError for scores that are not finite.
+    """
+    scores = np.abs(finite(scores))
     if not len(scores):
         return float("nan")
     total = scores.sum()

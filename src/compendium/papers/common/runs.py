@@ -5,6 +5,7 @@ Instances are the first of a table, whose order is random and never changes, so 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -46,9 +47,14 @@ def reported(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
+def attribution_files(results: Results, profile: Profile, *run) -> list[Path]:
+    """The attribution tables of every shard of a run (task, model, seed)."""
+    return [results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
+
+
 def load_attributions(results: Results, profile: Profile, *run) -> Records:
     """Attributions of every shard of a run (task, model, seed): instance id -> method -> record."""
-    paths = [results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
+    paths = attribution_files(results, profile, *run)
     return dict(sorted(read_by_instance(*(results.existing(path, "03_explain") for path in paths)).items()))
 
 
@@ -76,15 +82,20 @@ def common_methods(records: Records) -> list[str]:
     return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
 
 
-def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
-    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the last `runs`."""
+def kept_for_run(files: Callable[..., Iterable[Path]], runs: int = 1) -> Callable[[Callable], Callable]:
+    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the last `runs`.
+
+    files: of the same, what it reads: where one was written anew, so is the answer.
+    """
 
     def decorate(load: Callable) -> Callable:
         kept = {}
 
         @wraps(load)
         def load_once(results: Results, profile: Profile, *run):
-            key = (results.root, profile.model_dump_json(), *run)
+            states = [path.stat() for path in files(results, profile, *run) if path.exists()]
+            written = tuple((state.st_mtime_ns, state.st_size) for state in states)
+            key = (results.root, profile.model_dump_json(), run, written)
             if key not in kept:
                 kept[key] = load(results, profile, *run)
                 if len(kept) > runs:
@@ -96,7 +107,7 @@ def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
     return decorate
 
 
-load_records_once = kept_for_run()(load_attributions)
+load_records_once = kept_for_run(attribution_files)(load_attributions)
 
 
 def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool = False) -> pd.DataFrame:

@@ -23,8 +23,9 @@ class Sentence(str):
 def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
     """Decorate a function of tables that gives a sentence: it says NOTHING where there is nothing to report.
 
-    That is where the first table is empty, and where the sentence is empty or holds a NaN. A small run leaves rows
-    whose numbers could not be measured; asking pandas for the largest of them is an error that means the same.
+    That is where the first table is empty, and where the sentence is empty or holds a NaN, which is no `nan` among the
+    tables' own words. A small run leaves rows whose numbers could not be measured; asking pandas for the largest of
+    them is an error that means the same.
     """
 
     @functools.wraps(function)
@@ -38,7 +39,13 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
             if not NO_LARGEST.search(str(error)):
                 raise
             return Sentence(NOTHING)
-        if not text or NOT_A_NUMBER.search(text):
+        if NOT_A_NUMBER.search(text):
+            worded = [
+                one.replace(NOT_A_NUMBER, "word", regex=True) if isinstance(one, pd.DataFrame) else one for one in given
+            ]
+            if NOT_A_NUMBER.search(function(*worded)):
+                return Sentence(NOTHING)
+        if not text:
             return Sentence(NOTHING)
         return Sentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
 

@@ -1,5 +1,7 @@
 """The trained model of a run (task, model, seed) of a profile."""
 
+from pathlib import Path
+
 from attreval.models.loading import load_classifier
 from compendium import corpora
 from compendium.config import Profile, Run
@@ -14,7 +16,13 @@ def load_model(results: Results, profile: Profile, task: str, model: str, seed: 
     return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
 
 
-load_model_once = kept_for_run()(load_model)  # parts that a process works on one after the other mostly share a model
+def model_files(results: Results, profile: Profile, task: str, model: str, seed: int) -> list[Path]:
+    """What a run's model is read from, as far as training it anew changes it."""
+    return [results.model(profile.read_by(task), model, seed) / "model.safetensors"]
+
+
+# parts that a process works on one after the other mostly share a model
+load_model_once = kept_for_run(model_files)(load_model)
 
 
 def open_run(results: Results, profile: Profile, run: Run):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods import METHODS
 from attreval.methods.run import explain
 from attreval.metrics.pointing_game import BASELINES, play
@@ -73,11 +74,12 @@ def train_network(results: Results, profile: Profile, task: str, model: str, see
     test = corpora.load(task, "test", spec.test_rows)
     tested = evaluate(network, test, pick_precision(training.precision, network.device))
     counts = np.bincount([instance.label for instance in test])
-    error = np.sqrt(tested.accuracy * (1 - tested.accuracy) / len(test))
+    draws, confidence = profile.bootstrap.draws, profile.bootstrap.confidence
+    accuracy, low, _ = map(float, bootstrap_mean(tested.correct, draws, confidence, "accuracy", *names))
     return {
         **dict(zip(RUN, (task, model, seed), strict=True)),
-        **{"train_rows": len(instances), "test_rows": len(test), "accuracy": float(tested.accuracy)},
-        **{"accuracy_low": float(tested.accuracy - 1.96 * error), "majority": float(counts.max() / len(test))},
+        **{"train_rows": len(instances), "test_rows": len(test), "accuracy": accuracy},
+        **{"accuracy_low": low, "majority": float(counts.max() / len(test))},
         **{"macro_f1": float(tested.macro_f1), "device": network.device.type},
     }
 

@@ -7,7 +7,7 @@ Explanations of several types: what notebook 07_sun2024 has kept of single texts
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,7 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
     """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances from `start`."""
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
-    records, stored = runs.load_records_once(results, profile, *run), read_stored_metrics(results, *run)
+    records, stored = runs.load_records_once(results, profile, *run), read_stored_metrics(results, profile, *run)
     methods, borrowed = runs.common_methods(records), runs.borrowed_evidence(task)
     # notebook 06 asks about the predicted class: where another is explained, its values do not count
     kept = {"pointing", *(ERASURE if profile.explaining_of(task).target == "predicted" else ())}
@@ -141,10 +141,16 @@ def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[st
         yield from ((m, metric.name, value) for m, value in found.items())
 
 
-@lru_cache(maxsize=4)
-def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> dict[str, Known]:
+def stored_files(results: Results, *_: object) -> list[Path]:
+    """What notebooks 04 and 06 have kept of single texts, as far as they have run."""
+    paths = [results.instances / f"{name}.parquet" for name in STORED_BY]
+    return [path for path in paths if path.exists()]
+
+
+@runs.kept_for_run(stored_files, 4)
+def read_stored_metrics(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Known]:
     """Instance -> (metric, method) -> value: what notebooks 04 and 06 have kept of a run."""
-    table = read_values(*(path for name in STORED_BY if (path := results.instances / f"{name}.parquet").exists()))
+    table = read_values(*stored_files(results))
     of_run = (table.task == task) & (table.model == model) & (table.seed == seed)
     out: dict[str, Known] = {}
     for row in table[of_run & table.measure.isin(list(STORED_METRICS))].itertuples():

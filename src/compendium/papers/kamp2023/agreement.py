@@ -9,11 +9,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import hypergeom
 
 from attreval.methods import METHODS
 from attreval.methods.method import KINDS
-from attreval.metrics.agreement import agreement_of
+from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES
 from compendium.papers.common.runs import RUN
 from compendium.papers.common.tables import table_of
@@ -128,26 +127,8 @@ def length_table(step, run, readings) -> Iterator[tuple]:
         inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
         for k in range(1, spec.largest_k + 1) if inside else ():
             values = [r.agreement_at_k(names, k, spec) for r in inside]
-            by_chance = [chance_agreement(len(r.tokens), k, len(names)) for r in inside]
+            by_chance = [agreement_at_k([np.zeros(len(r.tokens))] * len(names), k) for r in inside]
             yield length, k, np.mean(values), np.mean(by_chance), len(inside)
-
-
-def chance_agreement(n: int, k: int, m: int) -> float:
-    """Expected agreement@k of m independent uniformly random selections of min(k, n) of n tokens.
-
-    The union of the selections grows voter by voter; its size follows a chain of hypergeometric draws.
-    """
-    k = min(k, n)
-    sizes = np.zeros(n + 1)
-    sizes[k] = 1.0
-    for _ in range(m - 1):
-        grown = np.zeros(n + 1)
-        for size in np.flatnonzero(sizes):
-            new = np.arange(max(0, k - size), min(k, n - size) + 1)
-            grown[size + new] += sizes[size] * hypergeom.pmf(new, n, n - size, k)
-        sizes = grown
-    reached = np.flatnonzero(sizes)
-    return float((sizes[reached] * k / reached).sum())
 
 
 @by_run("a b k dynamic low high fixed difference± instances undefined")

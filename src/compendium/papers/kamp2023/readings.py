@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,14 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.marked import agreement_with_share, selection_with_share
 from attreval.metrics.scored_text import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
-from compendium.papers.common.runs import examples, kept_for_run, load_attributions, load_tokens, to_explain
+from compendium.papers.common.runs import (
+    attribution_files,
+    examples,
+    kept_for_run,
+    load_attributions,
+    load_tokens,
+    to_explain,
+)
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
@@ -85,7 +93,12 @@ def read_run(step: Step, run: Run) -> list[Reading]:
     return list(_read_run(step.results, step.profile, *run))
 
 
-@kept_for_run(32)  # every table of the notebook asks for the same runs
+def _files_of(results: Results, profile: Profile, *run) -> list[Path]:
+    shards = range(profile.explaining_of(run[0]).shards)
+    return attribution_files(results, profile, *run) + [results.tokens(*run, shard) for shard in shards]
+
+
+@kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
 def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
     tokens = load_tokens(results, profile, *run)
     records = load_attributions(results, profile, *run)

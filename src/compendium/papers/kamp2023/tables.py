@@ -16,7 +16,7 @@ from attreval.methods import methods_in
 from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
-from attreval.metrics.scored_text import overlap, spaced_marks, token_marks
+from attreval.metrics.scored_text import majority, overlap, relevance, spaced_marks, token_marks
 from compendium import corpora
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
@@ -203,22 +203,18 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
     }
     for method in voters(readings):
         for way, select in ways.items():
-            values = [selection_scores(select(r, method), majority(r.marks)) for r in readings]
+            values = [selection_scores(select(r, method), majority(relevance(r.marks))) for r in readings]
             yield method, way, *mean_with_interval(step, values, run).T.ravel(), len(readings)
     among_people = [[selection_scores(*pair) for pair in each_against_others(r.marks)] for r in readings]
     values = [np.nanmean(scores, axis=0) for scores in among_people]
     yield PEOPLE, "own", *mean_with_interval(step, values, run).T.ravel(), len(readings)
 
 
-def majority(marks: np.ndarray) -> np.ndarray:
-    """(n,) bool, what at least half of the people mark; what anybody marks where there is no such token."""
-    share = (marks > 0).mean(axis=0)
-    return share >= 0.5 if (share >= 0.5).any() else share > 0
-
-
 def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """What each person marks, beside the majority of the others; those without a mark on either side are left out."""
-    pairs = [(marks[i] > 0, majority(np.delete(marks, i, axis=0))) for i in range(len(marks)) if len(marks) > 1]
+    pairs = [
+        (marks[i] > 0, majority(relevance(np.delete(marks, i, axis=0)))) for i in range(len(marks)) if len(marks) > 1
+    ]
     nothing = np.zeros(marks.shape[1], bool)
     return [(own, others) for own, others in pairs if own.any() and others.any()] or [(nothing, nothing)]
 

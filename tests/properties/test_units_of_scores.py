@@ -1,0 +1,83 @@
+"""What holds for every metric of scores: their unit does not matter, and what is no finite number is refused."""
+
+from dataclasses import replace
+from inspect import signature
+
+import numpy as np
+import pytest
+from reference import models
+
+from attreval.core.records import Attribution, Evidence
+from attreval.core.units import find_units
+from attreval.metrics import METRICS
+from attreval.metrics.scored_text import ScoredText, Settings
+
+OF_TEXTS = {name: m for name, m in METRICS.items() if [*signature(m.function).parameters] == ["text", "method"]}
+VOTERS = ("one", "other", "random")
+TEXTS = (
+    ("the plot was brave and not slow at all and never bad", "a very good film"),
+    ("the film was not very good", "a bad plot"),
+)
+
+
+def scored_texts(model, level, seed, unit=1.0, query=None):
+    """Texts with all that any metric needs; the scores of the method `one` are multiplied by a unit."""
+    rng, asked = np.random.default_rng(seed), []
+
+    def draw(*shape):
+        """Scores of every method, with ties and of both signs."""
+        return {name: rng.integers(-3, 4, shape) * (unit if name == "one" else 1.0) for name in VOTERS}
+
+    for at, parts in enumerate(TEXTS):
+        one = models.instance(*parts, name=f"s{at}")
+        one = replace(one, evidence=Evidence(marks=rng.integers(0, 2, (2, len(one.words))).astype(float)))
+        tokens = model.tokens(one)
+        units, size = find_units(tokens, "subword"), len(tokens.content)
+        groups = units.pairs().tolist() if level == "pair" else [[u] for u in range(size)]
+        features = tuple(tuple(units.groups[u][0] for u in group) for group in groups)
+        of_features = draw(len(features)).items()
+        asked.append(
+            ScoredText(
+                one,
+                tokens,
+                draw(size),
+                names=(seed, at),
+                settings=Settings(k=3, query=query, beam=2),
+                attributions={name: Attribution(one.id, name, 1, level, features, some) for name, some in of_features},
+                units=units,
+                sizes=(1, 3),
+                relations=tuple(tuple((u,) for u in pair) for pair in units.pairs()[:2].tolist()),
+                neighbours=draw(3, size),
+                randomised=draw(2, size),
+                infill=lambda tokens, kept: np.where(kept, tokens.ids, tokens.mask_id),
+                texts=asked,
+            )
+        )
+    return asked
+
+
+def values(scorer, model, *given):
+    """(metric, method) -> what each metric gives each method on the first text."""
+    texts = {level: scored_texts(model, level, *given)[0] for level in ("token", "pair")}
+    asked = [(name, method) for name in OF_TEXTS for method in VOTERS]
+    talks = (("x", METRICS[name].ask(texts[METRICS[name].level], method)) for name, method in asked)
+    return dict(zip(asked, scorer.converse(talks), strict=True))
+
+
+@pytest.mark.parametrize(("seed", "query"), [(0, None), (1, 0), (2, 1), (3, None)])
+def test_no_metric_changes_with_the_unit_of_scores(tiny, exact, seed, query):
+    """Powers of two change no digit, so that values are the same to the last one."""
+    plain = values(exact, tiny, seed, 1.0, query)
+    assert all(np.isfinite(value) for value in plain.values())
+    for power in (-40, 40):
+        assert values(exact, tiny, seed, 2.0**power, query) == plain
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("field", ["scores", "neighbours", "randomised"])
+def test_scores_that_are_no_finite_numbers_reach_no_metric(tiny, field, bad):
+    text = scored_texts(tiny, "token", 0)[0]
+    held = {name: np.array(scores) for name, scores in getattr(text, field).items()}
+    held["other"][..., 1] = bad
+    with pytest.raises(ValueError, match=f"'other' on 's0' must be finite numbers; position .*1 is {bad}: give"):
+        replace(text, **{field: held})
