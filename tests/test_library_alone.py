@@ -45,7 +45,7 @@ from reference.planted_texts import train_planted, write_texts
 from typer.testing import CliRunner
 
 write_texts(folder / "reviews.csv", 6)
-model = train_planted("roberta", folder / "model", steps=1)
+model = train_planted("roberta", folder / "model", learned=False)
 words = ["--model", model, "--data", folder / "reviews.csv", "--text", "review", "--label", "stars"]
 words += ["--rationale", "why", "--out", folder / "report", "--methods", "gradient_l2,omission_1", "--cores", 1]
 assert "pip install" in CliRunner().invoke(attreval.cli.app, ["check", str(model)]).output

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,8 @@ from attreval.api.evaluating import evaluate
 from attreval.api.explaining import explain
 from attreval.api.explanations import Explanations
 from attreval.api.loading import wrap
-from attreval.api.show.html import fragment, whole_page
-from attreval.api.show.shown import KEY
-from attreval.api.show.terminal import coloured_lines, show
+from attreval.api.show.html import REPORT_STYLE, fragment, whole_page, wide_table
+from attreval.api.show.terminal import draw, takes_colours
 from attreval.core.bootstrap import bootstrap_mean, mean_of_known
 from attreval.core.seeds import generator, seed_of
 from attreval.methods import METHODS as KNOWN
@@ -45,11 +45,12 @@ METHODS = ("integrated_gradients", "lrp", "lime", "attention_rollout", "occlusio
 CHOSEN = ("comprehensiveness", "sufficiency", "soft_nc", "soft_ns", "diagnosticity", "agreement_dynamic", "simplicity")
 TRUTH, PREFERS = "planted truth", "prefers the truer"
 SHOWN, PAGE = 3, 20  # texts in a terminal, on a page
-PICTURE = 118  # columns
-READING = (
+PICTURE = 100  # columns: a text on one line
+READINGS = (
     "First row: how often an explanation orders two words of a text as the planted truth does. Below: what metrics say "
-    "that know nothing of it; bold is the best method. Last column: of two methods' explanations of a text, how often "
-    "a metric prefers the truer one; tossing a coin gives .50."
+    "that know nothing of it; {} is the best method.",
+    "Of two methods' explanations of a text, how often a metric prefers the truer one, with a 95 % interval over "
+    "texts; tossing a coin gives .50.",
 )
 
 
@@ -163,7 +164,8 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     out: where to keep it, an .html page or an .svg picture of the terminal; ValueError for another. say: is given each
     line of progress.
     """
-    if out is not None and out.suffix not in (".html", ".svg"):
+    ending = "" if out is None else out.suffix.lower()
+    if out is not None and ending not in (".html", ".svg"):
         raise ValueError(f"a demo is kept as .html or .svg; got {str(out)!r}")
     worths = ", ".join(f"{word} {worth:+d}" for word, worth in WORTHS.items())
     say(f"A network that knows nothing learns what words are worth: {worths}.")
@@ -172,47 +174,64 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     say(f"{len(METHODS)} methods and random scores explain what it says of {count} texts; metrics judge them.\n")
     found = explain(model, [one.text for one in texts], [*METHODS, "random"])
     table = judge_metrics(model, found, texts)
-    console = Console(highlight=False)
-    if console.is_terminal:
-        _draw(console, found, table)
-    else:
-        show(found[:1])
-        console.print(_tabulate(table))
-    if out is not None and out.suffix == ".svg":
-        picture = Console(file=StringIO(), record=True, force_terminal=True, width=PICTURE, highlight=False)
+    _draw(Console(highlight=False), found, table)
+    if out is not None and ending == ".svg":
+        forced: dict[str, Any] = {"force_terminal": True, "color_system": "truecolor", "no_color": False}
+        picture = Console(file=StringIO(), record=True, width=PICTURE, highlight=False, **forced)
         _draw(picture, found, table)
         drawn = picture.export_svg(title="attreval demo")
         out.write_text(re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL), encoding="utf-8")  # not from a CDN
     elif out is not None:
-        body = f"<p>{READING}</p>{table.round(2).to_html(index=False, na_rep='', border=0)}{fragment(found[:PAGE])}"
-        out.write_text(whole_page("A planted truth, and who tells it", body), encoding="utf-8")
+        body = "".join(
+            f"{_as_html(rows)}<p>{reading.format('bold')}</p>"
+            for rows, reading in zip(_tabulate(table, "<b>{}</b>"), READINGS, strict=True)
+        )
+        page = whole_page("A planted truth, and who tells it", body + fragment(found[:PAGE]), REPORT_STYLE)
+        out.write_text(page, encoding="utf-8")
     if out is not None:
         say(f"kept as {out}")
     return table
 
 
 def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
-    console.print(KEY, style="dim")
-    for one in found[:SHOWN]:
-        for line in [*coloured_lines(one), ""]:
-            console.print(line)
-    console.print(_tabulate(table))
-    console.print(READING, style="dim")
+    """Texts and both tables, no wider than 80 columns; where nothing is bold, a star marks the best."""
+    coloured = takes_colours(console)
+    draw(console, found[: SHOWN if coloured else 1])
+    tables = _tabulate(table, "[bold]{}[/]" if coloured else "{}*")
+    for (head, *rows), reading in zip(tables, READINGS, strict=True):
+        shown = Table(*head, box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+        for row in rows:
+            shown.add_row(*row)
+        console.print(shown)
+        console.print(reading.format("bold" if coloured else "a star"), "", sep="\n", style="dim")
 
 
-def _tabulate(table: pd.DataFrame) -> Table:
-    """The table for a terminal: of each row the best in bold, random scores left out, and what the metric tells."""
+def _as_html(rows: Sequence[Sequence[str]]) -> str:
+    """A table for a page."""
+    head, *body = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
+    return wide_table(head.replace("td>", "th>"), (f"<tr>{row}</tr>" for row in body))
+
+
+def _tabulate(table: pd.DataFrame, mark: str) -> tuple[list[list[str]], list[list[str]]]:
+    """What metrics say of methods, and whether they tell the truth; both with their heads.
+
+    mark: how the best of a row is written, random scores left out.
+    """
     names = [name for name in table if name in KNOWN]
-    out = Table(box=None, header_style="bold", pad_edge=False)
-    out.add_column("", no_wrap=True)
-    for title in (*(KNOWN[name].title for name in names), PREFERS):
-        out.add_column(title, overflow="fold")
+    titles = [fill(KNOWN[name].title, 9, break_long_words=False) for name in names]
+    means, judged = [["", *titles]], [["", PREFERS, "95 % interval", "tells it"]]
     for row in table.to_dict("records"):
         metric = METRICS.get(row["metric"])
         sign = metric.sign if metric else 1
         best = max((name for name in names if name != "random"), key=lambda name: sign * row[name])
-        shown = {name: f"{round(row[name], 2) + 0:.2f}" for name in names}  # no -0.00
-        cells = [f"[bold]{text}[/]" if name == best else text for name, text in shown.items()]
+        marks = {name: mark if name == best else "{}" for name in names}
         title = f"{metric.title} {'↑' if sign > 0 else '↓'}" if metric else TRUTH
-        out.add_row(title, *cells, f"{row[PREFERS]:.2f} {row['tells']}" if metric else "")
-    return out
+        means.append([title, *(marks[name].format(_number(row[name])) for name in names)])
+        if metric:
+            interval = f"{_number(row['low'])} to {_number(row['high'])}"
+            judged.append([metric.title, _number(row[PREFERS]), interval, row["tells"]])
+    return means, judged
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 2) + 0:.2f}"  # no -0.00

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
 from reference import architectures as shapes
+from rich.console import Console
 
 import attreval as av
 from attreval.api.show import picture, terminal
@@ -45,6 +47,24 @@ def coarse(tmp_path_factory):
     return av.explain(model, TEXTS, PATHS, budget=Budget(path_steps=1, path_steps_most=1, path_baseline="pad"))
 
 
+def on_a_terminal(found):
+    """What a wide terminal shows, without its colours."""
+    shown = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=400)
+    terminal.draw(shown, found)
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown.file.getvalue())
+
+
+def test_what_holds_for_every_text_is_said_once(tmp_path):
+    found = av.explain(padded_with_zeros("bert", tmp_path), [*TEXTS, "slow"], PATHS[0])
+    for some in (found, found[:1]):
+        plain = io.StringIO()
+        terminal.show(some, plain, width=200)
+        drawn = " ".join(text.get_text() for text in picture.draw(some).axes[0].texts)
+        page = BeautifulSoup(some.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser")
+        for shown in (plain.getvalue(), drawn, page.text, on_a_terminal(some)):
+            assert shown.count(MASK) == 1
+
+
 def test_scores_that_have_not_converged_say_so_wherever_they_are_shown(coarse, tmp_path):
     said = coarse[1].remarks[PATHS[0]][0]
     assert said.startswith("not converged with 1 nodes: the path misses ") and coarse[1].remarks[PATHS[1]][0] == said
@@ -52,7 +72,7 @@ def test_scores_that_have_not_converged_say_so_wherever_they_are_shown(coarse, t
     plain = io.StringIO()
     terminal.show(coarse, plain, width=200)
     assert f"{PATHS[0]}: {said}" in plain.getvalue()
-    assert said in "\n".join(line.plain for line in terminal.coloured_lines(coarse[1]))
+    assert said in on_a_terminal(coarse)
     page = BeautifulSoup(coarse.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser")
     assert [note.text for note in page.find_all("table")[1].tr.td.find_all("span", class_="note")] == [said]
     drawn = [text.get_text() for text in picture.draw(coarse[1:]).axes[0].texts]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
 from rich.cells import cell_len
+from rich.console import Console
 
 import attreval as av
 from attreval.api.show import shown, terminal
@@ -74,25 +76,71 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
 @pytest.mark.parametrize("width", [40, 100])
 def test_plain_lines_are_aligned_and_no_wider_than_asked(found, width):
     for one in found:
-        lines = terminal.plain_lines(one, width)
+        lines = terminal.plain_lines(one, width, one.remarks)
         assert all(cell_len(line) <= width for line in lines)
         numbers = [line for line in lines if re.search(r"[+-]\d\.\d{3}$", line)]
         assert len(numbers) >= len(one.units) and len({cell_len(line) for line in numbers}) <= len(one.methods)
         assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
 
 
+def on_screen(found, monkeypatch, term, width=80):
+    """What is sent to a terminal of that kind."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", term)
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    terminal.show(found, screen, width=width)
+    return screen.getvalue()
+
+
 def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    plain, screen = io.StringIO(), io.StringIO()
+    said, plain = on_screen(found, monkeypatch, "xterm-256color"), io.StringIO()
     terminal.show(found[:2], plain, width=80)
     assert "\x1b" not in plain.getvalue() and "gradient_x_input" in plain.getvalue()
-    screen.isatty = lambda: True
-    terminal.show(found, screen, width=80)
-    said = screen.getvalue()
     assert "\x1b[" in said and "\x1b[31m" not in said and "\u202e" not in said
     bare = re.sub(r"\x1b\[[0-9;]*m", "", said)
     assert all(cell_len(line) <= 80 for line in bare.splitlines()) and "Gradient x Input:" in bare
+
+
+@pytest.mark.parametrize("term", ["dumb", "xterm"])
+def test_a_terminal_without_shades_shows_scores(found, monkeypatch, term):
+    plain = io.StringIO()
+    terminal.show(found[:1], plain, width=80)
+    assert on_screen(found[:1], monkeypatch, term) == plain.getvalue()
+
+
+@pytest.mark.parametrize(("width", "high"), [(40, 2), (120, 1)])
+def test_on_a_terminal_a_word_stands_below_itself(found, monkeypatch, width, high):
+    """However many lines a row takes, and however long its label is."""
+    said = on_screen(found[1:2], monkeypatch, "xterm-256color", width)
+    bare = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines()]
+    titles = [shown.title_of(found[1], method) + ":" for method in found.methods]
+    begins = [next(at for at, line in enumerate(bare) if line.startswith(title)) for title in titles]
+    assert {after - before for before, after in pairwise(begins)} == {high}
+    left = bare[begins[0]].index(found[1].units[0].text)
+    assert left > max(map(len, titles))
+    assert len({tuple(line[left:] for line in bare[at : at + high]) for at in begins}) == 1
+
+
+def test_on_a_terminal_weak_words_are_as_it_has_them_and_others_black_on_their_colour(tiny):
+    words = ["the", "film", "was", "good"]
+    found = av.explain(tiny, " ".join(words), "gradient_x_input").add("mine", [[1.0, -terminal.PALE, 0.14, 0.0]])
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=100)
+    parts = [s for part in terminal.coloured(found) for s in console.render(part)]
+    row = parts[[s.text.strip() for s in parts].index("mine:") + 1 :]
+    styles = {word: next(s.style for s in row if word in s.text) for word in words}
+    assert not any(styles[word].bgcolor or styles[word].color for word in ("was", "good"))
+    for word in ("the", "film"):
+        ink, ground = (luminance(c.triplet) for c in (styles[word].color, styles[word].bgcolor))
+        assert ink == 0 and (ground + 0.05) / 0.05 >= 4.5
+        assert ground < 0.7  # the weakest is no lamp on a dark terminal
+
+
+def test_no_number_is_minus_nothing(tiny):
+    found = av.explain(tiny, "the film", "gradient_x_input").add("mine", [[-0.0, -0.0001]])
+    assert not re.search(r"-0\.000\b", "\n".join(terminal.plain_lines(found[0], 100, {})))
+    assert 'title="the: -0"' not in found._repr_html_() and 'title="film: -0.0001"' in found._repr_html_()
 
 
 def test_pictures_hold_all_words(found, tmp_path):

@@ -10,11 +10,16 @@ import numpy as np
 import pandas as pd
 import torch
 
+from attreval.models.scorer import pad_rows
+from attreval.models.transformer import Transformer
 from reference.architectures import tiny_network
+from reference.models import instance
 
 LABELS = ("dull", "fine")
 SIGNS = ("bad", "good")
 FILLERS = ("the", "film", "plot", "was", "is", "very", "slow", "a")
+MOST_STEPS = 1000  # of training
+FARTHEST = 0.1  # of a probability from the right one, for the rule to count as learned
 
 
 def make_texts(number: int, seed: int = 0) -> list[tuple[list[str], int, int]]:
@@ -28,31 +33,64 @@ def make_texts(number: int, seed: int = 0) -> list[tuple[list[str], int, int]]:
     return out
 
 
-def train_planted(kind: str, folder: Path, pairs: bool = False, steps: int = 120, labels=LABELS) -> Path:
-    """A folder with a classifier of a kind that goes by the planted word. pairs: it reads two texts."""
+def train_planted(kind: str, folder: Path, pairs: bool = False, labels=LABELS, learned: bool = True) -> Path:
+    """A folder with a classifier of a kind that goes by the planted word and by nothing else.
+
+    pairs: it reads two texts. learned: otherwise its weights are as they were drawn. RuntimeError where it did not
+    learn the rule: see `teach`.
+    """
     names = dict(enumerate(labels))
     network, tokenizer = tiny_network(kind, id2label=names, label2id={name: k for k, name in names.items()})
     torch.manual_seed(0)
     for weight in network.parameters():
         if weight.ndim > 1:
             torch.nn.init.normal_(weight, std=0.1)
-    network.train().requires_grad_(True)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
         network.config.pad_token_id = tokenizer.pad_token_id
-    optimiser = torch.optim.AdamW(network.parameters(), lr=3e-3)
-    for step in range(steps):
-        part = make_texts(32, seed=1 + step)
-        texts = [" ".join(words) for words, _, _ in part]
-        given = ([FILLERS[1]] * len(texts), texts) if pairs else (texts,)
-        read = tokenizer(*given, padding=True, return_tensors="pt")
-        logits = network(input_ids=read["input_ids"], attention_mask=read["attention_mask"]).logits
-        torch.nn.functional.cross_entropy(logits, torch.tensor([label for _, label, _ in part])).backward()
-        optimiser.step()
-        optimiser.zero_grad()
-    network.eval().save_pretrained(folder)
+    if learned:
+        teach(Transformer(kind, network, tokenizer, tuple(labels), 64), pairs)
+    network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def teach(model: Transformer, pairs: bool) -> None:
+    """Train until all probabilities on other texts are within FARTHEST of the rule; RuntimeError after MOST_STEPS.
+
+    The rule: sure of the class where the planted word can be read, whatever else can, and undecided where it cannot. A
+    network that learned from whole texts alone may say one class wherever it does not read the other's word; then the
+    planted word is no evidence in half of the texts.
+    """
+    optimiser = torch.optim.AdamW(model.network.requires_grad_(True).parameters(), lr=3e-3)
+    for step in range(MOST_STEPS):
+        logits, wanted = ask_erased(model, make_texts(32, seed=1 + step), pairs, step)
+        torch.nn.functional.cross_entropy(logits, wanted).backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        if step % 20 == 19:
+            with torch.no_grad():
+                logits, wanted = ask_erased(model, make_texts(400, seed=0), pairs, 0)
+            farthest = (logits.softmax(dim=1) - wanted).abs().max()
+            if farthest <= FARTHEST:
+                return
+    raise RuntimeError(f"after {MOST_STEPS} steps a probability is {farthest:.2f} off the rule of the planted word")
+
+
+def ask_erased(model: Transformer, texts, pairs: bool, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """(n, 2) logits of texts in part erased to the padding or the mask token, and the probabilities that are right.
+
+    The planted word is erased from half of them; of the other tokens none, all, or a share drawn at random.
+    """
+    rng, rows, wanted = np.random.default_rng(seed), [], []
+    for words, label, place in texts:
+        tokens = model.tokens(instance(*[FILLERS[1]] * pairs, " ".join(words)))
+        gone, read = rng.random(len(tokens)) < rng.choice([0, rng.random(), 1]), rng.random() < 0.5
+        gone[tokens.word == place + pairs] = not read
+        to = rng.choice([tokens.pad_id, tokens.mask_id])
+        rows.append((np.where(gone & ~tokens.special, to, tokens.ids), tokens.segments))
+        wanted.append(np.eye(2)[label] if read else [0.5, 0.5])
+    return model.logits(*pad_rows(rows, model.pad_id), whole=True), torch.tensor(np.array(wanted), dtype=torch.float32)
 
 
 def write_texts(path: Path, number: int = 60) -> list[tuple[list[str], int, int]]:

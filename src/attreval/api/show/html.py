@@ -5,12 +5,23 @@ Backgrounds are half transparent and text keeps the colour of its surroundings, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
 import numpy as np
 
-from attreval.api.show.shown import FAINT, KEY, Shown, css, describe, has_sign, how_many_unread, strengths, title_of
+from attreval.api.show.shown import (
+    FAINT,
+    KEY,
+    Shown,
+    css,
+    describe,
+    gather_remarks,
+    has_sign,
+    how_many_unread,
+    strengths,
+    title_of,
+)
 
 UNREAD = 30  # words that were not read are shown up to so many
 STYLE = """
@@ -58,12 +69,14 @@ def wide_table(head: str, rows: Iterable[str]) -> str:
 
 def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe) -> str:
     """Tables with their style, for a notebook or a page. about: what is said of a text."""
-    tables = "\n".join(_table(one, about(one)) for one in explained)
-    return f'<div class="attreval-shown"><style>{STYLE}</style><p class="note">{KEY}</p>\n{tables}</div>'
+    explained = list(explained)
+    alike, own = gather_remarks(explained)
+    head = "\n".join(f'<p class="note">{escape(line)}</p>' for line in [KEY, *alike])
+    tables = "\n".join(_table(one, about(one), remarks) for one, remarks in zip(explained, own, strict=True))
+    return f'<div class="attreval-shown"><style>{STYLE}</style>{head}\n{tables}</div>'
 
 
-def _table(one: Shown, about: str) -> str:
-    remarks = one.remarks
+def _table(one: Shown, about: str, remarks: Mapping[str, Sequence[str]]) -> str:
     rows = "\n".join(_row(one, method, remarks.get(method, [])) for method in one.methods)
     return f"<p><strong>{escape(about)}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"
 
@@ -95,7 +108,7 @@ def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
 
 def _word(text: str, score: float, strength: float, signed: bool) -> str:
     """One word with its colour; its score is shown where the pointer rests on it."""
-    title = f'title="{escape(text)}: {score:+.4g}"'
+    title = f'title="{escape(text)}: {score + 0:+.4g}"'
     ground = f' style="background:{css(strength, signed)}"' if abs(strength) >= FAINT else ""
     return f"<span{ground} {title}>{escape(text)}</span>"
 

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attreval.api.show.shown import FAINT, KEY, Shown, blend, describe, has_sign, how_many_unread, strengths, title_of
+from attreval.api.show.shown import (
+    FAINT,
+    KEY,
+    Shown,
+    blend,
+    describe,
+    gather_remarks,
+    has_sign,
+    how_many_unread,
+    strengths,
+    title_of,
+)
 from attreval.api.show.terminal import piece
 from attreval.core.extras import need
 
@@ -31,9 +42,10 @@ def save(explained: Iterable[Shown], path: Path) -> None:
 def draw(explained: Iterable[Shown], width: float = 9.0) -> Figure:
     """A figure of `width` inches; its height is what the texts need. Letters that no font has are drawn as boxes."""
     pen = Pen(width)
-    for one in explained:
+    explained = list(explained)
+    alike, own = gather_remarks(explained)
+    for one, remarks in zip(explained, own, strict=True):
         pen.line(describe(one), weight="bold")
-        remarks = one.remarks
         for method in one.methods:
             pen.row(title_of(one, method), _words(one, method))
             for remark in remarks.get(method, ()):
@@ -41,7 +53,8 @@ def draw(explained: Iterable[Shown], width: float = 9.0) -> Figure:
         if one.unread:
             pen.line(how_many_unread(one), colour=GREY, size=SIZE * 0.8)
         pen.y += LINE * 0.6
-    pen.line(KEY, colour=GREY, size=SIZE * 0.8)
+    for line in [KEY, *alike]:
+        pen.line(line, colour=GREY, size=SIZE * 0.8)
     return pen.finish()
 
 

@@ -33,10 +33,10 @@ def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], 
     return full, TINT * min(1.0, abs(strength))
 
 
-def blend(strength: float, signed: bool = True) -> tuple[int, int, int]:
-    """The colour of a strength on white, as red, green and blue from 0 to 255."""
+def blend(strength: float, signed: bool = True, paper: int = 255) -> tuple[int, int, int]:
+    """The colour of a strength on white, or on paper of another grey, as red, green and blue from 0 to 255."""
     full, share = colour(strength, signed)
-    red, green, blue = (round(share * c + (1 - share) * 255) for c in full)
+    red, green, blue = (round(share * c + (1 - share) * paper) for c in full)
     return red, green, blue
 
 
@@ -60,6 +60,18 @@ def title_of(one: Shown, method: str) -> str:
 def has_sign(one: Shown, method: str) -> bool:
     """Whether a score below 0 counts against the class."""
     return method in one.given or method not in METHODS or METHODS[method].signed
+
+
+def gather_remarks(explained: Sequence[Shown]) -> tuple[list[str], list[dict[str, list[str]]]]:
+    """Remarks that hold for every text, to be said once; and of each text by method those that are its own."""
+    remarks = [one.remarks for one in explained]
+    alike: dict[str, list[str]] = {}
+    if len(remarks) > 1:
+        for method, found in remarks[0].items():
+            alike[method] = [said for said in found if all(said in other.get(method, ()) for other in remarks)]
+    lines = [f"{title_of(explained[0], method)}: {said}" for method, found in alike.items() for said in found]
+    own = [{m: [said for said in found if said not in alike.get(m, ())] for m, found in one.items()} for one in remarks]
+    return lines, own
 
 
 def how_many_unread(one: Shown) -> str:

@@ -2,70 +2,105 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TextIO
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from attreval.api.show.shown import KEY, Shown, blend, describe, has_sign, how_many_unread, strengths, title_of
+from attreval.api.show.shown import (
+    KEY,
+    Shown,
+    blend,
+    describe,
+    gather_remarks,
+    has_sign,
+    how_many_unread,
+    strengths,
+    title_of,
+)
 
 PLAIN_WIDTH = 100  # of output that goes to a file
 WIDEST_WORD = 24
-PAPER = "rgb(0,0,0) on rgb(255,255,255)"
+PALE = 0.15  # strengths below this are not coloured
+PAPER = 200  # the grey that colours are on: on white the palest would be the brightest of a dark terminal
 NUMBER = 8  # columns of a score
 
 
 def show(explained: Iterable[Shown], stream: TextIO | None = None, width: int | None = None) -> None:
-    """Print explanations: in colour on a terminal (unless NO_COLOR is set), else as plain tables.
+    """Print explanations: in colour where `takes_colours`, else as plain tables.
 
     width: columns to fill; those of the terminal where not given, or 100 where there is none.
     """
-    stream = stream or sys.stdout
-    coloured = stream.isatty() and not os.environ.get("NO_COLOR")
     width = width or get_terminal_size((PLAIN_WIDTH, 24)).columns
-    if coloured:
-        console = Console(file=stream, width=width, highlight=False)
-        console.print(KEY, style="dim")
-        for one in explained:
-            for line in coloured_lines(one):
-                console.print(line)
-            console.print()
-    else:
-        for one in explained:
-            print("\n".join(plain_lines(one, width)), end="\n\n", file=stream)
+    draw(Console(file=stream or sys.stdout, width=width, highlight=False), list(explained))
 
 
-def coloured_lines(one: Shown) -> list[Text]:
-    """The text once a method, black on coloured ground or on white, so that light and dark terminals serve alike."""
-    out, remarks = [Text(printable(describe(one)), style="bold")], one.remarks
-    for method in one.methods:
-        scores = one.scores(method)
-        line = Text().append(f"{printable(title_of(one, method))}: ", style="bold")
-        line.append(" ", style=PAPER)
-        before = 0
-        for unit, strength in zip(one.units, strengths(scores), strict=True):
-            if unit.segment != before:
-                line.append("| ", style=PAPER)
-                before = unit.segment
-            red, green, blue = blend(strength, has_sign(one, method))
-            line.append(piece(unit.text), style=f"rgb(0,0,0) on rgb({red},{green},{blue})")
-            line.append(" ", style=PAPER)
-        out += [line, *(Text(f"  {printable(remark)}", style="italic") for remark in remarks.get(method, ()))]
-    return out + [Text(printable(note), style="dim") for note in notes(one)]
+def takes_colours(console: Console) -> bool:
+    """Whether it is a terminal that shades of a colour can be told apart on, and NO_COLOR is not set."""
+    return console.is_terminal and not console.no_color and console.color_system in ("256", "truecolor")
 
 
-def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
+def draw(console: Console, explained: Sequence[Shown]) -> None:
+    """The same on a console of rich."""
+    if takes_colours(console):
+        for part in coloured(explained):
+            console.print(part)
+        return
+    alike, own = gather_remarks(explained)
+    parts = [fold(printable(said), console.width) for said in alike]
+    parts += [plain_lines(one, console.width, remarks) for one, remarks in zip(explained, own, strict=True)]
+    for lines in parts:
+        print("\n".join(lines), end="\n\n", file=console.file)
+
+
+def coloured(explained: Sequence[Shown]) -> Iterator[RenderableType]:
+    """Each text once a method, the same words below each other.
+
+    A word of some strength is black on its colour, others are as the terminal has them, so that light and dark ones
+    serve alike.
+    """
+    alike, own = gather_remarks(explained)
+    yield Text("\n".join([f"{KEY}; no colour: below {PALE:.0%} of it", *map(printable, alike)]), style="dim")
+    for one, remarks in zip(explained, own, strict=True):
+        yield Text(printable(describe(one)), style="bold")
+        rows = Table.grid(padding=(0, 1, 0, 0))
+        for method in one.methods:
+            rows.add_row(Text(f"{printable(title_of(one, method))}:", style="bold"), _words(one, method))
+            for remark in remarks.get(method, ()):
+                rows.add_row("", Text(printable(remark), style="italic"))
+        yield rows
+        for note in notes(one):
+            yield Text(printable(note), style="dim")
+        yield ""
+
+
+def _words(one: Shown, method: str) -> Text:
+    """The words of a text, coloured by what a method says of them."""
+    line, before = Text(), 0
+    for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True):
+        if unit.segment != before:
+            line.append("| ")
+            before = unit.segment
+        red, green, blue = blend(strength, has_sign(one, method), PAPER)
+        ground = f"rgb(0,0,0) on rgb({red},{green},{blue})" if abs(strength) >= PALE else ""
+        line.append(piece(unit.text), style=ground).append(" ")
+    return line
+
+
+def plain_lines(one: Shown, width: int, remarks: Mapping[str, Sequence[str]]) -> list[str]:
     """A table with a line a word and a column a method, none wider than `width`; further methods follow below."""
     words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
     room = max([4, *map(cell_len, words)])
-    columns = {method: [f"{score:+.3f}" for score in one.scores(method)] for method in one.methods}
+    columns = {
+        method: [f"{score:+.3f}" for score in one.scores(method).round(3) + 0] for method in one.methods
+    }  # no -0.000
     wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
     out, left = fold(printable(describe(one)), width), list(columns)
     while left:
@@ -80,7 +115,7 @@ def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
             numbers = [columns[m][at].rjust(wide[m]) for m in taken]
             out.append("  ".join([word + " " * (room - cell_len(word)), *numbers]))
         out += [""] if left else []
-    for note in [f"{m}: {said}" for m, remarks in one.remarks.items() for said in remarks] + notes(one):
+    for note in [f"{m}: {said}" for m, found in remarks.items() for said in found] + notes(one):
         out += fold(printable(note), width)
     return out
 
