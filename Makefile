@@ -78,7 +78,7 @@ lock:  ## resolve the dependencies into requirements.lock; versions that still f
 COMMITTED := README.md full quick benchmark
 
 clean:  ## remove results and the site; what is committed, downloads, tables and .venv stay
-	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	@rm -rf _site .snakemake _variables.yml _explorer.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
 	@find results/reference -mindepth 1 -maxdepth 1 $(COMMITTED:%=! -name %) -exec rm -rf {} +
 
 $(READY): requirements.lock requirements.torch pyproject.toml

@@ -11,6 +11,11 @@ from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
 CATALOGUES.append("compendium.catalogue")
 ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+ShownName = Annotated[
+    str | None,
+    typer.Option("--profile", "-p", help="of it; where not given: quick's run here, else the committed reference run"),
+]
+OWN = "quick"  # the profile of a run here, where none is named
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 
 
@@ -115,31 +120,36 @@ def _read_value(name: str, text: str):
 @app.command()
 @plain_errors
 def render(
-    profile: ProfileName = "quick",
+    profile: ShownName = None,
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
-    committed: Annotated[bool, typer.Option(help="the committed run, as happens where there is no other")] = False,
+    committed: Annotated[bool, typer.Option(help="a committed run, as happens where there is no other")] = False,
 ):
-    """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
+    """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
     from compendium.site.rendering import render
     from compendium.workflow.manifest import make_manifest
 
     name, results, own = _find_results(profile, committed)
     if own:
-        make_manifest(profile)
+        make_manifest(profile or OWN)
     print(render(name, route, results))
 
 
-def _find_results(profile: str, committed: bool = False):
-    """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
+def _find_results(profile: str | None, committed: bool = False):
+    """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so.
+
+    Where no profile is named: of OWN here, else of the main committed run.
+    """
     from compendium import config, project
     from compendium.site import committed as runs
 
-    name = config.load(profile).name
+    name = config.load(profile or OWN).name
     results = project.results(name)
-    if not committed and (any(results.steps.glob("*.json")) or name not in runs.committed_runs()):
+    there = runs.committed_runs()
+    shown = name if profile else next(iter(there), runs.MAIN)
+    if not committed and (any(results.steps.glob("*.json")) or shown not in there):
         return name, results, True
-    print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
-    return name, runs.committed(name), False
+    print(f"the committed run of {shown}, without what shows single texts: the explorer, examples", file=sys.stderr)
+    return shown, runs.committed(shown), False
 
 
 @app.command()
@@ -167,7 +177,12 @@ def explore(profile: ProfileName = "quick"):
     from compendium.workflow.manifest import make_manifest
 
     make_manifest(profile)
-    page = write_page(project.results(config.load(profile).name))
+    results = project.results(config.load(profile).name)
+    page = write_page(results)
+    if page is None:
+        raise ValueError(
+            f"no explained text of {results.root} is there to be shown; `attreval run --profile {profile}` makes them"
+        )
     print(page)
     if sys.stdout.isatty():
         webbrowser.open(page.as_uri())
@@ -175,7 +190,7 @@ def explore(profile: ProfileName = "quick"):
 
 @app.command()
 @plain_errors
-def claims(profile: ProfileName = "quick", as_json: AsJson = False):
+def claims(profile: ShownName = None, as_json: AsJson = False):
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 

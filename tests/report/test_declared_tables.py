@@ -150,6 +150,10 @@ def test_patterns_put_tables_together(tmp_path):
         ({"columns": [{"header": "x"}]}, "keys are header, text, align, missing"),
         ({"columns": []}, "needs `source`"),
         ({"sorted": ["x"]}, "has 'sorted'; did you mean sort"),
+        ({"columns": [{"header": None, "text": "{k}"}]}, r"tables\.yml: table 't' has header: None,.* quotes"),
+        ({"columns": [{"text": "{k}", "missing": False}]}, "has missing: False"),
+        ({"names": {"a": 1}}, "has a: 1"),
+        ({"dash": None}, "has dash: None"),
     ],
 )
 def test_wrong_declarations_are_named(tmp_path, change, message):

@@ -88,3 +88,9 @@ def test_the_readmes_pictures_are_kept_figures_of_a_notebook():
         assert (CHECKOUT / picture).is_file()
         assert f'step.figure(\\"{label}\\"' in (CHECKOUT / "notebooks" / f"{stem}.ipynb").read_text(encoding="utf-8")
     assert "attreval publish --profile $(PROFILE)" in make
+
+
+def test_quotes_in_the_titles_of_works_are_inner_ones():
+    """A straight quote gives two marks on either side; one that follows a backslash is an umlaut's."""
+    titles = re.findall(r"^\s*title = .*$", (PAPER / "references.bib").read_text(encoding="utf-8"), re.M)
+    assert len(titles) > 50 and not [title for title in titles if re.search(r'(?<!\\)"', title)]

@@ -1,9 +1,15 @@
 """Words of the paper that no number fills: a run that contradicts them fails, and the text is written anew."""
 
+import re
+
+import nbformat
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from compendium import project
+from compendium.papers.common.coloured_text import KEY
+from compendium.papers.kamp2023.figures import figure_all_pairs
 
 TABLES = project.home() / "results/reference/full/tables"
 
@@ -70,3 +76,43 @@ def test_orders_of_two_judges_resemble_each_other_weakly():
     pooled = read("08_joint_correlations_pooled", granularity="tokens")
     between, within = (pooled.tau[pooled.between == value].mean() for value in (True, False))
     assert 0 < between < 0.5 < within
+
+
+def words_of(stem):
+    """What a notebook says between its cells, as it is and as it is committed."""
+    copies = sorted((project.home() / "results/reference").glob(f"*/notebooks/{stem}.ipynb"))
+    assert len(copies) == 2
+    for path in (project.home() / "notebooks" / f"{stem}.ipynb", *copies):
+        cells = nbformat.read(path, as_version=4).cells
+        yield "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def section(name):
+    return (project.home() / "paper/sections" / f"{name}.qmd").read_text(encoding="utf-8")
+
+
+def test_colours_that_are_named_are_those_of_the_words():
+    assert KEY.startswith("blue: for the predicted class; orange: against it")
+    for text in (section("poerner2018"), *words_of("04_poerner2018")):
+        assert re.search(r"Blue \w+ for .*, orange against it", text)
+        assert not re.search(r"\b(green|red|hollow)\b", text, re.IGNORECASE)
+
+
+def test_a_line_of_agreement_is_a_kind_of_pair_and_no_caption_names_a_task_that_may_not_be_drawn():
+    kinds = {("a", "b"): "both gradient", ("c", "d"): "both perturbation", ("c", "e"): "both perturbation"}
+    rows = [("snli", *pair, kind, k, 0.6) for pair, kind in kinds.items() for k in (1, 2)]
+    columns = ["task", "method_a", "method_b", "group", "k", "agreement"]
+    drawn = figure_all_pairs(pd.DataFrame(rows, columns=columns))
+    assert sum(line.get_marker() != "None" for line in drawn.get_lines()) == 2
+    plt.close(drawn.get_figure())
+    caption = section("kamp2023").partition("#agreement-curves >}}")[2].partition(":::")[0]
+    assert not re.search("SNLI|Rotten", caption)
+    for text in (caption, *words_of("05_kamp2023")):
+        assert re.search(r"line is the mean over a kind\sof pair", text) and "hin line" not in text
+
+
+def test_what_short_lines_and_large_marks_stand_for_is_said():
+    """Under simulatability no random explanation is drawn; equal shares are built in only where there is no line."""
+    for text in (section("sun2024"), *words_of("07_sun2024")):
+        assert re.search(r"under simulatability the agent that sees\snone", text)
+    assert "by construction where there is no line" in section("zhao2023")

@@ -8,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attreval.methods import METHODS
+from attreval.metrics import METRICS
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError
 from compendium.site.tables import html_with_titles, in_words, number_text, read_declared_numbers, title_of, titles
@@ -17,6 +18,12 @@ def test_every_method_and_task_has_a_title_that_is_no_key():
     known = titles()
     assert set(METHODS) | set(TASKS) <= set(known)
     assert not [title for title in known.values() if "_" in title or title in ("minilm", "snli")]
+
+
+@pytest.mark.parametrize("named", [METHODS, METRICS])
+def test_no_two_have_one_title(named):
+    titles = [one.title for one in named.values()]
+    assert sorted(titles) == sorted(set(titles))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from urllib.parse import unquote, urlsplit
 
+import madeup
 from browsing import IN_BROWSER
 from bs4 import BeautifulSoup
 
@@ -67,6 +68,25 @@ def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_ho
     assert len(ids) > 25 and len(links) > 1000 and not wrong, wrong
 
 
+def test_the_sheet_that_quarto_has_opens_contents_and_lines_numbers_up(browser):
+    """As Quarto's pages are, whose scripts are taken out and whose own sheet folds the contents."""
+    page = browser.new_page()
+    page.set_content(f"""<style>.collapse:not(.show) {{ display: none; }} .nav-link {{ text-decoration: none; }}</style>
+      <style>{(madeup.PROJECT / "paper" / "styles.css").read_text()}</style>
+      <nav class="navbar"><a class="nav-link" id="there">There</a><a class="nav-link active" id="here">Here</a></nav>
+      <nav id="TOC"><ul><li>One<ul class="collapse"><li id="folded">Two</li></ul></li></ul></nav>
+      <table><tr><td id="number" style="text-align: right;">0.03 [0.02, 0.06]</td></tr></table>
+      <table class="dataframe"><tr><td id="cell">0.5</td></tr></table>""")
+
+    def style_of(name, of):
+        return page.eval_on_selector(f"#{name}", f"one => getComputedStyle(one)['{of}']")
+
+    assert page.locator("#folded").is_visible() and style_of("number", "whiteSpace") == "nowrap"
+    assert (style_of("cell", "textAlign"), style_of("cell", "whiteSpace")) == ("right", "nowrap")
+    assert style_of("here", "textDecorationLine") == "underline" != style_of("there", "textDecorationLine")
+    page.close()
+
+
 def test_the_paper_of_the_committed_run_has_twelve_pages_at_most(committed_home):
     made = (committed_home / "_site" / "paper" / "attreval.pdf").read_bytes()
     assert 8 <= len(re.findall(rb"/Type\s*/Page\b", made)) <= 12
@@ -80,5 +100,13 @@ def test_captions_stand_above_tables_and_say_what_the_committed_run_shows(browse
     page = BeautifulSoup(pages["kamp2023"], "html.parser")
     drawn = {name: "Intervals: 95" in page.find(id=f"fig-{name}").get_text() for name in ("human", "three-groups")}
     assert drawn == {"human": True, "three-groups": False}
+    for _, claims, *_ in open_pages(browser, committed_home, "paper/claims.html"):
+        paper, claim = (claims.locator(f"#tbl-scorecard td:nth-child({at})").first.bounding_box() for at in (1, 2))
+        assert claim["width"] > 3 * paper["width"]
+        assert claims.locator("#tbl-scorecard th").all_inner_texts() == ["Paper", "Claim", "Ours", "Null", "Verdict"]
+        assert claims.locator("header a", has_text="Explorer").count() == 0
+    for _, pointing, *_ in open_pages(browser, committed_home, "paper/poerner2018.html"):
+        assert pointing.locator("#fig-example-topics img").count() == 0
+        assert "it is left out of the committed copy" in pointing.locator("#fig-example-topics").inner_text()
     keys = {cell.get_text() for cell in BeautifulSoup(pages["claims"], "html.parser").select("td:first-child")}
     assert "Kamp" in keys and "kamp2023" not in keys

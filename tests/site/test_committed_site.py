@@ -35,7 +35,7 @@ def test_the_committed_run_is_staged_without_links_to_its_other_copies(clone):
     assert stage("quick", committed("quick"))["run.profile"] == "quick"
     notebooks = [path.read_text(encoding="utf-8") for path in (clone / "paper" / "notebooks").glob("*.ipynb")]
     assert notebooks and not any(LEAD in text for text in notebooks)
-    assert "no explained texts here" in (clone / "explorer.html").read_text(encoding="utf-8")
+    assert not list(clone.glob("*explorer*"))
     assert not (clone / "results" / "quick").exists()
 
 
@@ -60,24 +60,49 @@ def test_what_is_newer_than_the_committed_run_is_named(clone):
         stage("quick", project.results("quick"))
 
 
-@pytest.mark.parametrize(
-    ("own", "words", "used"), [(False, [], True), (True, [], False), (True, ["--committed"], True)]
-)
-def test_it_is_rendered_where_there_is_no_other_or_it_is_asked_for(clone, monkeypatch, own, words, used):
-    calls = []
-    monkeypatch.setattr("compendium.site.rendering.render", lambda *given: calls.append(given) or clone)
+QUICK = ["--profile", "quick"]
+
+
+def write_profile(clone, monkeypatch):
+    """A profile quick of the project."""
     monkeypatch.setattr("compendium.workflow.manifest.make_manifest", lambda profile: None)
     (clone / "config").mkdir()
     (clone / "config" / "quick.yaml").write_text(
         "name: quick\nmodels: {a: {weights: minilm}}\ntasks: {snli: {models: [a], train_rows: 1, dev_rows: 1, "
         "test_rows: 1, explain_rows: 1}}\nexplain: {methods: [lime]}\n"
     )
+
+
+def test_without_explained_texts_there_is_no_explorer(clone, monkeypatch):
+    write_profile(clone, monkeypatch)
+    done = CliRunner().invoke(app, ["explore"])
+    assert done.exit_code and "`attreval run --profile quick` makes them" in " ".join(done.output.split())
+    assert not list(clone.glob("*explorer*"))
+
+
+@pytest.mark.parametrize(
+    ("own", "words", "shown"),
+    [
+        (False, [], "reference"),
+        (False, QUICK, "quick"),
+        (True, [], None),
+        (True, ["--committed"], "reference"),
+        (True, ["--committed", *QUICK], "quick"),
+    ],
+)
+def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(clone, monkeypatch, own, words, shown):
+    """The reference run, unless another is named."""
+    calls = []
+    monkeypatch.setattr("compendium.site.rendering.render", lambda *given: calls.append(given) or clone)
+    write_profile(clone, monkeypatch)
+    committed("reference").root.mkdir()
+    (committed("reference").root / "claims.json").write_text("[]")
     if own:
         record = project.results("quick").record("01_data")
         record.parent.mkdir(parents=True)
         record.write_text("{}")
     done = CliRunner().invoke(app, ["render", *words])
     assert done.exit_code == 0, done.output
-    (given,) = calls
-    assert given == ("quick", "auto", committed("quick") if used else project.results("quick"))
-    assert ("the committed run of quick" in done.output) == used
+    expected = (shown, "auto", committed(shown)) if shown else ("quick", "auto", project.results("quick"))
+    assert calls == [expected]
+    assert (f"the committed run of {shown}" in done.output) == bool(shown)

@@ -3,6 +3,7 @@
 import shutil
 from collections import Counter
 from dataclasses import replace
+from zipfile import ZipFile
 
 import madeup
 import pytest
@@ -21,7 +22,8 @@ def runs(tmp_path_factory):
     for profile in ("mine", "smoke"):
         madeup.make_run(home, profile)
         results = home / "results" / profile
-        (results / "notebooks" / "06_zhao2023.ipynb").unlink()
+        for name in ("06_zhao2023", "09_planted"):
+            (results / "notebooks" / f"{name}.ipynb").unlink()
         (results / "tables" / "06_zhao2023_aopc.csv").unlink()
         for numbers in (results / "numbers" / "all.json", results / "tables" / "00_madeup.csv"):
             numbers.write_text(numbers.read_text().replace("faithfulness.ratios", "something.else"))
@@ -41,6 +43,10 @@ def test_gaps_of_ones_own_profile_are_named(partial):
     assert (partial / "paper" / "notebooks" / "06_zhao2023.ipynb").exists()
     page = (render("mine", "pandoc") / "paper" / "zhao2023.html").read_text()
     assert page.count("not part of this run") >= 2 and "This table is" in page
+    said = "This figure is not part of this run."
+    assert page.count(f"<p><em>{said}</em></p>") == page.count("06_zhao2023.html#cell-") > 1
+    with ZipFile(partial / "_site" / "paper" / "attreval-jats.zip") as archive:
+        assert said in archive.read("manuscript.xml").decode()
     made, written = inventory(partial / "_site", "zhao2023"), inventory(partial, "zhao2023")
     assert replace(made, references=()) == replace(written, references=())
     assert not Counter(made.references) - Counter(written.references)  # some go with the sentence they stand in

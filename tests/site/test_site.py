@@ -11,12 +11,16 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from inventory import SUPPLEMENTS, inventory
 
+from compendium.config import Profile
+from compendium.explorer.page import PAGE, make_page, pack_page
+from compendium.site import rendering
 from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route import documents
 from compendium.site.pandoc_route import site as site_module
-from compendium.site.pandoc_route.site import build, read_site
+from compendium.site.pandoc_route.site import build, frame, read_site, staged_site
 from compendium.site.rendering import render, stage
 from compendium.site.tables import titles
 
@@ -161,11 +165,30 @@ def test_the_paper_leads_to_each_supplement_and_each_supplement_back(home, parse
         assert page.find("main").select('a[href^="index.html"]')
         assert page.select_one(f'nav details[aria-current] a[href="{name}.html"][aria-current="page"]')
     landing = parsed[home / "_site" / "index.html"].find("main")
-    wanted = {f"paper/{name}.html" for name in ("index", "notebooks", *SUPPLEMENTS)} | {"explorer.html"}
+    wanted = {f"paper/{name}.html" for name in ("index", "notebooks", *SUPPLEMENTS)}
     assert wanted <= {link["href"] for link in landing.find_all("a")}
     assert landing.find("img")["src"] == "paper/figures/scorecard.svg"
-    menus = [parsed[home / "_site" / name].select("header nav a") for name in ("index.html", "explorer.html")]
-    assert [link["href"] for link in menus[0]] == [link["href"] for link in menus[1]]
+
+
+def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, fresh, monkeypatch):
+    """The made-up run has none."""
+
+    def menu_of(html):
+        return [link["href"] for link in BeautifulSoup(html, "html.parser").select("li a")]
+
+    site, index = staged_site(home), home / "index.qmd"
+    before = menu_of(frame(site, index)["nav"])
+    assert not (home / "_site" / PAGE).exists() and PAGE not in (home / "_site" / "index.html").read_text()
+    page = fresh / PAGE
+    page.write_text(make_page(pack_page([], {}, {}, Profile.model_construct().agreement, [])))
+    with monkeypatch.context() as patch:
+        patch.setattr(rendering, "write_page", lambda results: page)
+        stage("smoke")
+    site, index = staged_site(fresh), fresh / "index.qmd"
+    assert menu_of(frame(site, index)["nav"]) == [*before, PAGE] == menu_of(page.read_text())
+    assert PAGE in site.resources and f"]({PAGE})" in (fresh / "paper" / "tables" / "_explorer.md").read_text()
+    stage("smoke")
+    assert menu_of(frame(staged_site(fresh), index)["nav"]) == before and not page.exists()
 
 
 def test_no_cell_holds_nan_nothing_or_a_key_where_there_is_a_title(parsed):

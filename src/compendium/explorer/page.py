@@ -37,10 +37,17 @@ SHOWN = {m.stored or name: m for name, m in METRICS.items() if m.stored or (m.jo
 SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.js", "explorer.js")
 
 
-def write_page(results: Results) -> Path:
-    """Write explorer.html of a profile's results into the project folder, from where both routes take it."""
+def write_page(results: Results) -> Path | None:
+    """Write explorer.html of a profile's results into the project folder, from where both routes take it.
+
+    None, and no page, where nothing that they have explained is there: a committed run has no texts.
+    """
     icon, page = project.home() / "paper" / "favicon.svg", project.home() / PAGE
-    made = make_page(gather_page(results), icon.read_text(encoding="utf-8") if icon.exists() else "")
+    data = gather_page(results)
+    page.unlink(missing_ok=True)
+    if not data["runs"]:
+        return None
+    made = make_page(data, icon.read_text(encoding="utf-8") if icon.exists() else "")
     with write_whole(page) as part:
         part.write_text(made, encoding="utf-8")
     return page

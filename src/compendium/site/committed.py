@@ -19,7 +19,7 @@ from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import UNTESTABLE
 from compendium.project import Results, step_name
 from compendium.site.markdown import pipe_table, with_minus
-from compendium.site.pictures import draw_note, has_claims
+from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
 from compendium.site.quotes import outputs_of
 from compendium.workflow.parameters import NOTEBOOKS
 
@@ -39,7 +39,6 @@ KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 OF_THE_RUN = ("papermill", "execution", "widgets", "vscode", "ExecuteTime")
 LINK = re.compile(r"(?<=\]\()\.\./([^)]+)(?=\))")
 UP = "../../../.."  # the project folder, as seen from a committed notebook
-SHOWS_TEXT = "This figure shows a text of a corpus; it is left out of the committed copy."
 Quoted = Mapping[str, list[str]]  # place, as quotes.written names it -> ids of the texts that it quotes
 
 
@@ -250,10 +249,12 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
             output.data = {kind: held for kind, held in output.data.items() if kind in KEPT}
             if "image/png" in output.data:
                 data = base64.b64decode(output.data["image/png"])
-                if data not in shown:
+                if data in shown:  # half as wide: as it is shown
+                    output.data["image/png"] = base64.b64encode(shrink_png(data, part=2)).decode()
+                else:
                     said.append(f"{place}: its picture")
-                    data, output.metadata = draw_note(SHOWS_TEXT, dpi=200), {}
-                output.data["image/png"] = base64.b64encode(shrink_png(data, part=2)).decode()  # as wide as it is shown
+                    output.clear()
+                    output.update(say_no_figure(SHOWS_TEXT))
     strip_run(node)
     for cell in node.cells:
         if cell.cell_type == "markdown":

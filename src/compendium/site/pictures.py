@@ -1,11 +1,14 @@
-"""Pictures that no notebook draws: the scorecard, which takes the claims of all papers, and time to accuracy."""
+"""Pictures that no notebook draws: the scorecard, which takes the claims of all papers, and time to accuracy.
 
-import io
+And what is said in the place of a picture that is not there.
+"""
+
 from pathlib import Path
 
 import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, StrMethodFormatter
+from nbformat import NotebookNode, v4
 
 from attreval.core.tables import read_csv
 from compendium.papers.common.claims import read_claims, scorecard
@@ -15,6 +18,8 @@ from compendium.workflow.step import write_picture
 
 NOT_HERE = "not part of this run"
 NO_PICTURE = f"This picture is {NOT_HERE}."
+NO_FIGURE = f"This figure is {NOT_HERE}."
+SHOWS_TEXT = "This figure shows a text of a corpus; it is left out of the committed copy."
 NO_LIMIT = ("Integrated Gradients (plain)",)  # sums of which layer normalisation leaves nothing but rounding
 ASKED = "reliability"  # settings that ask for a quality, and not for a budget
 PRICES = {"evaluations": "model evaluations of a text", "seconds": "processor seconds of a text"}
@@ -76,9 +81,6 @@ def time_to_accuracy(found: pd.DataFrame):
     return panels[0]
 
 
-def draw_note(text: str, **saving) -> bytes:
-    """A PNG that says something in the place of a figure. saving: options of matplotlib's savefig."""
-    figure, buffer = draw_nothing(text).get_figure(), io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None}, **saving)
-    plt.close(figure)
-    return buffer.getvalue()
+def say_no_figure(said: str) -> NotebookNode:
+    """The output of a cell that says in words, NO_FIGURE or SHOWS_TEXT, why its figure is not there."""
+    return v4.new_output("display_data", {"text/markdown": f"*{said}*", "text/plain": said})

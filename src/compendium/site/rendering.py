@@ -1,12 +1,12 @@
 """The site: one profile's notebooks, tables and numbers are put where pages look for them, then the pages rendered.
 
 The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
-page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that
-come from the package's own docstrings and registries, which say the same in every profile. Quarto renders where it is
-installed, else pandoc: same pages, same sources. The PDF and the JATS are always by pandoc.
+page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is, with _explorer.yml,
+which puts it into the menu; neither is there for a run without texts. So are the pages that come from the package's own
+docstrings and registries, which say the same in every profile. Quarto renders where it is installed, else pandoc: same
+pages, same sources. The PDF and the JATS are always by pandoc.
 """
 
-import base64
 import re
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ import yaml
 import attreval
 from attreval.core.tables import write_whole
 from compendium import project
-from compendium.explorer.page import write_page
+from compendium.explorer.page import PAGE, write_page
 from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.verdicts import REPRODUCED, UNTESTABLE, VERDICTS
 from compendium.project import Results, replace_folder
@@ -28,7 +28,14 @@ from compendium.site.fidelity import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
-from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards, has_claims
+from compendium.site.pictures import (
+    NO_FIGURE,
+    NOT_HERE,
+    draw_prices,
+    draw_scorecards,
+    has_claims,
+    say_no_figure,
+)
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
 from compendium.site.tables import (
     html_with_titles,
@@ -50,6 +57,15 @@ ROUTES = ("auto", "quarto", "pandoc")
 # A page that is opened as a file may load none; without them it works the same wherever it lies.
 MODULES = re.compile(rb'<script\b[^>]*\btype="module"[^>]*></script>\s*')
 NOT_RECORDED = "not recorded"
+EXPLORER = {  # of _quarto.yml, where a run has explained texts
+    "project": {"resources": [PAGE]},
+    "website": {"navbar": {"left": [{"text": "Explorer", "href": PAGE}]}},
+}
+EXPLORED = f"- [Explore single texts]({PAGE}): any two methods, and what each judge says of them\n"
+NOT_EXPLORED = (
+    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your own (a committed run "
+    "holds no texts)\n"
+)
 
 
 def stage(profile: str, results: Results | None = None) -> dict[str, str]:
@@ -83,6 +99,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         sources = sorted([*sources, study.executed(STUDY)], key=lambda path: path.name)
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
     copies = {path.name: _for_readers(path) for path in sources}
+    explorer = write_page(results)
     if gaps:
         paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
         pages = "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
@@ -94,6 +111,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
             for path in sources
         ),
         "_other-runs.md": beside,
+        "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
         "_far-cells.md": far_cells_markdown(tables),
     }
@@ -116,7 +134,10 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         _remove_others(home / "paper" / folder, set(made))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
-    write_page(results)
+    menu = home / "_explorer.yml"
+    menu.unlink(missing_ok=True)
+    if explorer:
+        menu.write_text(yaml.safe_dump(EXPLORER), encoding="utf-8")
     return variables
 
 
@@ -214,10 +235,8 @@ def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
             continue
         title = nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")
         node = nbformat.reads(out[name], as_version=4) if name in out else nbformat.v4.new_notebook(cells=[title])
-        said = f"This figure is {NOT_HERE}."
-        data = {"image/png": base64.b64encode(draw_note(said)).decode(), "text/plain": said}
-        output = nbformat.v4.new_output("display_data", data)
-        node.cells.append(nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=[output]))
+        cell = nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=[say_no_figure(NO_FIGURE)])
+        node.cells.append(cell)
         out[name] = nbformat.writes(node)
     return out
 

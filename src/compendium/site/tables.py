@@ -32,6 +32,7 @@ MISSING = "–"
 NO_VALUE = "no value in this run."
 TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", "dash")
 COLUMN_KEYS = ("header", "text", "align", "missing", "once")
+TEXT_KEYS = COLUMN_KEYS[:4]
 NUMBER_KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
 TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
 SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
@@ -101,6 +102,13 @@ def read_declarations(path: Path) -> dict[str, dict]:
             if bad := [key for key in column if key not in COLUMN_KEYS] or ("text" not in column):
                 raise ReportError(
                     f"{path.name}: table {name!r}, column {column}: keys are {', '.join(COLUMN_KEYS)} ({bad})"
+                )
+        shown = [*table.get("names", {}).items(), ("dash", table.get("dash", ""))]
+        shown += [(key, column[key]) for column in table["columns"] for key in TEXT_KEYS if key in column]
+        for key, text in shown:
+            if not isinstance(text, str):
+                raise ReportError(
+                    f"{path.name}: table {name!r} has {key}: {text!r}, which YAML reads as no text; put it in quotes"
                 )
     return declared
 

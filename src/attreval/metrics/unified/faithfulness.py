@@ -202,7 +202,7 @@ unified_sufficiency = _unified(
     order=62,
 )(mean_only)
 unified_sufficiency_inverted = _unified(
-    "Sufficiency (unified)",
+    "Sufficiency (unified, inverted)",
     name="unified_sufficiency_inverted",
     about="How often the predicted class stays when all but the first pieces are masked.",
     higher_is_better=True,

@@ -170,13 +170,6 @@
 
   function start() {
     const sum = (count) => runs.reduce((total, run) => total + count(run), 0), { profile } = data.about;
-    if (!runs.length) {
-      $("lead").textContent = "Choose a text and two methods, and compare them by every metric.";
-      const how = `attreval run --profile ${profile} makes them.`;
-      $("empty").textContent = `Nothing to show: the profile ${profile} has no explained texts here. ${how}`;
-      $("empty").hidden = false;
-      return;
-    }
     const shown = sum((run) => run.texts.length), explained = sum((run) => run.explained);
     const share = shown === explained ? `All ${shown}` : `${shown} of ${explained}`;
     $("lead").textContent =

@@ -134,12 +134,15 @@ def _fit_page(element, doc):
 
 
 def _jats_float(found: Float) -> list:
-    """A figure with its pictures, or a table, under its number and caption; what refers to it finds its name."""
+    """A figure with its pictures, or a table, under its number and caption; what refers to it finds its name.
+
+    Of a figure without a picture, the words in its place.
+    """
     kind = pf.Image if found.kind == "Figure" else pf.Table
     parts = [part for block in found.content for part in pandoc.parts_of(block, kind)]
     caption = pf.Caption(pf.Plain(pf.Strong(pf.Str(found.label)), pf.Space, *found.caption))
     if kind is pf.Table and len(parts) == 1:
         parts[0].caption, parts[0].identifier = caption, found.name
         return parts
-    content = [pf.Plain(part) if kind is pf.Image else part for part in parts]
+    content = [pf.Plain(part) if kind is pf.Image else part for part in parts] or found.content
     return [pf.Figure(*content, caption=caption, identifier=found.name)]

@@ -18,6 +18,7 @@ import panflute as pf
 import pypandoc
 
 from compendium.site.markdown import ReportError, hint
+from compendium.site.pictures import NO_FIGURE, SHOWS_TEXT
 
 # As Quarto reads pages; pictures alone in a paragraph stay pictures, because figures are divs.
 PAGE = "markdown-implicit_figures"
@@ -189,7 +190,8 @@ def _read_float(element: pf.Div, number: str, where: Callable[[str], str]) -> Fl
         raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")
     parts = [part for block in content for part in parts_of(block, pf.Image | pf.Table | pf.RawBlock)]
     pictures = [part for part in parts if isinstance(part, pf.Image)]
-    if kind == "Figure" and not pictures:
+    in_words = pf.stringify(element).strip().startswith((NO_FIGURE, SHOWS_TEXT))
+    if kind == "Figure" and not pictures and not in_words:
         raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
     if kind == "Table" and not any(isinstance(p, pf.Table) or "<table" in getattr(p, "text", "") for p in parts):
         raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")

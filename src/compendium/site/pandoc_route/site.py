@@ -50,8 +50,10 @@ class Site:
 
 
 def read_site(home: Path, variables: dict[str, str]) -> Site:
-    """Read _quarto.yml below `home`: which sources there are and where their pages go."""
+    """Read _quarto.yml below `home`, and its metadata-files: which sources there are and where their pages go."""
     config = project.read_yaml(home / "_quarto.yml")
+    for path in (home / name for name in config.get("metadata-files", [])):
+        config = _merge(config, project.read_yaml(path)) if path.exists() else config
     pages = {}
     for pattern in config["project"]["render"]:
         found = sorted(path for path in home.glob(pattern) if not path.name.startswith("."))
@@ -60,6 +62,13 @@ def read_site(home: Path, variables: dict[str, str]) -> Site:
         pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
     flat = {key: str(text) for row in pd.json_normalize(variables).to_dict("records") for key, text in row.items()}
     return Site(home, config, flat, pages)
+
+
+def _merge(first, second):
+    """Two parts of a configuration as one, as Quarto has it: mappings key by key, lists one after the other."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first | {key: _merge(first[key], value) if key in first else value for key, value in second.items()}
+    return [*first, *second] if isinstance(first, list) else second
 
 
 def staged_site(home: Path) -> Site:
