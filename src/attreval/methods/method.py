@@ -189,9 +189,8 @@ class Method:
         for words, sign in spelt.items():
             formula = re.sub(words, sign, formula)
         values = {"L": length, "n": content, "layers": layers, **budget.units.model_dump(), **budget.model_dump()}
-        return max(
-            0, math.ceil(eval(formula, {"__builtins__": {}, "min": min, "max": max}, values))
-        )  # formulas of ours alone
+        known = {"__builtins__": {}, "min": min, "max": max}
+        return max(0, math.ceil(eval(formula, known, values)))  # formulas of ours alone
 
     @property
     def install(self) -> str:

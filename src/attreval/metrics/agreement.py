@@ -118,7 +118,7 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
             nobody = nobody * (1 - coins[axis])
             reached = _toss(reached, axis + 1, coins[axis])
         reached = reached if covered[token] else y * reached + (1 - y) * nobody
-    # at y = 1 stands how likely coins fall so
+    # at y = 1, the last place, stands how likely the coins fall so
     rates = np.divide(reached[:-1], reached[-1], out=np.zeros_like(reached[:-1]), where=reached[-1] > 0)
     for chances in reversed(sizes.values()):
         rates = rates @ chances

@@ -39,13 +39,12 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
             if not NO_LARGEST.search(str(error)):
                 raise
             return Sentence(NOTHING)
-        if NOT_A_NUMBER.search(text):
-            worded = [
-                one.replace(NOT_A_NUMBER, "word", regex=True) if isinstance(one, pd.DataFrame) else one for one in given
-            ]
-            if NOT_A_NUMBER.search(function(*worded)):
-                return Sentence(NOTHING)
-        if not text:
+        unknown = bool(NOT_A_NUMBER.search(text))
+        if unknown:
+            frames = (pd.DataFrame, pd.Series)
+            other = [one.replace(NOT_A_NUMBER, "word", regex=True) if isinstance(one, frames) else one for one in given]
+            unknown = bool(NOT_A_NUMBER.search(function(*other)))
+        if unknown or not text:
             return Sentence(NOTHING)
         return Sentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
 
