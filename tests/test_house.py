@@ -25,7 +25,7 @@ NAMES = {name.removesuffix(".__init__") for name in TREES}
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """The modules of the package that a tree imports, inside functions too."""
+    """The modules of the package that a tree imports, inside functions and by their names in strings too."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in NAMES:
@@ -34,6 +34,8 @@ def imported(tree: ast.Module) -> set[str]:
             found |= {node.module} if inner - NAMES else set()
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names} & NAMES
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            found |= {part.value for part in node.args if isinstance(part, ast.Constant)} & NAMES
     return found
 
 
@@ -59,6 +61,13 @@ def test_nothing_leans_on_a_higher_floor_or_on_a_neighbour(module):
         there = room_of(other)
         if here and there and here != there:
             assert HEIGHT[there] < HEIGHT[here], f"{module} ({here}) imports {other} ({there})"
+
+
+def test_the_library_imports_nothing_of_the_study():
+    library = [name for name in TREES if name.startswith("attreval")]
+    assert len(library) > 100
+    leaning = {name: [x for x in imported(TREES[name]) if x.startswith("compendium")] for name in library}
+    assert not {name: study for name, study in leaning.items() if study}
 
 
 def test_no_module_needs_itself():

@@ -1,12 +1,13 @@
-"""The command line: the library's commands, and the study's where it is installed."""
+"""The command line: the library's commands, and those that other installed packages add, such as the study's."""
 
-import importlib
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 
 from attreval.cli import own_model, trial
 from attreval.cli.app import app
 
-if find_spec("compendium") and find_spec("snakemake"):  # the extra `compendium` is installed
-    importlib.import_module("compendium.cli")
+for entry in entry_points(group="attreval.commands"):
+    if find_spec(entry.module):
+        entry.load()()
 
 __all__ = ["app", "own_model", "trial"]
