@@ -35,13 +35,15 @@ def fetch(
     from compendium.workflow.graph import write_stamps
     from compendium.workflow.run_notebook import say
 
-    tasks, names = list(task or []), list(weights or [])
+    tasks = list(task or [])
+    names = list(weights or [])
     settings = config.load(profile or "quick") if profile or not (tasks or names) else None
     if settings and not (tasks or names):
         tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
         named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
         names += [name for name in named if name in corpora.WEIGHTS]
-    tasks, names = list(dict.fromkeys(tasks)), list(dict.fromkeys(names))
+    tasks = list(dict.fromkeys(tasks))
+    names = list(dict.fromkeys(names))
     corpora.fetch(tasks, names, say=lambda text: say(text, sys.stdout))
     write_stamps(tasks, names)
 
@@ -216,7 +218,8 @@ def doctor():
     from compendium import config, corpora, project
     from compendium.workflow.manifest import describe_machine
 
-    device, machine = pick_device(), describe_machine()
+    device = pick_device()
+    machine = describe_machine()
     memory = machine["memory_gb"]
     precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9

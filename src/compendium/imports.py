@@ -26,7 +26,8 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
         if module in seen or any(module == name or module.startswith(f"{name}.") for name in leave_out):
             continue
         seen.add(module)
-        parts, last = module.split("."), None
+        parts = module.split(".")
+        last = None
         for i in range(1, len(parts) + 1):  # importing a.b.c runs a and a.b as well
             path = _find(_folder(".".join(parts[:i])))
             last = path or last
@@ -97,7 +98,9 @@ def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
     Besides, the packages whose modules it finds by pkgutil.iter_modules: those that its strings name.
     """
-    names, strings, finds = set(), {}, False
+    names = set()
+    strings = {}
+    finds = False
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}

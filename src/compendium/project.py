@@ -142,7 +142,8 @@ def replace_folder(folder: Path) -> Iterator[Path]:
 
     A kill leaves the old folder or the new one. One process at a time works on a folder.
     """
-    part, old = (folder.with_name(f"{folder.name}.{kind}") for kind in ("part", "old.part"))
+    part = folder.with_name(f"{folder.name}.part")
+    old = folder.with_name(f"{folder.name}.old.part")
     if old.exists() and not folder.exists():  # a kill fell between the two renames
         os.rename(old, folder)
     for left in (part, old):

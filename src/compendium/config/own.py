@@ -119,7 +119,8 @@ def _valid(schema: type[Section], given: Any) -> list:
 def _classes_of_reader(settings: Mapping[str, Any], task: str) -> tuple[str, ...]:
     """The classes of the first model that reads a task and is taken as it is; () where none is."""
     try:
-        spec, models = TaskSpec.model_validate(settings["tasks"][task]), settings["models"]
+        spec = TaskSpec.model_validate(settings["tasks"][task])
+        models = settings["models"]
         rows = {name: spec.of_model.get(name, {}).get("train_rows", spec.train_rows) for name in spec.models}
         taken = [name for name in spec.models if name in models and not rows[name]]
         first = ModelSpec.model_validate(models[taken[0]]) if taken else None
@@ -188,9 +189,11 @@ def find_folder(where: str, given: str, folder: Path) -> str:
 
 def _nearest_folders(path: Path) -> str:
     """Which folders come near a path that is not there: those beside it, from the deepest part that exists."""
-    parent, missed = path.parent, path.name
+    parent = path.parent
+    missed = path.name
     while not parent.is_dir():
-        parent, missed = parent.parent, parent.name
+        missed = parent.name
+        parent = parent.parent
     folders = [other.name for other in sorted(parent.iterdir()) if other.is_dir() and not other.name.startswith(".")]
     near = difflib.get_close_matches(missed, folders, 3, cutoff=0.4) or folders[:3]
     shown = ", ".join(str(parent / name) for name in near)

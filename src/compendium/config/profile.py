@@ -190,7 +190,8 @@ def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
 
 def _check_rows(profile: Profile, task: str) -> None:
     """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
-    spec, parent = profile.tasks[task], profile.read_by(task)
+    spec = profile.tasks[task]
+    parent = profile.read_by(task)
     given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
     if parent == task:
         if len(given) < 3:
@@ -273,7 +274,8 @@ def check_twins(profile) -> None:
             kind = "masked" if model in twins.masked else "plain"
             raise ValueError(f"joint.masked: {model!r} is a {kind} twin; give it training.masked to match")
         first = twins.plain[0]
-        ours, theirs = upbringing(task, first), upbringing(task, model)
+        ours = upbringing(task, first)
+        theirs = upbringing(task, model)
         for what in (what for what in ours if ours[what] != theirs[what]):
             raise ValueError(
                 f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of {first!r} is "

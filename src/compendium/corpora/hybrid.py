@@ -49,7 +49,8 @@ def build_hybrid(
     pool = [(sentence, i.label) for i, sentences in zip(instances, found, strict=True) for sentence in sentences]
     counts.noted["sentences"] += len(pool)
     for number, chosen in enumerate(mix_sentences(pool, sentences_each, "hybrid", parent)):
-        text, evidence = " ".join(sentence for sentence, _ in chosen), _label_words(chosen)
+        text = " ".join(sentence for sentence, _ in chosen)
+        evidence = _label_words(chosen)
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:
             sizes[label] += len(sentence.split())

@@ -46,7 +46,8 @@ def _split_reviews(origin: str, sources: dict[str, Path], counts: Counts) -> Ite
         yield Row(f"{origin}/{split}/{number}", split, (text,), label)
 
 
-build_rotten_tomatoes, build_imdb = partial(_split_reviews, "rotten_tomatoes"), partial(_split_reviews, "imdb")
+build_rotten_tomatoes = partial(_split_reviews, "rotten_tomatoes")
+build_imdb = partial(_split_reviews, "imdb")
 
 
 def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -138,7 +139,8 @@ def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row
         for instance in read_instances(sources["rotten_tomatoes"], split)
     )
     for instance in read_instances(sources["vader_movies"]):
-        text, sign = unescape(instance.segments[0]), 1 if instance.label else -1
+        text = unescape(instance.segments[0])
+        sign = 1 if instance.label else -1
         if known.holds(text):
             counts.dropped["in train or dev of rotten_tomatoes"] += 1
         elif text != instance.segments[0]:

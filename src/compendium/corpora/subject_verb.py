@@ -41,8 +41,13 @@ SIZES = {  # words of each corpus that are parsed, all where None; words that st
     "agreement_whole": (None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
 }
 EWT_PARTS = ("train", "train.reconstructed", "dev", "test")
-FORM, TAG, HEAD, RELATION = 1, 4, 6, 7  # columns of a CoNLL-U file
-TEXT, GOLD = "linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"
+# columns of a CoNLL-U file
+FORM = 1
+TAG = 4
+HEAD = 6
+RELATION = 7
+TEXT = "linzen/subj_agr_filtered.text"
+GOLD = "linzen/subj_agr_filtered.gold"
 END = "<eos>"
 
 
@@ -115,7 +120,8 @@ def make_row(
 
     known: the words that stay words; None where rare ones have been replaced before.
     """
-    tags, words = sentence.tags[: found.verb], list(sentence.words[: found.verb])
+    tags = sentence.tags[: found.verb]
+    words = list(sentence.words[: found.verb])
     if known is not None:
         lowered = [word.lower() for word in words]
         words = [word if word in known else tag for word, tag in zip(lowered, tags, strict=True)]
@@ -176,7 +182,8 @@ def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement 
 
 def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows from IMDB reviews and BBC articles, as many as the task's size says, split 80/10/10 %."""
-    parser, (words, vocabulary) = load_parser(sources[PARSER]), SIZES[task]
+    parser = load_parser(sources[PARSER])
+    words, vocabulary = SIZES[task]
     seen: set[str] = set()
     kept: list[tuple[str, Sentence, Agreement]] = []
     for corpus in PARSED:
@@ -204,7 +211,8 @@ def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
     """Rows of Linzen et al.'s table: sentence, its tags, places of subject and verb from 1, and attractors."""
     with path.open(encoding="utf-8", newline="") as lines:
         for number, one in enumerate(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
-            words, tags = tuple(one["sentence"].split()), tuple(one["pos_sentence"].split())
+            words = tuple(one["sentence"].split())
+            tags = tuple(one["pos_sentence"].split())
             found = Agreement(int(one["subj_index"]) - 1, int(one["verb_index"]) - 1, VERBS.get(one["verb_pos"], -1))
             if len(words) > LONGEST:
                 counts.dropped[f"more than {LONGEST} words"] += 1

@@ -55,7 +55,8 @@ def same_text(*segments: str) -> str:
 
 def by_share(key: str, shares: dict[str, float], salt: str) -> str:
     """The split of a key when the splits take these shares; equal keys share a split."""
-    at, reached = share_of(salt, key), 0.0
+    at = share_of(salt, key)
+    reached = 0.0
     for name, share in shares.items():
         reached += share
         if at < reached:

@@ -96,7 +96,9 @@ def locate_highlights(text: str, marked: str) -> np.ndarray | None:
     itself has one at that place. White space may differ: marked sentences often begin with a space.
     """
     flags = np.zeros(len(text), dtype=bool)
-    at, inside, spaced = 0, False, False
+    at = 0
+    inside = False
+    spaced = False
     for char in marked:
         if char.isspace():
             spaced = True
@@ -106,7 +108,8 @@ def locate_highlights(text: str, marked: str) -> np.ndarray | None:
             ahead += 1
         if text[ahead : ahead + 1] == char and (char != "*" or spaced or ahead == at):
             flags[ahead] = inside
-            at, spaced = ahead + 1, False
+            at = ahead + 1
+            spaced = False
         elif char == "*":
             inside = not inside
         else:
@@ -170,7 +173,8 @@ def inside(words: np.ndarray, part: int, start: int, end: int) -> tuple[int, int
     return (int(held[0]), int(held[-1]) + 1) if len(held) else None
 
 
-build_spanex_snli, build_spanex_fever = partial(_spanex_rows, "snli"), partial(_spanex_rows, "fever")
+build_spanex_snli = partial(_spanex_rows, "snli")
+build_spanex_fever = partial(_spanex_rows, "fever")
 
 
 FEVER_SHARES = {"train": 0.85, "dev": 0.15}
@@ -250,7 +254,8 @@ def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterat
         query = " || ".join(item[name] for name in ("intervention", "comparator", "outcome"))
         spans = [tuple(span) for span in item["evidence_in_abstract"]]
         counts.noted[f"{'with' if spans else 'without'} evidence spans ({split})"] += 1
-        name, segments = f"evidence_inference/{split}/{item['prompt_id']}", (item["abstract"], query)
+        name = f"evidence_inference/{split}/{item['prompt_id']}"
+        segments = (item["abstract"], query)
         label = TASKS["evidence_inference"].labels.index(item["label"])
         yield Row(name, split, segments, label, partial(mark_spans, spans))
 
@@ -262,7 +267,8 @@ def mark_spans(spans: list[tuple[int, int]], segments: tuple[str, ...], words: n
     """
     if not spans:
         return Evidence()
-    marks, found = np.zeros((1, len(words))), set()
+    marks = np.zeros((1, len(words)))
+    found = set()
     for start, end in spans:
         inside = np.flatnonzero((words[:, 0] == 0) & (words[:, 1] < end) & (words[:, 2] > start))
         if len(inside):

@@ -87,13 +87,15 @@ class Graph:
     @cached_property
     def joint(self) -> list[Run]:
         """The explained runs that go before every metric."""
-        rows_of, rows = self.profile.joint.rows_of, self.profile.rows_explained
+        rows_of = self.profile.joint.rows_of
+        rows = self.profile.rows_explained
         return [run for run in self.profile.explained_runs() if rows_of(run[0], rows(*run[:2]))]
 
     @cached_property
     def asked_anew(self) -> list[Run]:
         """The runs whose models notebook 08 asks questions that no earlier notebook has asked."""
-        given, spec = self.profile, self.profile.joint
+        given = self.profile
+        spec = self.profile.joint
         budgets = [run for run in given.explained_runs() if run[0] in spec.budgets.tasks]
         limits = given.first_runs(spec.limits.tasks)
         return [*self.joint, *budgets, *limits, *self.from_baselines, *given.twin_runs()]
@@ -179,7 +181,8 @@ class Graph:
 
     def explaining(self, runs: Iterable[Run]) -> list[list]:
         """What decides over the explanations of these runs."""
-        given, files = self.profile, self.sections("attributions")
+        given = self.profile
+        files = self.sections("attributions")
         return [
             [*run, given.models[run[1]].model_dump(), given.explaining_of(run[0]).model_dump()]
             + [given.rows_explained(*run[:2]), given.tasks[run[0]].examples, files]
@@ -188,6 +191,7 @@ class Graph:
 
     def training(self, task: str, model: str) -> list[dict]:
         """What decides over the weights of a model."""
-        given, rows = self.profile, {"train_rows", "dev_rows", "test_rows", "also_train"}
+        given = self.profile
+        rows = {"train_rows", "dev_rows", "test_rows", "also_train"}
         used = given.task_of(task, model).model_dump(include=rows)
         return [given.training_of(task, model).model_dump(), given.models[model].model_dump(), used]

@@ -92,7 +92,8 @@ def _told_progress(name: str, log: Path) -> Iterator[None]:
 
 def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> None:
     """Print how far the notebook is, with the time left, whenever its progress log has grown."""
-    said, first = 0, {}
+    said = 0
+    first = {}
     while not done.wait(every):
         lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
         for line in lines:

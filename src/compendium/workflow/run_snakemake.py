@@ -58,7 +58,8 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
     step fails.
     """
     settings = config.load(profile)
-    folder, dry = project.results(settings.name), is_dry(extra)
+    folder = project.results(settings.name)
+    dry = is_dry(extra)
     for task in [] if dry else settings.read_tasks():
         if not corpora.table_path(task).exists():
             stamp_path(task).unlink(missing_ok=True)
@@ -77,7 +78,8 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
         ]
         log = folder.root / "logs" / ("dry_run.log" if dry else "snakemake.log")
         log.parent.mkdir(parents=True, exist_ok=True)
-        started, report = time.monotonic(), ProgressReport()
+        started = time.monotonic()
+        report = ProgressReport()
         cold = leaves_machine(extra) or dry
         with contextlib.nullcontext() if cold else warm_process(settings.threads) as warm:
             report.on_steps = warm.start if warm else None

@@ -38,7 +38,8 @@ def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
     from matplotlib import pyplot as plt
 
     figure = axes.get_figure() if hasattr(axes, "get_figure") else axes.figure
-    paths, fonts = [], "none" if svg_text else "path"
+    paths = []
+    fonts = "none" if svg_text else "path"
     figure.set_dpi(200)
     figure.draw_without_rendering()
     figure.set_layout_engine(None)
@@ -113,7 +114,8 @@ class Step:
         paths = self.parts(named, of_models)
         missing = [path for path in paths if not path.exists()]
         wrapped = [(path, *one) for path, one in zip(paths, named, strict=True)]
-        settings, workers = self.profile.model_dump(), min(self.profile.workers, len(jobs))
+        settings = self.profile.model_dump()
+        workers = min(self.profile.workers, len(jobs))
         found = map_side_by_side(kept_or_made, wrapped, workers, self.progress(what), settings)
         if workers > 1:
             self.spent_elsewhere += sum(map(seconds_of, missing))
@@ -140,7 +142,8 @@ class Step:
                 with Path(log).open("a", encoding="utf-8") as handle:
                     handle.write(json.dumps(line) + "\n")
                 return
-            bar.total, bar.n = of, done
+            bar.total = of
+            bar.n = done
             bar.set_description(words or what, refresh=False)
             bar.refresh()
             if done >= of:
@@ -217,7 +220,9 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
     """Raise ValueError where the profile has no such task, model, seed or shard."""
     if given.task not in profile.tasks:
         raise ValueError(f"profile {profile.name!r} has no task {given.task!r}; it has: {', '.join(profile.tasks)}")
-    shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
+    shard = getattr(given, "shard", None)
+    task = profile.tasks[given.task]
+    reader = profile.read_by(given.task)
     if notebook == "02_train" and reader != given.task:
         raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
     if given.model not in task.models:

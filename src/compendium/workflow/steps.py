@@ -143,7 +143,8 @@ def _read_diagnosis(graph: Graph) -> list[Path]:
 
 
 def _read_joint(graph: Graph) -> list[Path]:
-    runs, before = graph.asked_anew, ("pointing_game", "faithfulness", "explain_types", "agents", "diagnosis")
+    runs = graph.asked_anew
+    before = ("pointing_game", "faithfulness", "explain_types", "agents", "diagnosis")
     return [
         *graph.explanations(dict.fromkeys([*graph.joint, *graph.from_baselines])),
         *graph.trained(runs),

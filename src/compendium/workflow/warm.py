@@ -40,7 +40,8 @@ class WarmProcess:
     """The warm process of a run of the workflow, and a folder with a command and a kernel that ask it."""
 
     def __init__(self, folder: Path, threads: int):
-        self.folder, self.socket = folder, folder / "socket"
+        self.folder = folder
+        self.socket = folder / "socket"
         ask = [sys.executable, "-I", "-S", str(CLIENT), str(self.socket)]
         command = folder / "attreval"
         command.write_text(f'#!/bin/sh\nexec {shlex.join([*ask, "attreval.cli"])} "$@"\n', encoding="utf-8")

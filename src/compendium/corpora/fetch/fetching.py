@@ -106,7 +106,8 @@ def _is_current(task: Task, made_from: dict) -> bool:
 
     from attreval.core.tables import read_about
 
-    path, note = table_path(task.name), _code_path(task.name)
+    path = table_path(task.name)
+    note = _code_path(task.name)
     if not path.exists() or not note.exists():
         return False
     if project.read_json(note) != {"sha256": task.code_hash()}:

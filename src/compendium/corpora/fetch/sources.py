@@ -108,7 +108,8 @@ def _find_file(path: str, say: Callable[[str], None]) -> Path:
 
 def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
     """One optional file; it is downloaded only for a user whose folder does not hold this corpus at all."""
-    given, name = given_folder(), path.split("/")[0]
+    given = given_folder()
+    name = path.split("/")[0]
     if given and (given / name).is_dir():
         return given / path if (given / path).exists() else None
     known = _address_of(corpora()[name], path)

@@ -14,7 +14,8 @@ def get_requires_for_build_wheel(config_settings=None):
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """Write the smallest valid metadata; returns the name of its folder."""
-    name, version = os.environ["ATTREVAL_STANDIN_NAME"], os.environ["ATTREVAL_STANDIN_VERSION"]
+    name = os.environ["ATTREVAL_STANDIN_NAME"]
+    version = os.environ["ATTREVAL_STANDIN_VERSION"]
     folder = pathlib.Path(metadata_directory) / f"{name.replace('-', '_')}-{version}.dist-info"
     folder.mkdir(exist_ok=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
