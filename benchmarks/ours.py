@@ -9,7 +9,7 @@ from measuring import WARM_UP, Counted, Stopwatch, parser, read_texts
 
 from attreval.core.records import Instance
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import Explained, explain
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
@@ -78,6 +78,16 @@ def insert_and_delete(tokens, scores: np.ndarray):
     return found.comprehensiveness, found.sufficiency
 
 
+def erased(one: Explained):
+    """`judge_by_erasure` of a text by all methods that explained it."""
+    return judge_by_erasure(one.tokens, one.predicted, [a.scores for a in one.attributions.values()])
+
+
+def curves(one: Explained):
+    """`insert_and_delete` of a text by its gradient."""
+    return insert_and_delete(one.tokens, one.attributions["gradient_l1"].scores)
+
+
 def measure(ledger: Ledger, watch: Stopwatch, texts: list[tuple[str, str]], evaluations: int, growth=()) -> None:
     """Take every measurement that is wanted. texts: of which the first are taken for the tasks, all for growth."""
     counted = texts[: watch.asked.count]
@@ -92,35 +102,26 @@ def measure(ledger: Ledger, watch: Stopwatch, texts: list[tuple[str, str]], eval
             run(short)
             watch.take_once(what, "default", len(of), lambda: run(of))
 
-    def judged(explained):
+    def judged(explained, talk):
         ledger.forget()
-        ledger.converse(
-            ("", judge_by_erasure(one.tokens, one.predicted, [a.scores for a in one.attributions.values()]))
-            for one in explained
-        )
-
-    def curves(explained):
-        ledger.forget()
-        ledger.converse(
-            ("", insert_and_delete(one.tokens, one.attributions["gradient_l1"].scores)) for one in explained
-        )
+        ledger.converse(("", talk(one)) for one in explained)
 
     for method in SIX:
         take(method, lambda of, method=method: ask([method], of))
     take("six", lambda of: ask(SIX, of))
     if watch.wants("faithfulness"):
-        judged(ask(SIX, short, SMALL))
+        judged(ask(SIX, short, SMALL), erased)
         explained = ask(SIX, taken, SMALL)  # what is judged need not be dear
-        watch.take_once("faithfulness", "default", len(taken), lambda: judged(explained))
+        watch.take_once("faithfulness", "default", len(taken), lambda: judged(explained, erased))
     sampled = budget(evaluations)
     for method in ("lime", "kernel_shap"):
         take(f"{method}_{evaluations}", lambda of, method=method: ask([method], of, sampled))
     take("occlusion", lambda of: ask(["occlusion_1"], of))
     take("saliency", lambda of: ask(["gradient_x_input"], of))
     if watch.wants("insertion_deletion"):
-        curves(ask(["gradient_l1"], short))
+        judged(ask(["gradient_l1"], short), curves)
         explained = ask(["gradient_l1"], taken)
-        watch.take_once("insertion_deletion", "default", len(taken), lambda: curves(explained))
+        watch.take_once("insertion_deletion", "default", len(taken), lambda: judged(explained, curves))
     for number in growth:
         many = instances(texts[:number])
         take(f"growth_{number}", lambda of: ask(SIX, of, SMALL), many)

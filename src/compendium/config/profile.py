@@ -78,27 +78,7 @@ class Profile(Section):
         for model in self.models:
             check_run_name("models", model)
         for task, spec in self.tasks.items():
-            if task not in TASKS:
-                raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
-            if missing := [name for name in spec.models if name not in self.models]:
-                raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
-            for other in spec.also_train:
-                if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
-                    fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
-                    raise ValueError(
-                        f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
-                    )
-            for part, schema in (("explain", ExplainSpec), ("faithfulness", FaithfulnessSpec)):
-                _check_keys(f"task {task!r}", part, getattr(spec, part), schema)
-            for model in spec.models:
-                _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
-                _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
-                self.training_of(task, model)
-                if self.read_by(task) == task and not self.task_of(task, model).train_rows:
-                    check_classes(task, TASKS[task].labels, model, class_names(model, self.models[model]))
-            self.explaining_of(task), self.faithfulness_of(task)
-            _check_rows(self, task)
-            check_judges(self, task)
+            self._check_task(task, spec)
         self.joint.check([*self.tasks, *self.left_out])
         check_choice_of_runs(self)
         check_twins(self)
@@ -108,6 +88,28 @@ class Profile(Section):
         if self.crossed:
             self.crossed_profile()
         return self
+
+    def _check_task(self, task: str, spec: TaskSpec) -> None:
+        """ValueError for what a task asks for and cannot have."""
+        if task not in TASKS:
+            raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
+        if missing := [name for name in spec.models if name not in self.models]:
+            raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
+        for other in spec.also_train:
+            if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
+                fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
+                raise ValueError(f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}")
+        for part, schema in (("explain", ExplainSpec), ("faithfulness", FaithfulnessSpec)):
+            _check_keys(f"task {task!r}", part, getattr(spec, part), schema)
+        for model in spec.models:
+            _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+            _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
+            self.training_of(task, model)
+            if self.read_by(task) == task and not self.task_of(task, model).train_rows:
+                check_classes(task, TASKS[task].labels, model, class_names(model, self.models[model]))
+        self.explaining_of(task), self.faithfulness_of(task)
+        _check_rows(self, task)
+        check_judges(self, task)
 
     def crossed_profile(self) -> Profile:
         """The crossed design as a profile of its own, all of whose texts go before every judge."""

@@ -66,11 +66,8 @@ SET_BY = {
 }
 
 
-def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
-    """A profile as read, with the fields of the variants that it names filled in.
-
-    Raises ValueError for an unknown paper or variant, and for a field that only a variant may set.
-    """
+def _chosen_variants(found: dict[str, Any]) -> dict[str, str]:
+    """The variant of each paper that a profile as read names; ValueError as `apply_variants`."""
     chosen = found.get("variants") or {}
     if not isinstance(chosen, dict):
         raise ValueError(f"variants: paper and variant are needed, such as {{kamp2023: released}}; got {chosen!r}")
@@ -84,6 +81,15 @@ def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
         if paper := SET_BY.get(re.sub(r"^(tasks\.[^.]+|seed_study)\.", "", place)):
             names = ", ".join(f"{paper}: {name}" for name in VARIANTS[paper])
             raise ValueError(f"{place}: is set by a variant of the paper, not by itself; variants are {names}")
+    return chosen
+
+
+def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
+    """A profile as read, with the fields of the variants that it names filled in.
+
+    Raises ValueError for an unknown paper or variant, and for a field that only a variant may set.
+    """
+    chosen = _chosen_variants(found)
     filled = deepcopy(found)
     for paper, name in chosen.items():
         for section, fields in VARIANTS[paper][name].items():
