@@ -168,7 +168,8 @@ def read_entries() -> dict[str, Breakage]:
     out = {}
     for entry in re.split("^# ", ENTRIES, flags=re.MULTILINE)[1:]:
         title, places, *lines = entry.splitlines()
-        (name, _, meaning), (file, *tests) = title.partition(": "), places.split()
+        name, _, meaning = title.partition(": ")
+        file, *tests = places.split()
         old, new = ("\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+")
         out[name] = Breakage(name, meaning, file, tests, old, new)
     return out
@@ -245,7 +246,8 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print names, files and meanings, and try nothing")
     parser.add_argument("--jobs", type=int, default=2, help="how many side by side")
     parser.add_argument("--trust", action="store_true", help="do not check that the tests pass as things are")
-    given, entries = parser.parse_args(), read_entries()
+    given = parser.parse_args()
+    entries = read_entries()
     if unknown := [name for name in given.names if name not in entries]:
         parser.error(f"no breakage {unknown[0]!r}; there are: {', '.join(entries)}")
     chosen = [entries[name] for name in given.names or entries]

@@ -82,7 +82,8 @@ Path("theirs.jsonl").write_text("".join(json.dumps({key: row[key] for key in kep
 def main() -> None:
     """Try all of it with the Python that runs this."""
     with tempfile.TemporaryDirectory() as folder:
-        place, home = Path(folder) / "work", Path(folder) / "home"
+        place = Path(folder) / "work"
+        home = Path(folder) / "home"
         place.mkdir()
         home.mkdir()
         kept = {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "SSL_", "LANG", "LC_"))}
@@ -95,10 +96,12 @@ def main() -> None:
             if done.returncode:
                 sys.exit(f"{what}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
 
-        wheels, env = Path(folder) / "wheels", Path(folder) / "env"
+        wheels = Path(folder) / "wheels"
+        env = Path(folder) / "env"
         print(f"Python {sys.version.split()[0]}")
         step("an empty environment", sys.executable, "-m", "venv", env)
-        python, command = env / "bin" / "python", env / "bin" / "attreval"
+        python = env / "bin" / "python"
+        command = env / "bin" / "attreval"
         pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
         step("the wheel", *pip, "wheel", "--no-deps", "--wheel-dir", wheels, CHECKOUT)
         step("installed", *pip, "install", "--constraint", CHECKOUT / "requirements.torch", *wheels.glob("*.whl"))

@@ -225,7 +225,8 @@ def test_a_language_model_is_checked_explained_and_evaluated_by_a_template(tmp_p
     words = ["--text", "the film was slow", "--method", "occlusion_1", "--json"]
     explained = json.loads(call("explain", "--model", place, *words, *asked).stdout)
     assert "yes" in json.dumps(explained) and "It" not in json.dumps(explained)
-    out, data = str(tmp_path / "out"), str(tmp_path / "texts.csv")
+    out = str(tmp_path / "out")
+    data = str(tmp_path / "texts.csv")
     lines = [line for w in "abcd" for line in (f"the film was {w},yes", f"a {w} plot,no")]
     (tmp_path / "texts.csv").write_text("\n".join(("text,label", *lines, "")))
     said = call("evaluate", "--model", place, "--data", data, "--out", out, "--methods", "occlusion,lime", *asked)

@@ -22,7 +22,8 @@ class Scored:
     """An explanation whose scores are given."""
 
     def __init__(self, scores, target):
-        self.given, self.target = scores, target
+        self.given = scores
+        self.target = target
 
     def scores(self, method):
         return self.given
@@ -51,8 +52,12 @@ def test_planted_words_decide_the_label():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """The demo on a few texts: the printed lines, the table, the folder of a page and a picture, what was explained."""
-    folder, train, trained, tables = tmp_path_factory.mktemp("demo"), demo.train_network, [], []
-    judge, explained = demo.judge_metrics, []
+    folder = tmp_path_factory.mktemp("demo")
+    train = demo.train_network
+    trained = []
+    tables = []
+    judge = demo.judge_metrics
+    explained = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "train_network", lambda say: trained.append(train(say)) or trained[0])
         patch.setattr(
@@ -83,7 +88,8 @@ def test_methods_are_told_from_random_scores_and_metrics_from_chance(run):
 
 
 def test_what_is_kept_needs_nothing_else(run):
-    page, picture = ((run[2] / name).read_text(encoding="utf-8") for name in ("page.HTML", "picture.svg"))
+    page = (run[2] / "page.HTML").read_text(encoding="utf-8")
+    picture = (run[2] / "picture.svg").read_text(encoding="utf-8")
     assert "planted truth" in page and "Integrated" in picture
     assert all(
         "//" not in re.sub(r"http://www\.w3\.org/\S+|https://www\.textualize\.io", "", text) for text in (page, picture)
@@ -91,7 +97,8 @@ def test_what_is_kept_needs_nothing_else(run):
 
 
 def test_titles_stand_in_the_page_with_the_best_of_a_row_in_bold(run):
-    page, table = BeautifulSoup((run[2] / "page.HTML").read_text(encoding="utf-8"), "html.parser"), run[1]
+    page = BeautifulSoup((run[2] / "page.HTML").read_text(encoding="utf-8"), "html.parser")
+    table = run[1]
     means, judged = page.select(".wide > table")
     names = [*demo.METHODS, "random"]
     assert [" ".join(cell.text.split()) for cell in means.find_all("th")[1:]] == [METHODS[name].title for name in names]

@@ -33,7 +33,8 @@ everywhere = pytest.mark.parametrize(("python", "machine"), list(product(PYTHONS
 
 def surroundings(python, machine):
     """What markers ask for, on another Python and machine."""
-    system, minor = MACHINES[machine], python.rpartition(".")[0]
+    system = MACHINES[machine]
+    minor = python.rpartition(".")[0]
     return {
         **{"python_full_version": python, "python_version": minor, "implementation_version": python},
         **{"sys_platform": system, "platform_system": system.title(), "platform_machine": machine.partition("-")[0]},
@@ -56,7 +57,8 @@ def fits(need, versions):
 
 def asked():
     """What pyproject.toml asks for, for the tests too."""
-    waiting, found = [PROJECT["dependencies"], extras()["test"]], []
+    waiting = [PROJECT["dependencies"], extras()["test"]]
+    found = []
     while waiting:
         for need in map(Requirement, waiting.pop()):
             ours = need.name == PROJECT["name"]
@@ -109,7 +111,8 @@ def test_one_version_of_each_package_and_all_that_is_asked_for(python, machine):
 @everywhere
 def test_all_that_the_installed_versions_ask_for(python, machine):
     around = surroundings(python, machine)
-    versions, seen = chosen(around), set()
+    versions = chosen(around)
+    seen = set()
     waiting = [(canonicalize_name(need.name), extra) for need in asked() for extra in ("", *need.extras)]
     while waiting:
         if (one := waiting.pop()) in seen:

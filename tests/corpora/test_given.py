@@ -61,7 +61,8 @@ def plainly_read(given):
 def test_texts_of_any_shape_are_what_the_documentation_says_or_are_refused(texts):
     if hasattr(texts, "__next__"):
         held = list(texts)
-        expected, texts = plainly_read(held), iter(held)
+        expected = plainly_read(held)
+        texts = iter(held)
     else:
         expected = plainly_read(texts)
     if expected is None:
@@ -127,7 +128,8 @@ def test_a_function_that_gives_a_table_is_explained_by_its_columns():
 
 
 def test_names_that_turn_a_configuration_around_are_refused(tiny):
-    network, tokenizer = tiny.network, tiny.tokenizer
+    network = tiny.network
+    tokenizer = tiny.tokenizer
     assert av.wrap(network, tokenizer, {"yes": 2, "no": 0, "maybe": 1}).labels == ("no", "maybe", "yes")
     assert av.wrap(network, tokenizer, network.config.id2label).labels == ("no", "maybe", "yes")
     assert av.wrap(network, tokenizer, ["nein", "vielleicht", "ja"]).labels == ("nein", "vielleicht", "ja")

@@ -61,7 +61,8 @@ def test_a_file_becomes_a_task_with_people_and_hybrid_documents(place):
 
 
 def test_files_of_one_name_never_meet_and_a_changed_file_is_another_table(place):
-    one, other = write(place / "a"), write(place / "b", LINES[:6])
+    one = write(place / "a")
+    other = write(place / "b", LINES[:6])
     register("mine", one, Columns())
     fetch("mine")
     first = corpora.table_path("mine")
@@ -122,7 +123,8 @@ def test_another_model_in_the_same_folder_has_another_stamp(place):
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(b"one")
     stamp = folder_stamp(folder)
-    first, written = stamp.read_text(), stamp.stat().st_mtime_ns
+    first = stamp.read_text()
+    written = stamp.stat().st_mtime_ns
     assert folder_stamp(folder) == stamp and stamp.stat().st_mtime_ns == written  # nothing has changed
     (folder / "notes.md").write_text("no part of the model")
     assert folder_stamp(folder).stat().st_mtime_ns == written

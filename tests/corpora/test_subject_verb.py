@@ -78,14 +78,16 @@ def instance_of(row):
 
 def test_rare_words_become_their_tags_and_nothing_of_the_verb_is_seen():
     row = sv.make_row("a", KEYS, sv.choose(KEYS), {"the", "to", "keys"})
-    made, tags = instance_of(row), ("DT", "NNS", "IN", "DT", "JJ", "NN")
+    made = instance_of(row)
+    tags = ("DT", "NNS", "IN", "DT", "JJ", "NN")
     assert made.segments == ("the keys to the JJ NN",) and made.word_texts() == made.segments[0].split()
     assert made.evidence == Evidence(marks=made.evidence.marks, spans=((1, 2, 0),), tags=tags, attractors=1)
     assert (made.label, made.split) == (1, "test")
 
 
 def test_words_keep_the_boundaries_of_the_corpus_and_come_back_from_newer_and_older_tables(tmp_path):
-    odd, path = sentence(("can't:-)", "NN", 1, "nsubj"), ("is", "VBZ", 1, "ROOT")), tmp_path / "t.parquet"
+    odd = sentence(("can't:-)", "NN", 1, "nsubj"), ("is", "VBZ", 1, "ROOT"))
+    path = tmp_path / "t.parquet"
     made = instance_of(sv.make_row("a", odd, sv.choose(odd), {"can't:-)"}))
     assert made.word_texts() == ["can't:-)"]
     write_instances(path, [made], {})
@@ -154,7 +156,8 @@ class Parser:
 
     def __init__(self):
         pipeline = spacy.blank("en")
-        self.vocab, self.tokenizer = pipeline.vocab, pipeline.tokenizer
+        self.vocab = pipeline.vocab
+        self.tokenizer = pipeline.tokenizer
 
     def pipe(self, texts, batch_size):
         for text in texts:

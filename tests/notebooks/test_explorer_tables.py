@@ -107,7 +107,8 @@ def test_agreement_is_that_of_the_agreement_tables(finished, page):
     )
     counted = 0
     for run in page["runs"]:
-        key, places = tuple(run[n] for n in RUN), {m: i for i, m in enumerate(run["methods"])}
+        key = tuple(run[n] for n in RUN)
+        places = {m: i for i, m in enumerate(run["methods"])}
         read_of = {
             m: [selections(one["scores"][i]) for one in run["texts"] if one["scores"][i]] for m, i in places.items()
         }

@@ -50,7 +50,8 @@ SHORT = {  # what a method may ask for, and nothing else
 
 def instances(task: str) -> list:
     """Made-up rows of a task, with the evidence that its judges look for; e-SNLI's are the pairs of SNLI."""
-    known, out = TASKS[task], []
+    known = TASKS[task]
+    out = []
     rng = np.random.default_rng(len({"esnli": "snli"}.get(task, task)))
     for split in known.splits:
         for at in range(ROWS[split]):
@@ -117,7 +118,8 @@ def small(profile: dict, tokenizer: str) -> dict:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """(path of the small profile, the profile), with tables, word vectors and a tokenizer of its own."""
-    home, patch = tmp_path_factory.mktemp("paper"), pytest.MonkeyPatch()
+    home = tmp_path_factory.mktemp("paper")
+    patch = pytest.MonkeyPatch()
     corpora_folder = home / "corpora"
     (corpora_folder / "esnli").mkdir(parents=True)
     for name in ("dev", "test"):  # at hand, so that SNLI takes its evidence from there

@@ -77,7 +77,8 @@ def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
     assert list(found.index) == list(kept.index)
     assert len(kept) > 50 and found.value.notna().mean() > 0.4  # models that learn nothing are void for a part
     for name in ("value", "low", "high"):
-        ours, theirs = found[name].astype(float), kept[name].astype(float)
+        ours = found[name].astype(float)
+        theirs = kept[name].astype(float)
         assert list(ours.isna()) == list(theirs.isna()), name
         moved = found.index[~np.isclose(ours, theirs, rtol=0, atol=DRIFT, equal_nan=True)]
         assert len(moved) <= len(kept) // MOVED, f"{name} moved: {list(moved)}"
@@ -125,7 +126,8 @@ def test_a_changed_parameter_runs_again_what_depends_on_it_and_nothing_else(fini
 
 def wait_for_line(process, pattern: str, seconds: float = 900) -> list[str]:
     """The lines of output up to one that matches, or all where none does."""
-    lines, end = [], time.monotonic() + seconds
+    lines = []
+    end = time.monotonic() + seconds
     for line in process.stdout:
         lines.append(line)
         if re.search(pattern, line):
@@ -153,7 +155,8 @@ def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_kill
         asked = finished.run("attreval.cli", "run", "--profile", "smoke", "--", "-n")
     assert asked.returncode == 0, asked.stdout + asked.stderr
     assert "pointing_game" in asked.stdout and "a dry run: nothing was run" in asked.stdout and record.exists()
-    said, killed = "", 0
+    said = ""
+    killed = 0
     for pattern, wait in POINTS:
         command = finished.command("attreval.cli", "run", "--profile", "smoke")
         given = {"cwd": finished.home, "env": finished.env, "text": True, "start_new_session": True}

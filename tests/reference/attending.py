@@ -16,7 +16,8 @@ def scaled_probability(network, tokens, target, layer, factor):
         forward.weights = weights.detach()
         return ((weights.detach() * factor) @ v).transpose(1, 2).reshape(1, len(tokens), -1), None
 
-    old, part.forward = part.forward, forward
+    old = part.forward
+    part.forward = forward
     try:
         given = {"input_ids": torch.tensor(tokens.ids[None]), "token_type_ids": torch.tensor(tokens.segments[None])}
         return torch.softmax(network(**given).logits[0], dim=-1)[target], forward.weights[0]

@@ -67,7 +67,8 @@ def kernel(n):
 
 def faithful_banzhaf(values, n):
     """(n, n) coefficients of products in the quadratic polynomial nearest to the game over all coalitions."""
-    pairs, rows = list(combinations(range(n), 2)), []
+    pairs = list(combinations(range(n), 2))
+    rows = []
     for code in range(2**n):
         x = [code >> i & 1 for i in range(n)]
         rows.append([1, *x, *(x[i] * x[j] for i, j in pairs)])

@@ -52,7 +52,8 @@ def share_agreement(selected, share):
 
 def overlap(people):
     """(all over anybody, all over the least) of sets."""
-    shared, anybody = set.intersection(*people), set.union(*people)
+    shared = set.intersection(*people)
+    anybody = set.union(*people)
     least = min(map(len, people))
     return tuple(len(shared) / size if size else float("nan") for size in (len(anybody), least))
 
@@ -72,7 +73,9 @@ def differences(runs, itself):
 
 def phrases(a, peaks):
     """Runs of tokens at or above the mean that hold a peak."""
-    mean, out, start = sum(a) / len(a), [], None
+    mean = sum(a) / len(a)
+    out = []
+    start = None
     for i in range(len(a) + 1):
         high = i < len(a) and a[i] >= mean
         if high and start is None:

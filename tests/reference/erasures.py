@@ -25,7 +25,8 @@ def omit(tokens, window):
 def erasure_scores(network, tokens, target, size, erase, rule):
     """(n,) mean effects of the windows that start at each place a rule allows; what does not exist counts 0."""
     content = [int(p) for p in tokens.content]
-    n, full = len(content), logits(network, tokens.ids, tokens.segments)[target]
+    n = len(content)
+    full = logits(network, tokens.ids, tokens.segments)[target]
     scores = []
     for t in range(n):
         starts = range(t - size + 1, t + 1)  # of the windows that hold t

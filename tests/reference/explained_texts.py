@@ -36,7 +36,8 @@ def make_text(
     one = instance(*(segments or TASKS[task]), name=f"{task}/{number}", label=1)
     tokens = tokenize(one, tiny_tokenizer(), 512)
     n = len(tokens.content)
-    scores, features = draw_scores(n, rng), {}
+    scores = draw_scores(n, rng)
+    features = {}
     if len(one.segments) == 2 and linked:
         border = int((tokens.offsets[tokens.content, 0] == 0).sum())
         features["bivariate_shapley"] = [(((i,), (border + i,)), 1.0 / (i + 1)) for i in range(3)]

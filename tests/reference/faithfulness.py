@@ -21,8 +21,10 @@ def erase(network, tokens, scores, ratio):
     size = max(1, math.ceil(Fraction(str(ratio)) * len(content)))
     chosen = {content[i] for i in sorted(range(len(content)), key=lambda i: (-scores[i], i))[:size]}
     k = int(logits(network, tokens.ids, tokens.segments).argmax())
-    full, none = probability(network, tokens, set(), k), probability(network, tokens, set(range(len(tokens))), k)
-    without, only = (probability(network, tokens, chosen, k), probability(network, tokens, set(content) - chosen, k))
+    full = probability(network, tokens, set(), k)
+    none = probability(network, tokens, set(range(len(tokens))), k)
+    without = probability(network, tokens, chosen, k)
+    only = probability(network, tokens, set(content) - chosen, k)
     zero = 1 - max(0, full - none)
     nc = min(1, max(0, full - without) / (1 - zero)) if 1 - zero >= 1e-8 else 0
     ns = (1 - max(0, full - only) - (zero - 1e-4)) / (1 - (zero - 1e-4))

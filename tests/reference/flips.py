@@ -11,7 +11,8 @@ def sign_flips(differences):
     found = abs(np.mean([np.mean(values) for values in differences]))
     more = total = 0
     for signs in product((-1, 1), repeat=sum(sizes)):
-        rest, means = list(signs), []
+        rest = list(signs)
+        means = []
         for values in differences:
             means.append(np.mean([rest.pop(0) * value for value in values]))
         total += 1

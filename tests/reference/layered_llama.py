@@ -18,7 +18,8 @@ class Norm(torch.nn.Module):
 
     def __init__(self, own):
         super().__init__()
-        self.weight, self.eps = own.weight, own.variance_epsilon
+        self.weight = own.weight
+        self.eps = own.variance_epsilon
 
     def forward(self, x):
         return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps))
@@ -26,7 +27,8 @@ class Norm(torch.nn.Module):
 
 def turned(length, width, base):
     """(L, d, d) rotation of each position, in halves: entry i is turned with entry i + d / 2."""
-    half, out = width // 2, np.zeros((length, width, width))
+    half = width // 2
+    out = np.zeros((length, width, width))
     for at in range(length):
         for i in range(half):
             angle = at / base ** (2 * i / width)
@@ -41,14 +43,17 @@ def weight_of(module):
 
 def llama(network, words, target, rule):
     """(L,) relevance of (L, D) word embeddings; norms are `Norm`."""
-    body, config, hidden = network.model, network.config, [words.numpy()]
+    body = network.model
+    config = network.config
+    hidden = [words.numpy()]
     middles = []
     for layer in body.layers:
         x = hidden[-1]
         attended = attention(layer.self_attn, normed(layer.input_layernorm, x), config)[0]
         middles.append(x + attended)
         hidden.append(middles[-1] + gated(layer.mlp, normed(layer.post_attention_layernorm, middles[-1]))[-1])
-    w, last = weight_of(network.score), normed(body.norm, hidden[-1])
+    w = weight_of(network.score)
+    last = normed(body.norm, hidden[-1])
     r = np.zeros_like(last)
     r[-1:] = linear_rule(last[-1:], w, 0, np.eye(len(w))[[target]] * (last[-1:] @ w.T))
     for layer, x, middle in reversed(list(zip(body.layers, hidden, middles, strict=False))):
@@ -76,14 +81,16 @@ def normed(norm, x):
 
 def gated(mlp, x):
     """The product of the gate and the other half, and what comes of it."""
-    gate, up = x @ weight_of(mlp.gate_proj).T, x @ weight_of(mlp.up_proj).T
+    gate = x @ weight_of(mlp.gate_proj).T
+    up = x @ weight_of(mlp.up_proj).T
     wide = gate / (1 + np.exp(-gate)) * up
     return wide, wide @ weight_of(mlp.down_proj).T
 
 
 def attention(own, x, config):
     """What attention gives, and (query and key before turning, turns, all three behind it, joined heads)."""
-    heads, shared = config.num_attention_heads, config.num_key_value_heads
+    heads = config.num_attention_heads
+    shared = config.num_key_value_heads
     q, k, v = (
         split(x @ weight_of(m).T, n) for m, n in ((own.q_proj, heads), (own.k_proj, shared), (own.v_proj, shared))
     )

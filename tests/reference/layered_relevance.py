@@ -87,7 +87,8 @@ def block_rule(x, weights, heads, r, rule, causal=False):
 
 def bert(network, embeddings, words, target, rule):
     """(L,) relevance of (L, D) word embeddings, of (L, D) `embeddings` before their normalisation."""
-    body, heads = network.bert, network.config.num_attention_heads
+    body = network.bert
+    heads = network.config.num_attention_heads
     with torch.no_grad():
         x = [body.embeddings.LayerNorm(embeddings)]
         for layer in body.encoder.layer:
@@ -110,8 +111,10 @@ def bert(network, embeddings, words, target, rule):
 
 def bert_layer(layer, x, heads, r, rule):
     """(L, D) relevance of what a layer of BERT is given."""
-    own, out = layer.attention.self, layer.attention.output
-    up, down = values_of(layer.intermediate.dense), values_of(layer.output.dense)
+    own = layer.attention.self
+    out = layer.attention.output
+    up = values_of(layer.intermediate.dense)
+    down = values_of(layer.output.dense)
     with torch.no_grad():
         attended = out.dense(own(torch.from_numpy(x)[None])[0][0]).numpy()
         middle = out.LayerNorm(torch.from_numpy(attended + x)).numpy()
@@ -128,7 +131,8 @@ def bert_layer(layer, x, heads, r, rule):
 
 def gpt2(network, embeddings, words, target, rule):
     """(L,) relevance of (L, D) word embeddings, of (L, D) `embeddings` with positions."""
-    body, hidden = network.transformer, [embeddings]
+    body = network.transformer
+    hidden = [embeddings]
     with torch.no_grad():
         for layer in body.h:
             out = layer(hidden[-1][None])

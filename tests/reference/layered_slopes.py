@@ -20,10 +20,12 @@ def slope(function, pair):
 
 def norm_rule(pair, module, m):
     """Layer normalisation: centred, times one over the deviation, times weights; the deviation is of the centred."""
-    gamma, eps = values_of(module)[0], module.eps
+    gamma = values_of(module)[0]
+    eps = module.eps
     centred = [x - x.mean(1, keepdims=True) for x in pair]
     variance = [(x**2).mean(1, keepdims=True) + eps for x in centred]
-    total, m = sum(centred), m * gamma
+    total = sum(centred)
+    m = m * gamma
     of_inverse = (m * total / 2).sum(1, keepdims=True) * slope(lambda v: v**-0.5, variance)
     m = m * sum(v**-0.5 for v in variance) / 2 + of_inverse * total / total.shape[1]
     return m - m.mean(1, keepdims=True)
@@ -36,7 +38,8 @@ def attention_rule(pair, layer, heads, m):
     wide = math.sqrt(q[0].shape[-1])
     a = [softmax(one @ two.swapaxes(1, 2) / wide, axis=-1) for one, two in zip(q, k, strict=True)]
     m = split(m, heads)
-    of_weights, of_values = m @ sum(v).swapaxes(1, 2) / 2, sum(a).swapaxes(1, 2) @ m / 2
+    of_weights = m @ sum(v).swapaxes(1, 2) / 2
+    of_values = sum(a).swapaxes(1, 2) @ m / 2
     c = (a[0] - a[1]) / (np.log(a[0]) - np.log(a[1]))
     s = c * (of_weights - (c * of_weights).sum(-1, keepdims=True) / c.sum(-1, keepdims=True)) / wide
     parts = (s @ sum(k) / 2, s.swapaxes(1, 2) @ sum(q) / 2, of_values)
@@ -45,7 +48,9 @@ def attention_rule(pair, layer, heads, m):
 
 def layer_rule(pair, layer, heads, m):
     """A layer of BERT."""
-    out, up, down = layer.attention.output, values_of(layer.intermediate.dense), values_of(layer.output.dense)
+    out = layer.attention.output
+    up = values_of(layer.intermediate.dense)
+    down = values_of(layer.output.dense)
     with torch.no_grad():
         attended = [out.dense(layer.attention.self(torch.from_numpy(x)[None])[0][0]).numpy() for x in pair]
         summed = [a + x for a, x in zip(attended, pair, strict=True)]
@@ -60,7 +65,8 @@ def layer_rule(pair, layer, heads, m):
 
 def bert(network, words, added, target):
     """(L,) scores of (L, D) word embeddings against zeros; added: (L, D) positions and types."""
-    body, entered = network.bert, [words + added, added]
+    body = network.bert
+    entered = [words + added, added]
     norm = body.embeddings.LayerNorm
     with torch.no_grad():
         states = [[norm(torch.from_numpy(x)).numpy() for x in entered]]

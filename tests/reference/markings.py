@@ -19,7 +19,8 @@ def f1(order, marked, k):
 
 def precision_recall_area(order, marked):
     """Area under precision over recall by trapezoids, from precision 1 at recall 0."""
-    points, hits = [(0.0, 1.0)], 0
+    points = [(0.0, 1.0)]
+    hits = 0
     for size, token in enumerate(order, 1):
         hits += marked[token]
         points.append((hits / sum(marked), hits / size))
@@ -39,7 +40,8 @@ def runs(chosen):
 
 def iou_f1(order, marked, k):
     """F1 of runs that share at least half of what both hold."""
-    found, given = runs(set(order[:k])), runs({i for i, m in enumerate(marked) if m})
+    found = runs(set(order[:k]))
+    given = runs({i for i, m in enumerate(marked) if m})
     precision = np.mean([max(len(a & b) / len(a | b) for b in given) >= 0.5 for a in found])
     recall = np.mean([max(len(a & b) / len(a | b) for a in found) >= 0.5 for b in given])
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -66,8 +68,10 @@ def ranks(scores):
 
 def spearman(a, b):
     """Correlation of ranks; 0 where those of one are all equal."""
-    a, b = np.array(ranks(a)), np.array(ranks(b))
-    a, b = a - a.mean(), b - b.mean()
+    a = np.array(ranks(a))
+    b = np.array(ranks(b))
+    a = a - a.mean()
+    b = b - b.mean()
     return float(a @ b / np.sqrt((a @ a) * (b @ b))) if (a @ a) * (b @ b) > 0 else 0.0
 
 

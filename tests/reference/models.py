@@ -94,7 +94,8 @@ class Planted:
     device = torch.device("cpu")
 
     def __init__(self, gain: float = 4.0):
-        self.tokenizer, self.gain = tiny_tokenizer(), gain
+        self.tokenizer = tiny_tokenizer()
+        self.gain = gain
         self.pad_id = self.tokenizer.pad_token_id
         self.table = torch.from_numpy(np.random.default_rng(1).standard_normal((len(self.tokenizer), 4)))
         self.table[:, 0] = 0
@@ -122,7 +123,8 @@ class Graded:
     labels = ("absent", "present")
     family = "transformer"
     device = torch.device("cpu")
-    pad_id, width = 0, 64
+    pad_id = 0
+    width = 64
 
     def __init__(self, length: int, gain: float = 8.0):
         self.gain = gain
@@ -144,7 +146,8 @@ class Recorder:
     """Passes questions on to another model; keeps (ids, mask, precision) of batches; ids None: a gradient."""
 
     def __init__(self, model):
-        self.model, self.batches = model, []
+        self.model = model
+        self.batches = []
 
     def __getattr__(self, name):
         return getattr(self.model, name)

@@ -28,9 +28,11 @@ def blocks(array, n):
 
 def gru(w, d, n, x, sigma):
     (vz, vr, v), (uz, ur, u), (bz, br, b) = (blocks(w[k][d], n) for k in ("input_kernel", "recurrent_kernel", "bias"))
-    h, steps = np.zeros(n), []
+    h = np.zeros(n)
+    steps = []
     for e in x:
-        z, r = sigma(e @ vz + h @ uz + bz), sigma(e @ vr + h @ ur + br)
+        z = sigma(e @ vz + h @ uz + bz)
+        r = sigma(e @ vr + h @ ur + br)
         pre = e @ v + (r * h) @ u + b
         g = np.tanh(pre)
         new = z * h + (1 - z) * g
@@ -43,21 +45,25 @@ def lstm(w, d, n, x, sigma):
     (vi, vf, vo, v), (ui, uf, uo, u), (bi, bf, bo, b) = (
         blocks(w[k][d], n) for k in ("input_kernel", "recurrent_kernel", "bias")
     )
-    h, c, steps = np.zeros(n), np.zeros(n), []
+    h = np.zeros(n)
+    c = np.zeros(n)
+    steps = []
     for e in x:
         i, f, o = (sigma(e @ a + h @ q + s) for a, q, s in ((vi, ui, bi), (vf, uf, bf), (vo, uo, bo)))
         pre = e @ v + h @ u + b
         g = np.tanh(pre)
         new = f * c + i * g
         steps.append({"i": i, "f": f, "o": o, "pre": pre, "g": g, "before": h, "c_before": c, "c": new})
-        c, h = new, o * np.tanh(new)
+        c = new
+        h = o * np.tanh(new)
         steps[-1]["h"] = h
     return steps
 
 
 def causal(w, d, x):
     """(T, G H) pre-activations: output t sees x_{t-k+1} .. x_t. kernel (W, D, k): the last slice reads x_t."""
-    kernel, out = w["kernel"][d], []
+    kernel = w["kernel"][d]
+    out = []
     size = kernel.shape[2]
     for t in range(len(x)):
         back = [j for j in range(size) if t - j >= 0]
@@ -66,9 +72,11 @@ def causal(w, d, x):
 
 
 def qgru(w, d, n, a, sigma):
-    h, steps = np.zeros(n), []
+    h = np.zeros(n)
+    steps = []
     for row in a:
-        z, pre = sigma(row[:n]), row[n:]
+        z = sigma(row[:n])
+        pre = row[n:]
         g = np.tanh(pre)
         new = z * h + (1 - z) * g
         steps.append({"z": z, "pre": pre, "g": g, "before": h, "h": new})
@@ -77,7 +85,8 @@ def qgru(w, d, n, a, sigma):
 
 
 def qlstm(w, d, n, a, sigma):
-    c, steps = np.zeros(n), []
+    c = np.zeros(n)
+    steps = []
     for row in a:
         i, f, o = (sigma(q) for q in blocks(row[: 3 * n], n))
         pre = row[3 * n :]
@@ -90,7 +99,8 @@ def qlstm(w, d, n, a, sigma):
 
 def cnn(w, x):
     """pre, g (T, F); the filter's slice j reads position t - (k - 1) // 2 + j."""
-    kernel, pre = w["kernel"], []
+    kernel = w["kernel"]
+    pre = []
     left = (kernel.shape[2] - 1) // 2
     for t in range(len(x)):
         inside = [(j, t - left + j) for j in range(kernel.shape[2]) if 0 <= t - left + j < len(x)]
@@ -113,7 +123,8 @@ def forward(model, x):
                 seen = x[::-1] if d else x
                 run.append({"gru": gru, "lstm": lstm}[sizes.architecture](w, d, sizes.hidden, seen, sigma))
                 continue
-            way, first = (-1 if d else 1), sizes.order == "turn_first"
+            way = -1 if d else 1
+            first = sizes.order == "turn_first"
             a = causal(w, d, x[::way]) if first else causal(w, d, x)[::way]
             run.append({"qgru": qgru, "qlstm": qlstm}[sizes.architecture](w, d, sizes.hidden, a, sigma))
         h = np.concatenate([steps[-1]["h"] for steps in run])

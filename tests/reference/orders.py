@@ -8,8 +8,10 @@ from reference.faithfulness import probability
 
 def limits(network, tokens, sizes):
     """[least, greatest] area of comprehensiveness and of sufficiency."""
-    content, k = [int(p) for p in tokens.content], int(logits(network, tokens.ids, tokens.segments).argmax())
-    full, areas = probability(network, tokens, set(), k), ([], [])
+    content = [int(p) for p in tokens.content]
+    k = int(logits(network, tokens.ids, tokens.segments).argmax())
+    full = probability(network, tokens, set(), k)
+    areas = ([], [])
     p = {}
     for order in permutations(content):
         sums = [0.0, 0.0]

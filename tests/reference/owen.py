@@ -37,7 +37,8 @@ def merge_score(left, right):
 
 def merges(texts):
     """(left, right) node pairs in the order of merging; the best neighbours first, the leftmost of equals."""
-    groups, out = [([text], i) for i, text in enumerate(texts)], []
+    groups = [([text], i) for i, text in enumerate(texts)]
+    out = []
     while len(groups) > 1:
         scores = [merge_score(a, b) for (a, _), (b, _) in pairwise(groups)]
         i = scores.index(max(scores))

@@ -22,7 +22,8 @@ def spend(pieces, scores, size, tie):
 
 def average_precision(sets, gold):
     """Sum over thresholds of precision times what recall grows by."""
-    recall, total = 0.0, 0.0
+    recall = 0.0
+    total = 0.0
     for found in sets:
         hit = sum(1 for u in found if u in gold)
         total += (hit / len(gold) - recall) * hit / len(found)
@@ -58,7 +59,8 @@ def spans(tokens, communities, words):
 def changes(network, tokens, groups, chosen, logits):
     """(flip, drop) when the chosen units are masked, and when all others are."""
     whole = logits(network, tokens.ids, tokens.segments)
-    k, out = int(np.argmax(whole)), []
+    k = int(np.argmax(whole))
+    out = []
     for masked in (chosen, set(range(len(groups))) - set(chosen)):
         gone = {p for u in masked for p in groups[u]}
         row = [tokens.mask_id if p in gone else i for p, i in enumerate(tokens.ids)]

@@ -24,7 +24,8 @@ FARTHEST = 0.1  # of a probability from the right one, for the rule to count as 
 
 def make_texts(number: int, seed: int = 0) -> list[tuple[list[str], int, int]]:
     """(words, label, place of the word that decides) of each text; labels in turn."""
-    rng, out = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    out = []
     for at in range(number):
         words = rng.choice(FILLERS, size=rng.integers(5, 11)).tolist()
         place = int(rng.integers(len(words)))
@@ -82,10 +83,13 @@ def ask_erased(model: Transformer, texts, pairs: bool, seed: int) -> tuple[torch
 
     The planted word is erased from half of them; of the other tokens none, all, or a share drawn at random.
     """
-    rng, rows, wanted = np.random.default_rng(seed), [], []
+    rng = np.random.default_rng(seed)
+    rows = []
+    wanted = []
     for words, label, place in texts:
         tokens = model.tokens(instance(*[FILLERS[1]] * pairs, " ".join(words)))
-        gone, read = rng.random(len(tokens)) < rng.choice([0, rng.random(), 1]), rng.random() < 0.5
+        gone = rng.random(len(tokens)) < rng.choice([0, rng.random(), 1])
+        read = rng.random() < 0.5
         gone[tokens.word == place + pairs] = not read
         to = rng.choice([tokens.pad_id, tokens.mask_id])
         rows.append((np.where(gone & ~tokens.special, to, tokens.ids), tokens.segments))

@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-SINGULAR, PLURAL = ("VBZ", "NN"), ("VBP", "NNS")
+SINGULAR = ("VBZ", "NN")
+PLURAL = ("VBP", "NNS")
 
 
 def point(scores, evidence):

@@ -13,7 +13,8 @@ def kernel(a, b, near, scale, linear):
 
 def posterior(masks, values, queries, hyper, noise):
     """Mean and covariance at the queries, of values brought to mean 0 and deviation 1."""
-    mean, deviation = np.mean(values), np.std(values)
+    mean = np.mean(values)
+    deviation = np.std(values)
     k = np.array([[kernel(a, b, *hyper) for b in masks] for a in masks]) + noise * np.eye(len(masks))
     cross = np.array([[kernel(q, b, *hyper) for b in masks] for q in queries])
     own = np.array([[kernel(p, q, *hyper) for q in queries] for p in queries])

@@ -9,7 +9,8 @@ def tau_b(a, b):
     """Kendall's tau-b of two lists, from its definition; NaN where a list orders nothing."""
     same = opposite = only_a = only_b = 0
     for i, j in combinations(range(len(a)), 2):
-        x, y = a[i] - a[j], b[i] - b[j]
+        x = a[i] - a[j]
+        y = b[i] - b[j]
         same += x * y > 0
         opposite += x * y < 0
         only_a += x == 0 and y != 0
@@ -51,7 +52,8 @@ def halved(array, halves, heads):
     heads: (n,) whether the two models are exchanged in a text.
     """
     worlds = [(b, a) if head else (a, b) for (a, b), head in zip(array, heads, strict=True)]
-    within, across = [], []
+    within = []
+    across = []
     for one, other in halves:
         (a, b), (c, d) = (
             [sum(w * text[i] for w, text in zip(part, worlds, strict=True)).round(9) for i in (0, 1)]

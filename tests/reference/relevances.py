@@ -21,7 +21,8 @@ def differ(real, reference):
 
 
 def back_gru(w, d, n, x, steps, relevance):
-    v, u = blocks(w["input_kernel"][d], n)[2], blocks(w["recurrent_kernel"][d], n)[2]
+    v = blocks(w["input_kernel"][d], n)[2]
+    u = blocks(w["recurrent_kernel"][d], n)[2]
     out = np.zeros_like(x)
     for t in reversed(range(len(x))):
         s = steps[t]
@@ -34,8 +35,10 @@ def back_gru(w, d, n, x, steps, relevance):
 
 
 def back_lstm(w, d, n, x, steps, relevance):
-    v, u = blocks(w["input_kernel"][d], n)[3], blocks(w["recurrent_kernel"][d], n)[3]
-    out, carried = np.zeros_like(x), np.zeros(n)
+    v = blocks(w["input_kernel"][d], n)[3]
+    u = blocks(w["recurrent_kernel"][d], n)[3]
+    out = np.zeros_like(x)
+    carried = np.zeros(n)
     for t in reversed(range(len(x))):
         s = steps[t]
         rc = carried + relevance * s["o"] * np.tanh(s["c"]) / stable(s["h"])
@@ -58,7 +61,8 @@ def cell_gru(steps, relevance):
 def cell_lstm(steps, relevance):
     """(T, H) relevance of g."""
     last = steps[-1]
-    out, rc = [], relevance * last["o"] * np.tanh(last["c"]) / stable(last["h"])
+    out = []
+    rc = relevance * last["o"] * np.tanh(last["c"]) / stable(last["h"])
     for s in reversed(steps):
         out.append(rc * s["i"] * s["g"] / stable(s["c"]))
         rc = rc * s["f"] * s["c_before"] / stable(s["c"])
@@ -82,20 +86,25 @@ def relevance(model, x, target, reference=False):
     run, h, scores = forward(model, x)
     if reference:
         bare, h_bare, scores_bare = forward(model, np.zeros_like(x))
-        h, scores = h - h_bare, scores - scores_bare
+        h = h - h_bare
+        scores = scores - scores_bare
     start = h * w["output.weight"][target] * scores[target] / stable(scores[target])
     if sizes.architecture == "cnn":
-        pre, g = run[0]["pre"], run[0]["g"]
+        pre = run[0]["pre"]
+        g = run[0]["g"]
         if reference:
-            pre, g = pre - bare[0]["pre"], g - bare[0]["g"]
+            pre = pre - bare[0]["pre"]
+            g = g - bare[0]["g"]
         rg = np.zeros_like(g)
         for f, r in enumerate(start):
             rg[g[:, f].argmax(), f] = r
         return back_windows(w["kernel"], x, pre, rg, (w["kernel"].shape[2] - 1) // 2).sum(axis=1)
-    total, n = np.zeros(len(x)), sizes.hidden
+    total = np.zeros(len(x))
+    n = sizes.hidden
     for d, steps in enumerate(run):
         steps = differ(steps, bare[d]) if reference else steps
-        r, seen = start[d * n : (d + 1) * n], x[::-1] if d else x
+        r = start[d * n : (d + 1) * n]
+        seen = x[::-1] if d else x
         if sizes.architecture in ("gru", "lstm"):
             found = {"gru": back_gru, "lstm": back_lstm}[sizes.architecture](w, d, n, seen, steps, r)
         else:
@@ -103,7 +112,9 @@ def relevance(model, x, target, reference=False):
             rg = {"qgru": cell_gru, "qlstm": cell_lstm}[sizes.architecture](steps, r)
             pre = np.array([s["pre"] for s in steps])
             if d and sizes.order == "convolve_first":
-                pre, rg, seen = pre[::-1], rg[::-1], x
+                pre = pre[::-1]
+                rg = rg[::-1]
+                seen = x
             found = back_windows(kernel, seen, pre, rg, kernel.shape[2] - 1)
             if d and sizes.order == "convolve_first":
                 found = found[::-1]  # turned below like the others

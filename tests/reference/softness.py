@@ -10,7 +10,9 @@ from reference.attributions import entered, read
 
 def importance(scores, how, rate=0.5):
     """Scores as numbers between 0 and 1."""
-    n, low, high = len(scores), min(scores), max(scores)
+    n = len(scores)
+    low = min(scores)
+    high = max(scores)
     flat = [(s - low) / (high - low) if high > low else 0.5 for s in scores]
     if how == "sigmoid":
         return [1 / (1 + math.exp(-s)) for s in scores]
@@ -21,7 +23,8 @@ def importance(scores, how, rate=0.5):
         return [b / (n - 1) if n > 1 else 0.5 for b in below]
     if how == "calibrated":
         odds = [math.log(c / (1 - c)) for c in (min(max(f, 1e-3), 1 - 1e-3) for f in flat)]
-        left, right = -60.0, 60.0
+        left = -60.0
+        right = 60.0
         for _ in range(200):
             shift = (left + right) / 2
             mean = sum(1 / (1 + math.exp(-o - shift)) for o in odds) / n
@@ -32,7 +35,8 @@ def importance(scores, how, rate=0.5):
 
 def probability(network, tokens, strengths, seed, kind, k):
     """p(k) of the text with its entering vectors disturbed."""
-    x, rng = entered(network, tokens)[0].clone(), np.random.default_rng(seed)
+    x = entered(network, tokens)[0].clone()
+    rng = np.random.default_rng(seed)
     shape = tuple(x.shape)
     drawn = rng.random(shape, np.float32) if kind == "keep" else rng.standard_normal(shape, np.float32)
     for t in range(shape[0]):

@@ -24,7 +24,8 @@ class Recorder:
     """What a study or a claim needs of a step: the smoke profile, and models that have learned."""
 
     def __init__(self):
-        self.profile, self.results = config.load("smoke"), Learned()
+        self.profile = config.load("smoke")
+        self.results = Learned()
 
 
 def run_cells(notebook: str, **given) -> None:

@@ -22,8 +22,10 @@ def gradient_scores(model, x, of, target, steps):
 
 def decompose(model, run, target):
     """(T,) parts of the class score: net loads by definition, products of gates over the words that follow."""
-    sizes, weights = model.sizes, model.at("float64").output.weight[target].numpy()
-    n, total = sizes.hidden, 0
+    sizes = model.sizes
+    weights = model.at("float64").output.weight[target].numpy()
+    n = sizes.hidden
+    total = 0
     for d, steps in enumerate(run):
         loads = [0.0]
         for t, s in enumerate(steps):
@@ -47,7 +49,8 @@ def descend(design, values, classify, epochs):
     limit = np.sqrt(6 / (n + 1))
     weights = torch.tensor(np.random.RandomState(12345).uniform(-limit, limit, n), requires_grad=True)
     optimizer = torch.optim.SGD([weights], lr=0.01, momentum=0.9, nesterov=True)
-    z, y = torch.as_tensor(design, dtype=torch.float64), torch.as_tensor(values, dtype=torch.float64)
+    z = torch.as_tensor(design, dtype=torch.float64)
+    y = torch.as_tensor(values, dtype=torch.float64)
     for _ in range(epochs):
         optimizer.zero_grad()
         out = z @ weights

@@ -20,7 +20,8 @@ def ridge(masks, values, weight):
     x = np.column_stack([np.ones(len(masks)), np.asarray(masks, float)])
     penalty = np.eye(x.shape[1])
     penalty[0, 0] = 0
-    left, right = penalty, np.zeros(x.shape[1])
+    left = penalty
+    right = np.zeros(x.shape[1])
     for row, value, w in zip(x, values, weight, strict=True):
         left = left + w * np.outer(row, row)
         right = right + w * value * row

@@ -10,7 +10,8 @@ from attreval.trial import WORLDS
 from attreval.trial.measure import TRUTH, closeness
 from attreval.trial.run import NULLS
 
-SEED, TEXTS = 11, 12
+SEED = 11
+TEXTS = 12
 MADE = tuple(name for name, one in WORLDS.items() if not one.corpus)
 OWN = {"judge": "", "source": "test", "higher_is_better": True}
 

@@ -7,7 +7,8 @@ import numpy as np
 
 def covariance(first, second):
     """Mean over two different texts of the covariance over methods; first, second: (m, n), NaN where there is none."""
-    first, second = (one - one.mean(axis=0) for one in (first, second))
+    first = first - first.mean(axis=0)
+    second = second - second.mean(axis=0)
     texts = product(range(first.shape[1]), range(second.shape[1]))
     found = [first[:, t] @ second[:, s] / (len(first) - 1) for t, s in texts if t != s]
     return np.nanmean(found)

@@ -10,7 +10,8 @@ from reference.faithfulness import probability
 def walk(network, tokens, order, k, deleting):
     """Shares of tokens and p(k), from no token taken to all, the first of the order at first."""
     content = [int(p) for p in tokens.content]
-    shares, values = [], []
+    shares = []
+    values = []
     for size in range(len(order) + 1):
         taken = {content[i] for i in order[:size]}
         gone = taken if deleting else set(content) - taken
@@ -48,7 +49,8 @@ def singles(network, tokens, k):
 
 def pearson(a, b):
     """Correlation of two lists of numbers."""
-    a, b = [x - sum(a) / len(a) for x in a], [x - sum(b) / len(b) for x in b]
+    a = [x - sum(a) / len(a) for x in a]
+    b = [x - sum(b) / len(b) for x in b]
     return sum(x * y for x, y in zip(a, b, strict=True)) / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
 
 

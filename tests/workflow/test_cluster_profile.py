@@ -42,7 +42,8 @@ def test_every_rule_has_resources_and_no_other_name_has():
 @pytest.mark.parametrize("rule", sorted(STEP))
 def test_a_step_asks_for_memory_and_time_and_for_more_when_it_failed(rule):
     for what, least in (("mem_mb", 2000), ("runtime", 10)):
-        first, second = ask(rule, what, 1), ask(rule, what, 2)
+        first = ask(rule, what, 1)
+        second = ask(rule, what, 2)
         assert least <= first and second == 2 * first
     if STEP[rule].side_by_side:  # processes side by side need memory each
         assert ask(rule, "mem_mb", 1, threads=4) > ask(rule, "mem_mb", 1, threads=2)

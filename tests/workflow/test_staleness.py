@@ -101,7 +101,8 @@ def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
 )
 def test_changed_code_makes_those_steps_run_again_that_run_it(copied, module, again):
     folder, digests = copied
-    before, path = digests(again), folder / module
+    before = digests(again)
+    path = folder / module
     with path.open("a") as handle:
         handle.write("\nCHANGED = 1\n")
     after = digests(again)
@@ -190,7 +191,8 @@ def test_the_closure_follows_imports_of_imports_wherever_they_are():
 
 def test_what_is_left_out_is_not_followed():
     source = "from attreval.methods.run import explain"
-    every, some = (files_of(closure([source], leave_out)) for leave_out in ((), ("attreval.models",)))
+    every = files_of(closure([source], ()))
+    some = files_of(closure([source], ("attreval.models",)))
     assert {name for name in every - some if not name.startswith(("models/", "core/"))} == set()
     assert "models/scorer.py" in every - some
 
@@ -230,7 +232,8 @@ def test_a_notebook_trains_only_the_models_that_it_judges(notebook, monkeypatch)
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
     graph = Graph(config.load(str(CHECKOUT / "config" / "quick.yaml")))
     makers = {f: (step, run) for step in STEPS for run in step.runs(graph) for f in step.made_files(graph, *run)}
-    todo, trained = [str(path) for path in graph.executed(notebook)], set()
+    todo = [str(path) for path in graph.executed(notebook)]
+    trained = set()
     while todo:
         step, run = makers.pop(todo.pop(), (None, ()))
         if step:

@@ -40,7 +40,8 @@ def leave(folder):
 
 
 def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
-    first, second = leave(tmp_path / "a"), leave(tmp_path / "b")
+    first = leave(tmp_path / "a")
+    second = leave(tmp_path / "b")
     names = [f"mine/figures/02_train-snli-tiny-s1_curve.{ending}" for ending in ("png", "svg")]
     names.insert(0, "mine/tables/02_train-snli-tiny-s1_accuracy.csv")
     assert first.written.tolist() == second.written.tolist() == [*names, "mine/steps/02_train-snli-tiny-s1.json"]
