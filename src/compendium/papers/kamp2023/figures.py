@@ -31,7 +31,10 @@ GROUPS = {
     "with random": ("#888888", "x"),
 }  # of pairs of methods, by their kinds
 HEIGHTS = {3: 20, 5: 11, 7: 2}  # the paper's fixed k, each number so many points above its token's bar
-PEAK, PLAIN, MEAN, INK = "#DE8F05", "#9FC5E8", "#CC3311", "#333333"
+PEAK = "#DE8F05"
+PLAIN = "#9FC5E8"
+MEAN = "#CC3311"
+INK = "#333333"
 CELLS = {"annot": True, "square": True, "linewidths": 0.5}
 
 
@@ -123,12 +126,12 @@ def figure_2a(table: pd.DataFrame):
     if six.empty:
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(six.task.unique(), 5.2, 3.9)
-    means = six.groupby(["task", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
-    for (task, a, b), pair in means.groupby(["task", "method_a", "method_b"], sort=False):
+    for (task, a, b), pair in six.groupby(["task", "method_a", "method_b"], sort=False):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
-        panels[task].plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
-    _name_tasks(panels, means.k, ylim=(0.48, 1.02))
+        line = pair.groupby("k", sort=False).agreement.mean()
+        panels[task].plot(line, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
+    _name_tasks(panels, six.k, ylim=(0.48, 1.02))
     figure.supylabel("agreement@k")
     return style.legend_below(figure, 1)
 
@@ -159,20 +162,23 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
     matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
-    upper = {task: matrix.where(np.triu(np.ones(matrix.shape, bool), 1)) for task, matrix in matrices.items()}
-    lower = {task: matrix.where(np.tril(np.ones(matrix.shape, bool), -1)) for task, matrix in matrices.items()}
-    largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
-    ends = tuple(end([end(matrix) for matrix in lower.values()]) for end in (np.nanmin, np.nanmax))
-    for parts, shades, reach, digits, words in (
-        (lower, "cividis", ends, ".0f", "below: agreement at dynamic k, in hundredths"),
-        (upper, "PuOr_r", (-largest, largest), "+.0f", f"above: minus agreement@{k}"),
-    ):
-        look = {"cmap": shades, "vmin": reach[0], "vmax": reach[1], "fmt": digits, "cbar": False}
+    upper = {task: matrix.where(np.triu(np.ones(matrix.shape), 1) > 0) for task, matrix in matrices.items()}
+    lower = {task: matrix.where(np.tril(np.ones(matrix.shape), -1) > 0) for task, matrix in matrices.items()}
+
+    def draw(parts: dict[str, pd.DataFrame], shades: str, ends: tuple[float, float], digits: str, words: str) -> None:
+        low, high = ends
+        look = {"cmap": shades, "vmin": low, "vmax": high, "fmt": digits, "cbar": False}
         for task, axes in panels.items():
             sns.heatmap(parts[task], ax=axes, annot_kws={"size": 8}, **look, **CELLS)
             style.finish_matrix(axes, task)
         place = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
-        style.colour_bar(list(panels.values()), shades, reach, words, **place)
+        style.colour_bar(list(panels.values()), shades, ends, words, **place)
+
+    least = min(np.nanmin(matrix) for matrix in lower.values())
+    most = max(np.nanmax(matrix) for matrix in lower.values())
+    farthest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
+    draw(lower, "cividis", (least, most), ".0f", "below: agreement at dynamic k, in hundredths")
+    draw(upper, "PuOr_r", (-farthest, farthest), "+.0f", f"above: minus agreement@{k}")
     return figure.axes[0]
 
 
@@ -187,7 +193,8 @@ def figure_6(table: pd.DataFrame):
     ends = {axes: [] for axes in panels.values()}
     means = table.groupby(["task", "length", "k"])[["agreement", "chance", "instances"]].mean().reset_index()
     for (task, length), line in means.groupby(["task", "length"]):
-        axes, colour = panels[task], colours[length]
+        axes = panels[task]
+        colour = colours[length]
         axes.plot(line.k, line.agreement, color=colour, marker="o", markersize=3)
         axes.plot(line.k, line.chance, color=colour, linestyle=":", linewidth=1)
         name = f"{length} tokens (n = {line.instances.iloc[0]:.0f})"
@@ -255,13 +262,14 @@ def figure_all_pairs(table: pd.DataFrame):
     for task, axes in panels.items():
         for group, (colour, marker) in GROUPS.items():
             inside = lines[(lines.task == task) & (lines.group == group)]
-            if len(inside):
-                by_k = inside.groupby("k").agreement
-                mean, low, high = by_k.mean(), by_k.quantile(0.1), by_k.quantile(0.9)
-                look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
-                style.draw_curve(axes, mean.index, mean, low, high, 0.13, **look)
-                pairs = inside.groupby(["method_a", "method_b"]).ngroups
-                ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
+            if inside.empty:
+                continue
+            by_k = inside.groupby("k").agreement
+            mean = by_k.mean()
+            look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
+            style.draw_curve(axes, mean.index, mean, by_k.quantile(0.1), by_k.quantile(0.9), 0.13, **look)
+            pairs = inside.groupby(["method_a", "method_b"]).ngroups
+            ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
     _name_tasks(panels, lines.k, ylabel="agreement@k", ylim=(0.48, 1.02))
     return style.name_ends(figure, ends, 8.5)
 
