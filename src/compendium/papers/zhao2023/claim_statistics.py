@@ -16,7 +16,8 @@ from compendium.papers.common.contrasts import best_of, least_of, mean_of_known,
 from compendium.papers.zhao2023.settings import published_dataset
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
-HARD, SOFT = [NC, NS], [SOFT_NC, SOFT_NS]
+HARD = [NC, NS]
+SOFT = [SOFT_NC, SOFT_NS]
 SWAPS = {  # which metrics stand in the places of NC, Soft-NC, NS and Soft-NS
     "hard and soft": [SOFT_NC, NC, SOFT_NS, NS],
     "comprehensiveness and sufficiency": [NS, SOFT_NS, NC, SOFT_NC],
@@ -46,12 +47,23 @@ class Cells:
         """(b, t, k) means over methods."""
         return self.values.mean(axis=2)
 
+    def curves(self, tasks: list[int]) -> np.ndarray:
+        """(b, t, 2, r) diagnosticity of NC and NS at each ratio on some tasks, means over methods."""
+        return self.by_ratio[:, tasks].mean(axis=2)
+
     def stands_for(self, datasets: tuple[str, ...]) -> list[int]:
         """Where the tasks stand that are, or stand in for, these data sets of the paper."""
         return [at for at, task in enumerate(self.tasks) if published_dataset(task) in datasets]
 
 
 Statistic = Callable[[Cells, Cells], np.ndarray | None]  # cells to choose by, cells to read -> (b,); None: cannot tell
+
+
+def least_lead(leads: Callable[[Cells], np.ndarray], fit: Cells, read: Cells) -> np.ndarray:
+    """(b,) the least of several (b, ...) leads, the same for cells to choose by and to read."""
+    chosen = leads(fit)
+    shown = leads(read)
+    return least_of(chosen.reshape(len(chosen), -1), shown.reshape(len(shown), -1))
 
 
 def mean_difference(soft: int, hard: int) -> Statistic:
@@ -68,11 +80,13 @@ def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
 
 def comprehensiveness_lead(fit: Cells, read: Cells) -> np.ndarray:
     """NC - NS and Soft-NC - Soft-NS of each method, the least of them."""
-    leads = (
-        np.concatenate([means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
-        for means in (fit.by_method, read.by_method)
-    )
-    return least_of(*leads)
+
+    def leads(cells: Cells) -> np.ndarray:
+        means = cells.by_method
+        hard = means[..., NC] - means[..., NS]
+        return np.concatenate([hard, means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
+
+    return least_lead(leads, fit, read)
 
 
 def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
@@ -91,12 +105,13 @@ def topic_trade_off(fit: Cells, read: Cells) -> np.ndarray | None:
     at = read.stands_for(("AG",))[:1]
     if not at or len(read.tasks) < 2:
         return None
-    parts = ((cells.by_task[:, at], np.delete(cells.by_task, at, axis=1)) for cells in (fit, read))
-    leads = (
-        np.concatenate([own[..., SOFT_NC] - rest[..., SOFT_NC], rest[..., SOFT_NS] - own[..., SOFT_NS]], axis=1)
-        for own, rest in parts
-    )
-    return least_of(*leads)
+
+    def leads(cells: Cells) -> np.ndarray:
+        own = cells.by_task[:, at]
+        rest = np.delete(cells.by_task, at, axis=1)
+        return np.concatenate([(own - rest)[..., SOFT_NC], (rest - own)[..., SOFT_NS]], axis=1)
+
+    return least_lead(leads, fit, read)
 
 
 def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray | None:
@@ -104,8 +119,10 @@ def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray
     if "deeplift" not in read.methods or len(read.methods) < 2:
         return None
     at = read.methods.index("deeplift")
-    chosen, others = (np.delete(cells.by_method[..., metric], at, axis=1) for cells in (fit, read))
-    rival = best_of(chosen, others) if over == "best" else others.mean(axis=1)
+    others = np.delete(read.by_method[..., metric], at, axis=1)
+    rival = others.mean(axis=1)
+    if over == "best":
+        rival = best_of(np.delete(fit.by_method[..., metric], at, axis=1), others)
     return read.by_method[:, at, metric] - rival
 
 
@@ -121,10 +138,13 @@ def rise_and_fall(fit: Cells, read: Cells) -> np.ndarray | None:
     at = read.stands_for(SHORT)
     if not at or read.by_ratio is None or read.by_ratio.shape[-1] < 3:
         return None
-    chosen, shown = (cells.by_ratio[:, at].mean(axis=2) for cells in (fit, read))  # (b, t, 2, r)
-    best = chosen[..., 1:-1].argmax(axis=-1)[..., None] + 1
-    leads = (np.take_along_axis(curves, best, axis=-1) - curves[..., [0, -1]] for curves in (chosen, shown))
-    return least_of(*(found.reshape(len(found), -1) for found in leads))
+    best = fit.curves(at)[..., 1:-1].argmax(axis=-1)[..., None] + 1
+
+    def leads(cells: Cells) -> np.ndarray:
+        curves = cells.curves(at)
+        return np.take_along_axis(curves, best, axis=-1) - curves[..., [0, -1]]
+
+    return least_lead(leads, fit, read)
 
 
 def soft_above_all_ratios(fit: Cells, read: Cells) -> np.ndarray | None:
@@ -132,24 +152,30 @@ def soft_above_all_ratios(fit: Cells, read: Cells) -> np.ndarray | None:
     at = [i for i in read.stands_for(LONG) if read.tasks[i] != "snli"]  # which is not long
     if not at or read.by_ratio is None:
         return None
-    chosen, shown = (cells.by_ratio[:, at].mean(axis=2) for cells in (fit, read))  # (b, t, 2, r)
-    best = chosen.argmax(axis=-1)[..., None]
-    leads = (
-        cells.by_task[:, at][..., SOFT] - np.take_along_axis(curves, best, axis=-1)[..., 0]
-        for cells, curves in ((fit, chosen), (read, shown))
-    )
-    return least_of(*(found.reshape(len(found), -1) for found in leads))
+    best = fit.curves(at).argmax(axis=-1)[..., None]
+
+    def leads(cells: Cells) -> np.ndarray:
+        hard = np.take_along_axis(cells.curves(at), best, axis=-1)[..., 0]
+        return cells.by_task[:, at][..., SOFT] - hard
+
+    return least_lead(leads, fit, read)
 
 
 def lead_of_the_first(fit: Cells, read: Cells) -> np.ndarray:
     """Of settings' soft metrics along the axis of metrics: the first setting's less the best other's, the lesser of the
     two metrics."""
-    chosen, shown = (cells.values.mean(axis=(1, 2)).reshape(len(cells.values), -1, 2) for cells in (fit, read))
-    leads = (
-        np.stack([one[:, 0, metric] - best_of(chosen[:, 1:, metric], one[:, 1:, metric]) for metric in (0, 1)], axis=1)
-        for one in (chosen, shown)
-    )
-    return least_of(*leads)
+
+    def by_setting(cells: Cells) -> np.ndarray:
+        return cells.values.mean(axis=(1, 2)).reshape(len(cells.values), -1, len(SOFT))
+
+    others = by_setting(fit)[:, 1:]
+
+    def leads(cells: Cells) -> np.ndarray:
+        own = by_setting(cells)
+        best = [best_of(others[..., metric], own[:, 1:, metric]) for metric in range(len(SOFT))]
+        return own[:, 0] - np.stack(best, axis=1)
+
+    return least_lead(leads, fit, read)
 
 
 class Statement(NamedTuple):
@@ -160,10 +186,12 @@ class Statement(NamedTuple):
     exchanged: str
     chosen: bool = False
 
-    def number(self, world: list[tuple[Cells, Cells]]) -> np.ndarray | None:
+    def number(self, whole: Cells, folds: list[tuple[Cells, Cells]]) -> np.ndarray | None:
         """(b,) of the cells of all texts, or, where it chooses, cross-fitted; None where these cells cannot tell."""
-        found = [self.statistic(*cells) for cells in (world[1:] if self.chosen else world[:1])]
-        return None if found[0] is None else mean_of_known(np.stack(found)) if self.chosen else found[0]
+        if not self.chosen:
+            return self.statistic(whole, whole)
+        found = [self.statistic(fit, read) for fit, read in folds]
+        return None if found[0] is None else mean_of_known(np.stack(found))
 
 
 STATEMENTS: dict[str, Statement] = {
