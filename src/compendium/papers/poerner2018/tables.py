@@ -112,13 +112,15 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
 
 def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex) -> str:
     """Why a cell of Table 2 has no value of ours."""
-    method, architecture = cell["method"], cell["architecture"]
+    method = cell["method"]
+    architecture = cell["architecture"]
     if method == "last" and cell["metric"] in ("hybrid", "manual"):
         return "not applicable: only agreement has a word right before what is predicted"
     if method == "decomp" and architecture == "CNN":
         return "not applicable: a convolution with max pooling has no cell to decompose"
     family = FAMILY.get(architecture.lower(), "transformer")
-    if (known := METHODS.get(key[-1])) and family not in known.families:
+    known = METHODS.get(key[-1])
+    if known and family not in known.families:
         return f"not applicable: it has no rule for {family} models"
     if not task:
         return "not run: no task of this experiment in this profile"
