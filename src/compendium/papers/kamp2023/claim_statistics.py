@@ -44,9 +44,10 @@ AT = {name: at for at, name in enumerate(NAMES)}  # the column of each number
 
 
 class Means(NamedTuple):
-    """(b, p) means, found by the NAMES of the numbers."""
+    """(b, p) means, found by the NAMES of the numbers. k: the fixed k that dynamic k is set against."""
 
     values: np.ndarray
+    k: int = 4
 
     def of(self, *name) -> np.ndarray:
         """(b,) means of one number."""
@@ -85,9 +86,23 @@ class Statement(NamedTuple):
     named: bool = True
     of_people: bool = False
 
-    def number(self, fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+    def number(self, fit: np.ndarray, read: np.ndarray, k: int) -> np.ndarray:
         """(b,) the statistic of (b, p) means."""
-        return self.statistic(Means(fit), Means(read)) if self.chosen else self.statistic(Means(read))
+        shown = Means(read, k)
+        return self.statistic(Means(fit, k), shown) if self.chosen else self.statistic(shown)
+
+
+STATEMENTS: dict[str, Statement] = {}  # by claim
+
+
+def decides(claim: str, **more: bool) -> Callable[[Callable], Callable]:
+    """Decorate the statistic that decides a claim. more: of its Statement."""
+
+    def add(statistic: Callable) -> Callable:
+        STATEMENTS[claim] = Statement(statistic, **more)
+        return statistic
+
+    return add
 
 
 def values_of(reading: Reading, spec: AgreementSpec, lengths: tuple[float, float]) -> np.ndarray:
@@ -131,12 +146,22 @@ def share_above(differences: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(differences).any(axis=0), np.nan, (differences > 0).mean(axis=0))
 
 
+@decides("shap-lime-agree-most")
 def best_pair(means: Means) -> np.ndarray:
     """Share of comparisons with the other pairs, at each small k, that Partition SHAP and LIME win."""
     others = [pair for pair in PAIRS if pair != BEST_PAIR]
-    return share_above(np.concatenate([means.pairs(k, [BEST_PAIR]) - means.pairs(k, others) for k in SMALL]))
+    leads = [means.pairs(k, [BEST_PAIR]) - means.pairs(k, others) for k in SMALL]
+    return share_above(np.concatenate(leads))
 
 
+@decides("three-groups")
+def three_groups(means: Means) -> np.ndarray:
+    """Share of comparisons with the pairs of LOW methods that the others win."""
+    leads = means.pairs(means.k, HIGH_PAIRS) - means.pairs(means.k, LOW_PAIRS)[:, None]
+    return share_above(np.concatenate(leads))
+
+
+@decides("agreement-rises-with-k", chosen=True, named=False)
 def rises_with_k(fit: Means, read: Means) -> np.ndarray:
     """Share of the pairs below the median at k = 1, chosen on other texts, that agree more at the largest k."""
     first = fit.pairs(1)
@@ -146,6 +171,45 @@ def rises_with_k(fit: Means, read: Means) -> np.ndarray:
     return np.where(low.any(axis=0), found, np.nan)  # where all pairs agree alike, none is low
 
 
+@decides("perturbation-nearer-to-people", chosen=True, of_people=True)
+def highest_lines(fit: Means, read: Means) -> np.ndarray:
+    """The lower of Partition SHAP and LIME less the highest of the other methods."""
+    lower = least_of(fit.people(fit.k, BEST_PAIR).T, read.people(read.k, BEST_PAIR).T)
+    others = (GRADIENT, *WEAK)
+    return lower - best_of(fit.people(fit.k, others).T, read.people(read.k, others).T)
+
+
+@decides("gradient-competitive-with-people", of_people=True)
+def gradient_lead(means: Means) -> np.ndarray:
+    """Share of the other methods that the gradient lies above."""
+    others = [method for method in SIX if method != GRADIENT]
+    return share_above(means.people(means.k, [GRADIENT]) - means.people(means.k, others))
+
+
+@decides("people-agreement-rises-with-k", named=False, of_people=True)
+def people_rise(means: Means) -> np.ndarray:
+    """Share of methods that agree more with people at the largest k than at 1."""
+    return share_above(means.people(LARGE) - means.people(1))
+
+
+decides("dynamic-k-helps-plain-ig")(lambda means: means.gain(PLAIN, means.k))
+decides("dynamic-k-helps-gradient-x-input")(lambda means: means.gain(INPUT, means.k))
+
+
+def vanishes(agreement: Callable[[Means, int, Sequence[str]], np.ndarray]) -> Callable[[Means], np.ndarray]:
+    """The lead of STRONG over WEAK methods at the fixed k, less twice its size at dynamic k."""
+
+    def lead(means: Means, k: int) -> np.ndarray:
+        return agreement(means, k, STRONG).mean(axis=0) - agreement(means, k, WEAK).mean(axis=0)
+
+    return lambda means: lead(means, means.k) - 2 * np.abs(lead(means, DYNAMIC))
+
+
+decides("advantage-vanishes", of_people=True)(vanishes(Means.people))
+decides("advantage-among-methods-vanishes")(vanishes(Means.partners))
+
+
+@decides("dynamic-k-order")
 def rank_correlation_of_k(means: Means) -> np.ndarray:
     """Spearman's correlation of our six mean dynamic k with the published ones."""
     ours = rankdata(means.several(("k", method) for method in SIX), axis=0)
@@ -156,18 +220,24 @@ def rank_correlation_of_k(means: Means) -> np.ndarray:
         return theirs @ ours / (np.linalg.norm(theirs) * np.linalg.norm(ours, axis=0))
 
 
+decides("dynamic-k-shap")(lambda means: means.of("k", SHAP))
+decides("dynamic-k-plain-ig")(lambda means: means.of("k", PLAIN))
+
+
 def trend(gains: np.ndarray) -> np.ndarray:
     """(...) rise per k, by least squares, of (SETTLED, ...) gains over k = 1 to SETTLED."""
     ks = np.arange(SETTLED) - (SETTLED - 1) / 2
     return np.tensordot(ks, gains, axes=1) / (ks**2).sum()
 
 
+@decides("improvement-shrinks", named=False)
 def falling_gain(means: Means) -> np.ndarray:
     """The trend of what dynamic k adds to the methods that agree least."""
     gains = [np.mean([means.gain(method, k) for method in LOW], axis=0) for k in range(1, SETTLED + 1)]
     return trend(np.array(gains))
 
 
+@decides("no-improvement-above-five", chosen=True, named=False)
 def best_gain(fit: Means, read: Means) -> np.ndarray:
     """The largest gain of these methods over any k above SETTLED."""
 
@@ -177,51 +247,13 @@ def best_gain(fit: Means, read: Means) -> np.ndarray:
     return best_of(gains(fit), gains(read))
 
 
-def statements(k: int) -> dict[str, Statement]:
-    """By claim, what decides it; k: the fixed k that dynamic k is set against."""
+@decides("spans-smooth-differences", named=False)
+def spans_lead(means: Means) -> np.ndarray:
+    """Mean agreement of all pairs on chunks less that on tokens, at dynamic k."""
+    return means.of(*SPANS) - means.pairs(DYNAMIC).mean(axis=0)
 
-    def three_groups(means: Means) -> np.ndarray:
-        apart = means.pairs(k, HIGH_PAIRS) - means.pairs(k, LOW_PAIRS)[:, None]
-        return share_above(np.concatenate(apart))
 
-    def highest_lines(fit: Means, read: Means) -> np.ndarray:
-        highest = least_of(fit.people(k, BEST_PAIR).T, read.people(k, BEST_PAIR).T)
-        others = (GRADIENT, *WEAK)
-        return highest - best_of(fit.people(k, others).T, read.people(k, others).T)
-
-    def gradient_lead(means: Means) -> np.ndarray:
-        others = [method for method in SIX if method != GRADIENT]
-        return share_above(means.people(k, [GRADIENT]) - means.people(k, others))
-
-    def vanishes(agreement: Callable[[Means, int, Sequence[str]], np.ndarray]) -> Callable[[Means], np.ndarray]:
-        def lead(means: Means, at: int) -> np.ndarray:
-            return agreement(means, at, STRONG).mean(axis=0) - agreement(means, at, WEAK).mean(axis=0)
-
-        return lambda means: lead(means, k) - 2 * np.abs(lead(means, DYNAMIC))
-
-    return {
-        "shap-lime-agree-most": Statement(best_pair),
-        "three-groups": Statement(three_groups),
-        "agreement-rises-with-k": Statement(rises_with_k, chosen=True, named=False),
-        "perturbation-nearer-to-people": Statement(highest_lines, chosen=True, of_people=True),
-        "gradient-competitive-with-people": Statement(gradient_lead, of_people=True),
-        "people-agreement-rises-with-k": Statement(
-            lambda means: share_above(means.people(LARGE) - means.people(1)), named=False, of_people=True
-        ),
-        "dynamic-k-helps-plain-ig": Statement(lambda means: means.gain(PLAIN, k)),
-        "dynamic-k-helps-gradient-x-input": Statement(lambda means: means.gain(INPUT, k)),
-        "advantage-vanishes": Statement(vanishes(Means.people), of_people=True),
-        "advantage-among-methods-vanishes": Statement(vanishes(Means.partners)),
-        "dynamic-k-order": Statement(rank_correlation_of_k),
-        "dynamic-k-shap": Statement(lambda means: means.of("k", SHAP)),
-        "dynamic-k-plain-ig": Statement(lambda means: means.of("k", PLAIN)),
-        "improvement-shrinks": Statement(falling_gain, named=False),
-        "no-improvement-above-five": Statement(best_gain, chosen=True, named=False),
-        "spans-smooth-differences": Statement(
-            lambda means: means.of(*SPANS) - means.pairs(DYNAMIC).mean(axis=0), named=False
-        ),
-        "length-bias": Statement(lambda means: means.of(*SHORT_RISE) - means.of(*LONG_RISE), named=False),
-    }
+decides("length-bias", named=False)(lambda means: means.of(*SHORT_RISE) - means.of(*LONG_RISE))
 
 
 @cache

@@ -5,6 +5,7 @@ Letters used for shapes: n texts, p numbers a text, j null worlds.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,9 @@ from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
+    STATEMENTS,
     Means,
     published_values,
-    statements,
     values_of,
     with_exchanged_names,
 )
@@ -60,14 +61,14 @@ def findings_of(
     marked = np.count_nonzero(~np.isnan(Means(values).of(PEOPLE, SIX[0], 1)))
     basis = f"{task_title(task)}, {model}, seed {seed}: {len(values)} texts"
     out = {}
-    for claim, asked in statements(fixed_k).items():
+    for claim, asked in STATEMENTS.items():
         cell = Cell(
             task,
             model,
             values,
             texts=range(len(values)),
             seeds=[0] * len(values),
-            statistic=asked.number,
+            statistic=partial(asked.number, k=fixed_k),
             chosen=asked.chosen,
             by_scores=lambda *_: null,
             by_names=(lambda *_: renamed) if asked.named else None,
@@ -118,11 +119,11 @@ def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
     claims = read_claims("kamp2023")
     columns = ["claim", *RUN, *DETAILS]
-    parts = [pd.DataFrame(columns=columns)]
+    parts = []
     for run, found in measured.items():
         judged = score(claims, found, step.profile.bootstrap.confidence)
-        parts.append(judged.assign(**dict(zip(RUN, run, strict=True))))
-    return pd.concat(parts[1:] or parts, ignore_index=True)[columns]
+        parts.append(judged.assign(**dict(zip(RUN, run, strict=True)))[columns])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:

@@ -11,13 +11,15 @@ import pandas as pd
 from compendium.config.judges import AgreementSpec
 from compendium.papers.common.sentences import Sentence, fill, of_row, sentence, tell
 from compendium.papers.common.style import task_title
+from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, voter_title
 
 Row = tuple[str, str, str, float]
 
 
-def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
+@table_of("task quantity name value")
+def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
     """One row a task (`all` for settings) and quantity: its value, and the name of who has it where somebody has.
 
     tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the notebook writes them, or
@@ -25,35 +27,36 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
     """
     spec = step.profile.agreement
     fixed = min(spec.fixed_k, spec.largest_k)
-    settings = {"shown_k": fixed, "fixed_k": spec.fixed_k, "tie_draws": spec.tie_draws}
-    rows: list[Row] = [("all", quantity, "", value) for quantity, value in settings.items()]
+    yield "all", "shown_k", "", fixed
+    yield "all", "fixed_k", "", spec.fixed_k
+    yield "all", "tie_draws", "", spec.tie_draws
     for task, part in _by_task(tables.get("agreement"), fixed):
         random = part.group == "with random"
-        rows += _extremes(task, "pairs", part[~random].groupby(["method_a", "method_b"], sort=False).agreement.mean())
-        rows += _mean(task, "pairs_random", part.agreement[random])
+        yield from _extremes(task, "pairs", part[~random], ["method_a", "method_b"], "agreement")
+        yield from _mean(task, "pairs_random", part.agreement[random])
     for task, part in _by_task(tables.get("groups"), fixed):
-        rows += _mean(task, "all_six", part.agreement[part.group == "all six"])
+        yield from _mean(task, "all_six", part.agreement[part.group == "all six"])
     for task, part in _by_task(tables.get("lengths")):
         by_k = part.pivot_table(index="length", columns="k", values="agreement")
         rises = (by_k.iloc[:, -1] - by_k.iloc[:, 0]) / max(1, by_k.shape[1] - 1)  # with each k
         for word, length in (("short", rises.index.min()), ("long", rises.index.max())):
-            rows.append((task, word, "", length))
-            rows.append((task, f"{word}_rise", "", rises[length]))
+            yield task, word, "", length
+            yield task, f"{word}_rise", "", rises[length]
     for task, part in _by_task(tables.get("with_people"), fixed):
-        means = part.groupby("method", sort=False).agreement.mean()
-        rows += _extremes(task, "people", means.drop("random", errors="ignore"))
-        rows += _mean(task, "people_random", part.agreement[part.method == "random"])
+        random = part.method == "random"
+        yield from _extremes(task, "people", part[~random], "method", "agreement")
+        yield from _mean(task, "people_random", part.agreement[random])
     for task, part in _by_task(tables.get("dynamic_k")):
-        rows += _extremes(task, "dynamic_k", part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean())
+        yield from _extremes(task, "dynamic_k", part[part.voter != PEOPLE], "voter", "k")
     for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
         pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
-        rows.append((task, "pairs", "", len(pairs)))
-        rows.append((task, "closer_pairs", "", (pairs.difference > 0).sum()))
-        rows += [(task, f"spread_{name}", "", np.ptp(pairs[name])) for name in ("fixed", "dynamic")]
+        yield task, "pairs", "", len(pairs)
+        yield task, "closer_pairs", "", (pairs.difference > 0).sum()
+        yield task, "spread_fixed", "", np.ptp(pairs.fixed)
+        yield task, "spread_dynamic", "", np.ptp(pairs.dynamic)
     for task, part in _by_task(tables.get("predicted_k")):
         errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
-        rows.append((task, "best_rule", errors.idxmin().replace("_", " "), errors.min()))
-    return pd.DataFrame(rows, columns=["task", "quantity", "name", "value"])
+        yield task, "best_rule", errors.idxmin().replace("_", " "), errors.min()
 
 
 def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -62,17 +65,17 @@ def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple
         yield from (table if k is None else table[table.k == k]).groupby("task", sort=False)
 
 
-def _extremes(task: str, what: str, means: pd.Series) -> list[Row]:
-    """Highest and lowest of the means of voters, or of pairs of voters."""
-    if means.empty:
-        return []
-    ends = {"highest": means.idxmax(), "lowest": means.idxmin()}
-    titles = {at: " and ".join(map(voter_title, [at] if isinstance(at, str) else at)) for at in ends.values()}
-    return [(task, f"{what}_{word}", titles[at], means[at]) for word, at in ends.items()]
+def _extremes(task: str, what: str, rows: pd.DataFrame, voters: str | list[str], column: str) -> Iterator[Row]:
+    """Highest and lowest of the means of a column over voters, or pairs of voters."""
+    means = rows.groupby(voters, sort=False)[column].mean()
+    for word, at in (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ():
+        names = [at] if isinstance(at, str) else at
+        yield task, f"{what}_{word}", " and ".join(map(voter_title, names)), means[at]
 
 
-def _mean(task: str, quantity: str, values: pd.Series) -> list[Row]:
-    return [(task, quantity, "", values.mean())] if len(values) else []
+def _mean(task: str, quantity: str, values: pd.Series) -> Iterator[Row]:
+    if len(values):
+        yield task, quantity, "", values.mean()
 
 
 def _of_summary(said: str, more: str = "", first: bool = True) -> Callable[[pd.DataFrame], Sentence]:

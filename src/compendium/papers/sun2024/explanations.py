@@ -159,18 +159,17 @@ def _methods_of(techniques) -> list[str]:
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
-def _first_features(explained) -> pd.DataFrame:
+@table_of("method rank piece score")
+def _first_features(explained) -> Iterator[tuple]:
     """The first three features of every method on one instance, as texts."""
     tokens = explained.tokens
-    rows = []
     for method, record in explained.attributions.items():
         for rank, i in enumerate(np.argsort(-record.scores, kind="stable")[:3], start=1):
             sides = defaultdict(list)
             for p in record.features[i]:
                 sides[int(tokens.offsets[p, 0])].append(tokens.texts[p])
             text = " | ".join(" ".join(side) for side in sides.values())
-            rows.append((METHODS[method].title, rank, text, float(record.scores[i])))
-    return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
+            yield METHODS[method].title, rank, text, float(record.scores[i])
 
 
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for

@@ -59,6 +59,35 @@ class Cells:
 Statistic = Callable[[Cells, Cells], np.ndarray | None]  # cells to choose by, cells to read -> (b,); None: cannot tell
 
 
+class Statement(NamedTuple):
+    """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find: those of
+    `methods`, of `tasks`, or one of SWAPS. chosen: the statistic chooses something, and so is cross-fitted."""
+
+    statistic: Statistic
+    exchanged: str
+    chosen: bool = False
+
+    def number(self, whole: Cells, folds: list[tuple[Cells, Cells]]) -> np.ndarray | None:
+        """(b,) of the cells of all texts, or, where it chooses, cross-fitted; None where these cells cannot tell."""
+        if not self.chosen:
+            return self.statistic(whole, whole)
+        found = [self.statistic(fit, read) for fit, read in folds]
+        return None if found[0] is None else mean_of_known(np.stack(found))
+
+
+STATEMENTS: dict[str, Statement] = {}  # by claim
+
+
+def decides(claim: str, exchanged: str, chosen: bool = False) -> Callable[[Statistic], Statistic]:
+    """Decorate the statistic that decides a claim; see Statement."""
+
+    def add(statistic: Statistic) -> Statistic:
+        STATEMENTS[claim] = Statement(statistic, exchanged, chosen)
+        return statistic
+
+    return add
+
+
 def least_lead(leads: Callable[[Cells], np.ndarray], fit: Cells, read: Cells) -> np.ndarray:
     """(b,) the least of several (b, ...) leads, the same for cells to choose by and to read."""
     chosen = leads(fit)
@@ -71,6 +100,11 @@ def mean_difference(soft: int, hard: int) -> Statistic:
     return lambda _, cells: (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
 
 
+decides("soft-nc-over-nc", "hard and soft")(mean_difference(SOFT_NC, NC))
+decides("soft-ns-over-ns", "hard and soft")(mean_difference(SOFT_NS, NS))
+
+
+@decides("soft-in-16-of-18", "hard and soft")
 def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
     """In how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart; a tie is a half."""
     means = np.concatenate([cells.by_method, cells.by_task], axis=1)
@@ -78,6 +112,7 @@ def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
     return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=(1, 2))
 
 
+@decides("comprehensiveness-over-sufficiency", "comprehensiveness and sufficiency", chosen=True)
 def comprehensiveness_lead(fit: Cells, read: Cells) -> np.ndarray:
     """NC - NS and Soft-NC - Soft-NS of each method, the least of them."""
 
@@ -89,17 +124,20 @@ def comprehensiveness_lead(fit: Cells, read: Cells) -> np.ndarray:
     return least_lead(leads, fit, read)
 
 
+@decides("soft-varies-less-over-methods", "hard and soft", chosen=True)
 def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
     """sd over methods, hard less soft, the mean of the two families of metrics."""
     sd = spread(fit.by_method, read.by_method)
     return (sd[:, NC] - sd[:, SOFT_NC] + sd[:, NS] - sd[:, SOFT_NS]) / 2
 
 
+@decides("tasks-matter-more-than-methods", "tasks", chosen=True)
 def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
     """sd over tasks less sd over methods, the mean of the four metrics."""
     return (spread(fit.by_task, read.by_task) - spread(fit.by_method, read.by_method)).mean(axis=1)
 
 
+@decides("topics-trade-off", "tasks", chosen=True)
 def topic_trade_off(fit: Cells, read: Cells) -> np.ndarray | None:
     """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the two."""
     at = read.stands_for(("AG",))[:1]
@@ -126,6 +164,11 @@ def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray
     return read.by_method[:, at, metric] - rival
 
 
+decides("deeplift-first-by-soft-nc", "methods", chosen=True)(partial(deeplift_lead, metric=SOFT_NC, over="best"))
+decides("deeplift-low-by-nc", "methods")(partial(deeplift_lead, metric=NC, over="mean"))
+
+
+@decides("rises-with-ratio", "none")
 def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
     """In how many steps from one ratio to the next the mean NC or NS of a task and method does not fall."""
     if cells.means is None or cells.means.shape[-1] < 2:
@@ -133,6 +176,7 @@ def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
     return (np.diff(cells.means, axis=-1) >= -1e-9).mean(axis=(1, 2, 3, 4))
 
 
+@decides("diagnosticity-falls-again", "none", chosen=True)
 def rise_and_fall(fit: Cells, read: Cells) -> np.ndarray | None:
     """Diagnosticity at the best inner ratio less that at the first and last, the least of all of these."""
     at = read.stands_for(SHORT)
@@ -147,6 +191,7 @@ def rise_and_fall(fit: Cells, read: Cells) -> np.ndarray | None:
     return least_lead(leads, fit, read)
 
 
+@decides("soft-above-all-ratios", "none", chosen=True)
 def soft_above_all_ratios(fit: Cells, read: Cells) -> np.ndarray | None:
     """The soft measure less the hard one at its best ratio, the least over measures and the tasks of long texts."""
     at = [i for i in read.stands_for(LONG) if read.tasks[i] != "snli"]  # which is not long
@@ -176,37 +221,3 @@ def lead_of_the_first(fit: Cells, read: Cells) -> np.ndarray:
         return own[:, 0] - np.stack(best, axis=1)
 
     return least_lead(leads, fit, read)
-
-
-class Statement(NamedTuple):
-    """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find: those of
-    `methods`, of `tasks`, or one of SWAPS. chosen: the statistic chooses something, and so is cross-fitted."""
-
-    statistic: Statistic
-    exchanged: str
-    chosen: bool = False
-
-    def number(self, whole: Cells, folds: list[tuple[Cells, Cells]]) -> np.ndarray | None:
-        """(b,) of the cells of all texts, or, where it chooses, cross-fitted; None where these cells cannot tell."""
-        if not self.chosen:
-            return self.statistic(whole, whole)
-        found = [self.statistic(fit, read) for fit, read in folds]
-        return None if found[0] is None else mean_of_known(np.stack(found))
-
-
-STATEMENTS: dict[str, Statement] = {
-    "soft-nc-over-nc": Statement(mean_difference(SOFT_NC, NC), "hard and soft"),
-    "soft-ns-over-ns": Statement(mean_difference(SOFT_NS, NS), "hard and soft"),
-    "soft-in-16-of-18": Statement(share_of_cells, "hard and soft"),
-    "comprehensiveness-over-sufficiency": Statement(
-        comprehensiveness_lead, "comprehensiveness and sufficiency", chosen=True
-    ),
-    "soft-varies-less-over-methods": Statement(sd_over_methods_gap, "hard and soft", chosen=True),
-    "tasks-matter-more-than-methods": Statement(tasks_over_methods, "tasks", chosen=True),
-    "topics-trade-off": Statement(topic_trade_off, "tasks", chosen=True),
-    "deeplift-first-by-soft-nc": Statement(partial(deeplift_lead, metric=SOFT_NC, over="best"), "methods", chosen=True),
-    "deeplift-low-by-nc": Statement(partial(deeplift_lead, metric=NC, over="mean"), "methods"),
-    "rises-with-ratio": Statement(rising_steps, "none"),
-    "diagnosticity-falls-again": Statement(rise_and_fall, "none", chosen=True),
-    "soft-above-all-ratios": Statement(soft_above_all_ratios, "none", chosen=True),
-}
