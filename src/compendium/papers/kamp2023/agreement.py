@@ -103,9 +103,12 @@ def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
 def _matrices(table: pd.DataFrame, k: int, pair: list[str], below: str, above: str, diagonal: float) -> dict:
     """By task, voters by voters: one mean number of each pair below the diagonal, and one above."""
     out = {}
-    for task, part in table[table.k == min(k, table.k.max())].groupby("task", sort=False):
+    shown = table[table.k == min(k, table.k.max())]
+    for task, part in shown.groupby("task", sort=False):
         names = list(dict.fromkeys(part[pair].to_numpy().T.ravel()))
-        matrix = pd.DataFrame(np.where(np.eye(len(names)), diagonal, np.nan), index=names, columns=names)
+        values = np.full((len(names), len(names)), np.nan)
+        np.fill_diagonal(values, diagonal)
+        matrix = pd.DataFrame(values, index=names, columns=names)
         for (one, other), rows in part.groupby(pair, sort=False):
             matrix.loc[other, one] = rows[below].mean()
             matrix.loc[one, other] = rows[above].mean()

@@ -54,7 +54,7 @@ class Means(NamedTuple):
         return self.values[:, AT[name]]
 
     def several(self, names: Iterable[tuple]) -> np.ndarray:
-        """(c, b) means of several."""
+        """(c, b) means of several numbers."""
         return np.array([self.of(*name) for name in names])
 
     def pairs(self, k: int, pairs: Iterable[Pair] = PAIRS) -> np.ndarray:
@@ -95,7 +95,7 @@ class Statement(NamedTuple):
 STATEMENTS: dict[str, Statement] = {}  # by claim
 
 
-def decides(claim: str, **more: bool) -> Callable[[Callable], Callable]:
+def _decides(claim: str, **more: bool) -> Callable[[Callable], Callable]:
     """Decorate the statistic that decides a claim. more: of its Statement."""
 
     def add(statistic: Callable) -> Callable:
@@ -146,7 +146,7 @@ def share_above(differences: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(differences).any(axis=0), np.nan, (differences > 0).mean(axis=0))
 
 
-@decides("shap-lime-agree-most")
+@_decides("shap-lime-agree-most")
 def best_pair(means: Means) -> np.ndarray:
     """Share of comparisons with the other pairs, at each small k, that Partition SHAP and LIME win."""
     others = [pair for pair in PAIRS if pair != BEST_PAIR]
@@ -154,14 +154,14 @@ def best_pair(means: Means) -> np.ndarray:
     return share_above(np.concatenate(leads))
 
 
-@decides("three-groups")
+@_decides("three-groups")
 def three_groups(means: Means) -> np.ndarray:
     """Share of comparisons with the pairs of LOW methods that the others win."""
     leads = means.pairs(means.k, HIGH_PAIRS) - means.pairs(means.k, LOW_PAIRS)[:, None]
     return share_above(np.concatenate(leads))
 
 
-@decides("agreement-rises-with-k", chosen=True, named=False)
+@_decides("agreement-rises-with-k", chosen=True, named=False)
 def rises_with_k(fit: Means, read: Means) -> np.ndarray:
     """Share of the pairs below the median at k = 1, chosen on other texts, that agree more at the largest k."""
     first = fit.pairs(1)
@@ -171,7 +171,7 @@ def rises_with_k(fit: Means, read: Means) -> np.ndarray:
     return np.where(low.any(axis=0), found, np.nan)  # where all pairs agree alike, none is low
 
 
-@decides("perturbation-nearer-to-people", chosen=True, of_people=True)
+@_decides("perturbation-nearer-to-people", chosen=True, of_people=True)
 def highest_lines(fit: Means, read: Means) -> np.ndarray:
     """The lower of Partition SHAP and LIME less the highest of the other methods."""
     lower = least_of(fit.people(fit.k, BEST_PAIR).T, read.people(read.k, BEST_PAIR).T)
@@ -179,21 +179,21 @@ def highest_lines(fit: Means, read: Means) -> np.ndarray:
     return lower - best_of(fit.people(fit.k, others).T, read.people(read.k, others).T)
 
 
-@decides("gradient-competitive-with-people", of_people=True)
+@_decides("gradient-competitive-with-people", of_people=True)
 def gradient_lead(means: Means) -> np.ndarray:
     """Share of the other methods that the gradient lies above."""
     others = [method for method in SIX if method != GRADIENT]
     return share_above(means.people(means.k, [GRADIENT]) - means.people(means.k, others))
 
 
-@decides("people-agreement-rises-with-k", named=False, of_people=True)
+@_decides("people-agreement-rises-with-k", named=False, of_people=True)
 def people_rise(means: Means) -> np.ndarray:
     """Share of methods that agree more with people at the largest k than at 1."""
     return share_above(means.people(LARGE) - means.people(1))
 
 
-decides("dynamic-k-helps-plain-ig")(lambda means: means.gain(PLAIN, means.k))
-decides("dynamic-k-helps-gradient-x-input")(lambda means: means.gain(INPUT, means.k))
+_decides("dynamic-k-helps-plain-ig")(lambda means: means.gain(PLAIN, means.k))
+_decides("dynamic-k-helps-gradient-x-input")(lambda means: means.gain(INPUT, means.k))
 
 
 def vanishes(agreement: Callable[[Means, int, Sequence[str]], np.ndarray]) -> Callable[[Means], np.ndarray]:
@@ -205,11 +205,11 @@ def vanishes(agreement: Callable[[Means, int, Sequence[str]], np.ndarray]) -> Ca
     return lambda means: lead(means, means.k) - 2 * np.abs(lead(means, DYNAMIC))
 
 
-decides("advantage-vanishes", of_people=True)(vanishes(Means.people))
-decides("advantage-among-methods-vanishes")(vanishes(Means.partners))
+_decides("advantage-vanishes", of_people=True)(vanishes(Means.people))
+_decides("advantage-among-methods-vanishes")(vanishes(Means.partners))
 
 
-@decides("dynamic-k-order")
+@_decides("dynamic-k-order")
 def rank_correlation_of_k(means: Means) -> np.ndarray:
     """Spearman's correlation of our six mean dynamic k with the published ones."""
     ours = rankdata(means.several(("k", method) for method in SIX), axis=0)
@@ -220,8 +220,8 @@ def rank_correlation_of_k(means: Means) -> np.ndarray:
         return theirs @ ours / (np.linalg.norm(theirs) * np.linalg.norm(ours, axis=0))
 
 
-decides("dynamic-k-shap")(lambda means: means.of("k", SHAP))
-decides("dynamic-k-plain-ig")(lambda means: means.of("k", PLAIN))
+_decides("dynamic-k-shap")(lambda means: means.of("k", SHAP))
+_decides("dynamic-k-plain-ig")(lambda means: means.of("k", PLAIN))
 
 
 def trend(gains: np.ndarray) -> np.ndarray:
@@ -230,14 +230,14 @@ def trend(gains: np.ndarray) -> np.ndarray:
     return np.tensordot(ks, gains, axes=1) / (ks**2).sum()
 
 
-@decides("improvement-shrinks", named=False)
+@_decides("improvement-shrinks", named=False)
 def falling_gain(means: Means) -> np.ndarray:
-    """The trend of what dynamic k adds to the methods that agree least."""
+    """The trend over small k of what dynamic k adds to the methods that agree least."""
     gains = [np.mean([means.gain(method, k) for method in LOW], axis=0) for k in range(1, SETTLED + 1)]
     return trend(np.array(gains))
 
 
-@decides("no-improvement-above-five", chosen=True, named=False)
+@_decides("no-improvement-above-five", chosen=True, named=False)
 def best_gain(fit: Means, read: Means) -> np.ndarray:
     """The largest gain of these methods over any k above SETTLED."""
 
@@ -247,13 +247,13 @@ def best_gain(fit: Means, read: Means) -> np.ndarray:
     return best_of(gains(fit), gains(read))
 
 
-@decides("spans-smooth-differences", named=False)
+@_decides("spans-smooth-differences", named=False)
 def spans_lead(means: Means) -> np.ndarray:
     """Mean agreement of all pairs on chunks less that on tokens, at dynamic k."""
     return means.of(*SPANS) - means.pairs(DYNAMIC).mean(axis=0)
 
 
-decides("length-bias", named=False)(lambda means: means.of(*SHORT_RISE) - means.of(*LONG_RISE))
+_decides("length-bias", named=False)(lambda means: means.of(*SHORT_RISE) - means.of(*LONG_RISE))
 
 
 @cache

@@ -55,14 +55,12 @@ def draw_profile(reading: Reading, method: str, rule: str):
     """
     method, scores, (axes,) = _open_profile(reading, method, 1, 3.4)
     peaks = local_maxima(scores, PEAK_RULES[rule])
-    axes.bar(range(len(scores)), scores, color=np.where(select(peaks, len(scores)), PEAK, PLAIN), width=0.85)
-    axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
+    _draw_scores(axes, scores, np.where(select(peaks, len(scores)), PEAK, PLAIN), 0.22)
     for k, height in HEIGHTS.items():
         sure, tied, _ = top_k(scores, k)
         for i in np.flatnonzero(sure | tied):
             _note(axes, str(k), (i, max(scores[i], 0)), height, fontsize=8, color=INK)
     _label_tokens(axes, reading)
-    axes.margins(y=0.22)
     axes.set_ylabel(f"score by {voter_title(method)}")
     handles = [
         Patch(color=PEAK, label="peak: selected by dynamic k"),
@@ -81,20 +79,18 @@ def figure_5(reading: Reading, rule: str):
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
     nearest = [colours[peak] if peak >= 0 else PLAIN for peak in nearest_peaks(scores, peaks)]
-    upper.bar(range(len(scores)), scores, color=nearest, width=0.85)
+    _draw_scores(upper, scores, nearest, 0.18)
     for number, peak in enumerate(peaks, 1):
         _note(upper, f"span {number}", (peak, scores[peak]), 3, fontsize=9)
     upper.set_title("each token to its nearest peak", loc="left", fontsize=11)
-    lower.bar(range(len(scores)), scores, color=PLAIN, width=0.85)
+    _draw_scores(lower, scores, PLAIN, 0.18)
     for number, (start, end) in enumerate(find_phrases(scores, PEAK_RULES[rule]), 1):
         lower.bar(range(start, end), scores[start:end], color=PEAK, width=0.85)
         highest = start + int(np.argmax(scores[start:end]))
         _note(lower, f"phrase {number}", (highest, scores[highest]), 3, fontsize=9)
     lower.set_title("phrases: runs above the mean that hold a peak", loc="left", fontsize=11)
-    for axes in (upper, lower):
-        axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
-        axes.margins(y=0.18)
-        axes.set_ylabel("score")
+    upper.set_ylabel("score")
+    lower.set_ylabel("score")
     _label_tokens(lower, reading)
     upper.figure.tight_layout()
     return upper
@@ -107,6 +103,13 @@ def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tu
     size = (max(6.0, 0.42 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
     return method, reading.of(method), grid[:, 0]
+
+
+def _draw_scores(axes, scores: np.ndarray, colours, margin: float) -> None:
+    """A bar a token, and their mean."""
+    axes.bar(range(len(scores)), scores, color=colours, width=0.85)
+    axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
+    axes.margins(y=margin)
 
 
 def _note(axes, text: str, place: tuple, above: float, **font) -> None:
@@ -162,8 +165,8 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
     matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
-    upper = {task: matrix.where(np.triu(np.ones(matrix.shape), 1) > 0) for task, matrix in matrices.items()}
-    lower = {task: matrix.where(np.tril(np.ones(matrix.shape), -1) > 0) for task, matrix in matrices.items()}
+    upper = {task: matrix.where(~np.tri(len(matrix), dtype=bool)) for task, matrix in matrices.items()}
+    lower = {task: matrix.where(np.tri(len(matrix), k=-1, dtype=bool)) for task, matrix in matrices.items()}
 
     def draw(parts: dict[str, pd.DataFrame], shades: str, ends: tuple[float, float], digits: str, words: str) -> None:
         low, high = ends
@@ -213,7 +216,8 @@ def figure_predicted_k(table: pd.DataFrame):
     names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
     looks = method_looks(m for m in table.method.unique() if m in METHODS)
     for task, axes in panels.items():
-        part = table[table.task == task].groupby(["rule", "method"], sort=False).error.mean().reset_index()
+        own = table[table.task == task]
+        part = own.groupby(["rule", "method"], sort=False).error.mean().reset_index()
         axes.barh(range(len(rules)), part.groupby("rule").error.mean()[rules], color="#DDDDDD", height=0.75)
         for method, line in part[part.method.isin(METHODS)].groupby("method", sort=False):
             axes.plot(line.error, [rules.index(rule) for rule in line.rule], linestyle="none", **looks[method])
@@ -234,12 +238,12 @@ def figure_seeds(table: pd.DataFrame):
     lines["published: e-SNLI, DistilBERT"] = pd.DataFrame({"apd": published})
     for number, (name, part) in enumerate(lines.items()):
         part = part.sort_values("apd")
+        places = range(1, len(part) + 1)
+        colour = colours[number % 10]
         over = (part.apd / part.apd.min()).to_numpy()
-        look = {"color": colours[number % 10], "marker": MARKERS[number % len(MARKERS)]}
-        places = range(1, len(over) + 1)
-        axes.plot(places, over, label=name, **look)
+        axes.plot(places, over, label=name, color=colour, marker=MARKERS[number % len(MARKERS)])
         if "low" in part:
-            axes.vlines(places, 1 + part.low, 1 + part.high, colors=[look["color"]], alpha=0.6)
+            axes.vlines(places, 1 + part.low, 1 + part.high, colors=[colour], alpha=0.6)
     axes.set(xlabel="runs, in order of size", ylabel="difference over the smallest")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="upper left")  # where the smallest are
@@ -298,5 +302,7 @@ def similar_beside(matrix: pd.DataFrame) -> list[str]:
     if len(matrix) < 3:
         return list(matrix.index)
     far = np.nan_to_num(1 - matrix.to_numpy(float), nan=1.0)
-    tree = linkage(squareform((far + far.T) / 2 * (1 - np.eye(len(far)))), "average", optimal_ordering=True)
+    far = (far + far.T) / 2
+    np.fill_diagonal(far, 0)
+    tree = linkage(squareform(far), "average", optimal_ordering=True)
     return [matrix.index[i] for i in leaves_list(tree)]

@@ -108,7 +108,11 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     kinds = [kind_of(*pair) for pair in zip(part.method_a, part.method_b, strict=True)]
     by_kind = part.groupby(["task", pd.Categorical(kinds, PAIR_KINDS)], sort=True, observed=True).agreement
     ends = by_kind.agg(["min", "max"])  # of those groups that a task has, the one that agrees most first
-    apart = [(of["min"].iloc[:-1] > of["max"].shift(-1).iloc[:-1]).all() for _, of in ends.groupby(level=0)]
+    apart = []
+    for _, of_task in ends.groupby(level=0):
+        least = of_task["min"].to_numpy()
+        most = of_task["max"].to_numpy()
+        apart.append((least[:-1] > most[1:]).all())
     of_first = part[part.task == part.task.iloc[0]]
     most = of_first.loc[of_first.agreement.idxmax()]
     least = of_first.loc[of_first.agreement.idxmin()]
@@ -129,9 +133,10 @@ def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
 
 @sentence
 def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
-    own = predicted[(predicted.rule == "one_for_all") & (predicted.task.isin(predicted.task[:1]))].error.mean()
+    own = predicted[predicted.rule == "one_for_all"]
+    error = own.error[own.task.isin(predicted.task[:1])].mean()
     said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
-    beside = "" if np.isnan(own) else f"; people's own mean, used for all texts, is off by {own:.2f}"
+    beside = "" if np.isnan(error) else f"; people's own mean, used for all texts, is off by {error:.2f}"
     return tell(summary, said, beside)
 
 

@@ -241,4 +241,5 @@ def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]
 def selection_scores(selection: np.ndarray, given: np.ndarray) -> tuple[float, float, float, float]:
     """Tokens and phrases selected, agreement with the given tokens, F1 of the phrases."""
     phrases = true_runs(selection)
-    return int(selection.sum()), len(phrases), agreement_of([selection, given]), phrase_f1(phrases, true_runs(given))
+    agreed = agreement_of([selection, given])
+    return int(selection.sum()), len(phrases), agreed, phrase_f1(phrases, true_runs(given))

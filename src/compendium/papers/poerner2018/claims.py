@@ -163,16 +163,17 @@ def _difference(methods: Sequence[str], names: list[str], better: list[int], wor
     """The statistic of a cell: one group's mean or best minus the other's, or how far each method is behind."""
 
     def mean(fit, read):
-        return read[:, better].mean(axis=1) - (read[:, worse].mean(axis=1) if worse else 0)
+        others = read[:, worse].mean(axis=1) if worse else 0
+        return read[:, better].mean(axis=1) - others
 
     def best(fit, read):
         return best_of(fit[:, better], read[:, better]) - best_of(fit[:, worse], read[:, worse])
 
     def behind(fit, read):
         own = [at for at, name in enumerate(methods) if name not in BASELINES]
+        places = [names.index(methods[at]) for at in own]
         out = np.full((len(read), len(names)), np.nan)
-        top = best_of(fit[:, own], read[:, own])
-        out[:, [names.index(methods[at]) for at in own]] = read[:, own] - top[:, None]
+        out[:, places] = read[:, own] - best_of(fit[:, own], read[:, own])[:, None]
         return out
 
     return {"mean": mean, "best": best, "worst column": behind}[pick]
@@ -194,6 +195,7 @@ def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> 
     return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)
 
 
+TURNED = {"task": "corpus", "architecture": "model", "metric": "metric"}
 SAME_WORD = "lrp-is-gradient-on-cnn"
 GAMES = {"hybrid": "hybrid documents", "manual": "the manual benchmark"}
 GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's number"}
@@ -315,9 +317,9 @@ def turns(claim: Claim, columns: Sequence[Column], number) -> Iterator[Turn]:
     """A contrast on each task, architecture and game alone; and by the mean lead in place of the worst column."""
     asked = claim.ask(MethodContrast)
     chosen = columns_asked(columns, asked)
-    rows = pd.DataFrame({name: [getattr(c, name) for c in chosen] for name in ("task", "architecture", "metric")})
-    rows = rows.assign(metric=rows.metric.map(lambda game: GAMES.get(game, game)), column=chosen)
-    turned = {"task": "corpus", "architecture": "model"} | ({} if asked.less_games else {"metric": "metric"})
+    rows = pd.DataFrame([(c.task, c.architecture, c.metric) for c in chosen], columns=list(TURNED))
+    rows = rows.assign(metric=rows.metric.replace(GAMES), column=chosen)
+    turned = {column: what for column, what in TURNED.items() if column != "metric" or not asked.less_games}
     for what, how, part in each_alone(rows, turned):
         named = replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked  # those chosen for attractors too
         yield Turn(what, how, number(named, list(part.column)))

@@ -62,11 +62,11 @@ def draw_table_2(table: pd.DataFrame):
     for kind, axes in panels.items():
         _, task, metric, condition = kind
         part = kinds[kind]
-        far = (part.ours - part.published).abs().where(part.confidence.isin(SURE)) > FAR
+        apart = (part.ours - part.published).abs().where(part.confidence.isin(SURE))
         architectures = list(dict.fromkeys(part.architecture))
-        wide = part.assign(far=far).pivot(index="method", columns="architecture", values=["ours", "far"]).reindex(names)
-        values = wide["ours"][architectures].to_numpy(float)
-        bold = wide["far"][architectures].eq(True).to_numpy()
+        cells = part.assign(far=apart > FAR).set_index(["method", "architecture"])
+        values = cells.ours.unstack().reindex(index=names, columns=architectures).to_numpy(float)
+        bold = cells.far.unstack().reindex(index=names, columns=architectures).eq(True).to_numpy()
         methods = [name_method(NAMES.get(name, name)) for name in names]
         models = [model_title(name) for name in architectures]
         heat_map(axes, values, bold, "vlag_r", (0, 1), 0.8, methods, models, turn=90)

@@ -102,10 +102,12 @@ def simulate(step: Step) -> Simulation:
                 for one, guess in zip(own.test, guesses.tolist(), strict=True):
                     said.append((*run, agent, one.id, *condition, one.label, guess))
     said = pd.DataFrame(said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"])
+    correct = (said.predicted == said.label).astype(float)
+    uninformed = said[said.technique == UNINFORMED[0]]
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
-        said.assign(correct=(said.predicted == said.label).astype(float)).drop(columns=["label", "predicted"]),
-        said[said.technique == UNINFORMED[0]].drop(columns=CONDITION).reset_index(drop=True),
+        said.assign(correct=correct).drop(columns=["label", "predicted"]),
+        uninformed.drop(columns=CONDITION).reset_index(drop=True),
     )
 
 

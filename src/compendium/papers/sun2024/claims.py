@@ -139,7 +139,8 @@ def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
 
     one, other = map(centred_ranks, np.split(means, 2, axis=1))
     with np.errstate(invalid="ignore"):
-        return (one * other).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+        squares = (one**2).sum(axis=1) * (other**2).sum(axis=1)
+        return (one * other).sum(axis=1) / np.sqrt(squares)
 
 
 def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:

@@ -102,7 +102,11 @@ def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
 
 def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> list[list[float]]:
     """Of each property, the difference in each cell."""
-    return [[float(_lead(t, t, one.pick).mean()) for *_, t, _ in _tables(values, one)] for one in single(asked)]
+    found = []
+    for one in single(asked):
+        tables = [table for *_, table, _ in _tables(values, one)]
+        found.append([float(_lead(table, table, one.pick).mean()) for table in tables])
+    return found
 
 
 def single(asked: TypeContrast) -> list[TypeContrast]:

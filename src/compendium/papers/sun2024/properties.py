@@ -89,9 +89,13 @@ def measure_properties(step: Step) -> Properties:
     ]
     parts = step.side_by_side(_measure_part, jobs, f"measuring properties, {TOGETHER} instances a part")
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
-    frames = zip(*(frames for frames, _ in parts), strict=True)
-    # the columns of an empty frame, of texts that nobody marked, have no type, and would take that of others
-    return Properties(*(pd.concat([one for one in some if len(one)] or some[:1], ignore_index=True) for some in frames))
+    found = [vars(of_part) for of_part, _ in parts]
+    return Properties(**{name: put_together([of_part[name] for of_part in found]) for name in found[0]})
+
+
+def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other. The columns of an empty frame have no type, and would take that of others."""
+    return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
 
 
 def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
@@ -108,23 +112,24 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
         jobs.append(("diagnosis", one, explained_sets(one, settings, run)))
         jobs.append(("span rules", one, sets_by_rule(one, settings, records[one.instance.id], run)))
     jobs = [job for job in jobs if job[-1]]
-    found = scorer.converse(
+    answers = scorer.converse(
         (account, ask_changes(one.tokens, one.units, [units for _, units in sets])) for account, one, sets in jobs
     )
     rows: dict[str, list[tuple]] = {"diagnosis": [], "span rules": []}
-    for (account, one, sets), answer in zip(jobs, found, strict=True):
+    for (account, one, sets), answer in zip(jobs, answers, strict=True):
         values = zip(answer.flips_without, answer.flips_only, answer.drops_without, answer.drops_only, strict=True)
         for (key, _), changes in zip(sets, values, strict=True):
             rows[account].append((*run, one.instance.id, *key, *changes))
     agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
     complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
-    frames = (
-        pd.DataFrame(rows["diagnosis"], columns=[*TEXT, "technique", "type", "k", *MASKED]),
-        pd.DataFrame(agreement, columns=[*TEXT, "technique", "type", "people", "token", "interaction"]),
-        pd.DataFrame(complexity, columns=[*TEXT, "technique", "type", "pieces", "entropy", "random", "uniform"]),
-        pd.DataFrame(rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]),
+    kinds = [*TEXT, "technique", "type"]
+    found = Properties(
+        changes=pd.DataFrame(rows["diagnosis"], columns=[*kinds, "k", *MASKED]),
+        agreement=pd.DataFrame(agreement, columns=[*kinds, "people", "token", "interaction"]),
+        complexity=pd.DataFrame(complexity, columns=[*kinds, "pieces", "entropy", "random", "uniform"]),
+        rules=pd.DataFrame(rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]),
     )
-    return frames, scorer.costs
+    return found, scorer.costs
 
 
 def rank_instance(
@@ -212,8 +217,9 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
         own = random[random.type == technique]
         exact = len(own) > 0
         chosen = own if exact else random[random.type == RANDOM]
-        reached = explained[[*TEXT, "k"]].drop_duplicates()
-        by_k = chosen.merge(reached, on=[*TEXT, "k"]).groupby([*TEXT, "k"], sort=False)[[*CHANGES, "units"]].mean()
+        keys = [*TEXT, "k"]
+        reached = explained[keys].drop_duplicates()
+        by_k = chosen.merge(reached, on=keys).groupby(keys, sort=False)[[*CHANGES, "units"]].mean()
         means = by_k.groupby(TEXT, sort=False).mean().reset_index()
         parts.append(means.assign(technique=technique, exact=exact))
     return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)

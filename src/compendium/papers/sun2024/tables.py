@@ -10,7 +10,7 @@ import pandas as pd
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.explanations import mean_closeness
-from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
+from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties, put_together
 from compendium.workflow.step import Step
 
 CELL = [*RUN, "technique", "type"]
@@ -60,24 +60,24 @@ def families(models: dict) -> dict[str, str]:
     return {name: model_family(spec) for name, spec in models.items()}
 
 
-def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
+def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
     """A table that a notebook leaves for each evaluated run (or for one part of each), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         found = step.results.read_table(name, notebook, task, model, seed, *part)
         parts.append(found.assign(task=task, model=model, seed=seed))
-    return pd.concat([some for some in parts if len(some)] or parts, ignore_index=True)
+    return put_together(parts)
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
     """What notebook 07_sun2024_agents leaves for every run, put together: `agents` (Tables 7-10), `predictions` or
     `uninformed`."""
-    return read_runs(step, "07_sun2024_agents", name)
+    return _read_runs(step, "07_sun2024_agents", name)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values: the mean over the short instances of each run."""
-    table = read_runs(step, "07_sun2024_explanations", "oracle", 0)
+    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
@@ -233,17 +233,22 @@ def published_cells() -> pd.DataFrame:
     model = cells.model.str.split(" ").str[0]  # without "(inferred)"
     return pd.DataFrame(
         {
-            "task": cells.dataset.map({theirs: ours for ours, theirs in CORPORA.items()}),
+            "task": cells.dataset.map(_ours(CORPORA)),
             "model": model,
             "kind": model.map(FAMILIES),
-            "technique": cells.technique.map({title: name for name, title in TECHNIQUE_TITLES.items()}),
-            "type": cells.explanation_type.map({title: name for name, title in TYPE_TITLES.items()}),
+            "technique": cells.technique.map(_ours(TECHNIQUE_TITLES)),
+            "type": cells.explanation_type.map(_ours(TYPE_TITLES)),
             "form": cells.form.fillna(NO_FORM),
             **cells[["property", "value", "chance"]],
             "instance": "published",
             "agent": 0,
         }
     )
+
+
+def _ours(titles: dict[str, str]) -> dict[str, str]:
+    """Our name by the paper's title."""
+    return {title: name for name, title in titles.items()}
 
 
 def _beside_random(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ of their noise. Letters used for shapes: b draws and the sample itself, t tasks,
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +78,7 @@ class Statement(NamedTuple):
 STATEMENTS: dict[str, Statement] = {}  # by claim
 
 
-def decides(claim: str, exchanged: str, chosen: bool = False) -> Callable[[Statistic], Statistic]:
+def _decides(claim: str, exchanged: str, chosen: bool = False) -> Callable[[Statistic], Statistic]:
     """Decorate the statistic that decides a claim; see Statement."""
 
     def add(statistic: Statistic) -> Statistic:
@@ -88,23 +88,33 @@ def decides(claim: str, exchanged: str, chosen: bool = False) -> Callable[[Stati
     return add
 
 
-def least_lead(leads: Callable[[Cells], np.ndarray], fit: Cells, read: Cells) -> np.ndarray:
-    """(b,) the least of several (b, ...) leads, the same for cells to choose by and to read."""
-    chosen = leads(fit)
-    shown = leads(read)
-    return least_of(chosen.reshape(len(chosen), -1), shown.reshape(len(shown), -1))
+def least(leads: Callable[[Cells, Cells], np.ndarray | None]) -> Statistic:
+    """Decorate a function of cells that gives several (b, ...) leads: it becomes the statistic of the least of them.
+
+    leads: takes the cells to read, and those by which it makes choices of its own.
+    """
+
+    @wraps(leads)
+    def statistic(fit: Cells, read: Cells) -> np.ndarray | None:
+        chosen = leads(fit, fit)
+        shown = leads(read, fit)
+        if chosen is None or shown is None:
+            return None
+        return least_of(chosen.reshape(len(chosen), -1), shown.reshape(len(shown), -1))
+
+    return statistic
 
 
-def mean_difference(soft: int, hard: int) -> Statistic:
+def lead_of_metric(soft: int, hard: int) -> Statistic:
     """Mean of one metric less that of another."""
     return lambda _, cells: (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
 
 
-decides("soft-nc-over-nc", "hard and soft")(mean_difference(SOFT_NC, NC))
-decides("soft-ns-over-ns", "hard and soft")(mean_difference(SOFT_NS, NS))
+_decides("soft-nc-over-nc", "hard and soft")(lead_of_metric(SOFT_NC, NC))
+_decides("soft-ns-over-ns", "hard and soft")(lead_of_metric(SOFT_NS, NS))
 
 
-@decides("soft-in-16-of-18", "hard and soft")
+@_decides("soft-in-16-of-18", "hard and soft")
 def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
     """In how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart; a tie is a half."""
     means = np.concatenate([cells.by_method, cells.by_task], axis=1)
@@ -112,44 +122,38 @@ def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
     return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=(1, 2))
 
 
-@decides("comprehensiveness-over-sufficiency", "comprehensiveness and sufficiency", chosen=True)
-def comprehensiveness_lead(fit: Cells, read: Cells) -> np.ndarray:
+@_decides("comprehensiveness-over-sufficiency", "comprehensiveness and sufficiency", chosen=True)
+@least
+def comprehensiveness_lead(cells: Cells, _: Cells) -> np.ndarray:
     """NC - NS and Soft-NC - Soft-NS of each method, the least of them."""
-
-    def leads(cells: Cells) -> np.ndarray:
-        means = cells.by_method
-        hard = means[..., NC] - means[..., NS]
-        return np.concatenate([hard, means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
-
-    return least_lead(leads, fit, read)
+    means = cells.by_method
+    hard = means[..., NC] - means[..., NS]
+    return np.concatenate([hard, means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
 
 
-@decides("soft-varies-less-over-methods", "hard and soft", chosen=True)
+@_decides("soft-varies-less-over-methods", "hard and soft", chosen=True)
 def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
     """sd over methods, hard less soft, the mean of the two families of metrics."""
     sd = spread(fit.by_method, read.by_method)
     return (sd[:, NC] - sd[:, SOFT_NC] + sd[:, NS] - sd[:, SOFT_NS]) / 2
 
 
-@decides("tasks-matter-more-than-methods", "tasks", chosen=True)
+@_decides("tasks-matter-more-than-methods", "tasks", chosen=True)
 def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
     """sd over tasks less sd over methods, the mean of the four metrics."""
     return (spread(fit.by_task, read.by_task) - spread(fit.by_method, read.by_method)).mean(axis=1)
 
 
-@decides("topics-trade-off", "tasks", chosen=True)
-def topic_trade_off(fit: Cells, read: Cells) -> np.ndarray | None:
+@_decides("topics-trade-off", "tasks", chosen=True)
+@least
+def topic_trade_off(cells: Cells, _: Cells) -> np.ndarray | None:
     """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the two."""
-    at = read.stands_for(("AG",))[:1]
-    if not at or len(read.tasks) < 2:
+    at = cells.stands_for(("AG",))[:1]
+    if not at or len(cells.tasks) < 2:
         return None
-
-    def leads(cells: Cells) -> np.ndarray:
-        own = cells.by_task[:, at]
-        rest = np.delete(cells.by_task, at, axis=1)
-        return np.concatenate([(own - rest)[..., SOFT_NC], (rest - own)[..., SOFT_NS]], axis=1)
-
-    return least_lead(leads, fit, read)
+    own = cells.by_task[:, at]
+    rest = np.delete(cells.by_task, at, axis=1)
+    return np.concatenate([(own - rest)[..., SOFT_NC], (rest - own)[..., SOFT_NS]], axis=1)
 
 
 def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray | None:
@@ -164,11 +168,11 @@ def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray
     return read.by_method[:, at, metric] - rival
 
 
-decides("deeplift-first-by-soft-nc", "methods", chosen=True)(partial(deeplift_lead, metric=SOFT_NC, over="best"))
-decides("deeplift-low-by-nc", "methods")(partial(deeplift_lead, metric=NC, over="mean"))
+_decides("deeplift-first-by-soft-nc", "methods", chosen=True)(partial(deeplift_lead, metric=SOFT_NC, over="best"))
+_decides("deeplift-low-by-nc", "methods")(partial(deeplift_lead, metric=NC, over="mean"))
 
 
-@decides("rises-with-ratio", "none")
+@_decides("rises-with-ratio", "none")
 def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
     """In how many steps from one ratio to the next the mean NC or NS of a task and method does not fall."""
     if cells.means is None or cells.means.shape[-1] < 2:
@@ -176,48 +180,39 @@ def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
     return (np.diff(cells.means, axis=-1) >= -1e-9).mean(axis=(1, 2, 3, 4))
 
 
-@decides("diagnosticity-falls-again", "none", chosen=True)
-def rise_and_fall(fit: Cells, read: Cells) -> np.ndarray | None:
+@_decides("diagnosticity-falls-again", "none", chosen=True)
+@least
+def rise_and_fall(cells: Cells, fit: Cells) -> np.ndarray | None:
     """Diagnosticity at the best inner ratio less that at the first and last, the least of all of these."""
-    at = read.stands_for(SHORT)
-    if not at or read.by_ratio is None or read.by_ratio.shape[-1] < 3:
+    at = cells.stands_for(SHORT)
+    if not at or cells.by_ratio is None or cells.by_ratio.shape[-1] < 3:
         return None
     best = fit.curves(at)[..., 1:-1].argmax(axis=-1)[..., None] + 1
-
-    def leads(cells: Cells) -> np.ndarray:
-        curves = cells.curves(at)
-        return np.take_along_axis(curves, best, axis=-1) - curves[..., [0, -1]]
-
-    return least_lead(leads, fit, read)
+    curves = cells.curves(at)
+    return np.take_along_axis(curves, best, axis=-1) - curves[..., [0, -1]]
 
 
-@decides("soft-above-all-ratios", "none", chosen=True)
-def soft_above_all_ratios(fit: Cells, read: Cells) -> np.ndarray | None:
+@_decides("soft-above-all-ratios", "none", chosen=True)
+@least
+def soft_above_all_ratios(cells: Cells, fit: Cells) -> np.ndarray | None:
     """The soft measure less the hard one at its best ratio, the least over measures and the tasks of long texts."""
-    at = [i for i in read.stands_for(LONG) if read.tasks[i] != "snli"]  # which is not long
-    if not at or read.by_ratio is None:
+    at = [i for i in cells.stands_for(LONG) if cells.tasks[i] != "snli"]  # which is not long
+    if not at or cells.by_ratio is None:
         return None
     best = fit.curves(at).argmax(axis=-1)[..., None]
-
-    def leads(cells: Cells) -> np.ndarray:
-        hard = np.take_along_axis(cells.curves(at), best, axis=-1)[..., 0]
-        return cells.by_task[:, at][..., SOFT] - hard
-
-    return least_lead(leads, fit, read)
+    hard = np.take_along_axis(cells.curves(at), best, axis=-1)[..., 0]
+    return cells.by_task[:, at][..., SOFT] - hard
 
 
-def lead_of_the_first(fit: Cells, read: Cells) -> np.ndarray:
+@least
+def lead_of_the_first(cells: Cells, fit: Cells) -> np.ndarray:
     """Of settings' soft metrics along the axis of metrics: the first setting's less the best other's, the lesser of the
     two metrics."""
 
-    def by_setting(cells: Cells) -> np.ndarray:
-        return cells.values.mean(axis=(1, 2)).reshape(len(cells.values), -1, len(SOFT))
+    def by_setting(of: Cells) -> np.ndarray:
+        return of.values.mean(axis=(1, 2)).reshape(len(of.values), -1, len(SOFT))
 
+    own = by_setting(cells)
     others = by_setting(fit)[:, 1:]
-
-    def leads(cells: Cells) -> np.ndarray:
-        own = by_setting(cells)
-        best = [best_of(others[..., metric], own[:, 1:, metric]) for metric in range(len(SOFT))]
-        return own[:, 0] - np.stack(best, axis=1)
-
-    return least_lead(leads, fit, read)
+    best = [best_of(others[..., metric], own[:, 1:, metric]) for metric in range(len(SOFT))]
+    return own[:, 0] - np.stack(best, axis=1)

@@ -116,7 +116,7 @@ def _curves_of(curves: pd.DataFrame | None, rows: pd.MultiIndex, methods: list[s
     return None if np.isnan(out).any() else out.reshape(len(rows), len(methods) + 1, len(names), -1)
 
 
-class World(NamedTuple):
+class WorldCells(NamedTuple):
     """The cells of all texts, and of each fold those to choose by and those to read."""
 
     whole: Cells
@@ -134,15 +134,17 @@ class Numbers:
         self.samples = [draw(t.texts, t.seeds, draws, "claims", t.task).sample(t.texts, t.seeds) for t in tasks]
         self.won = [task.won() for task in tasks]
         self.drawn = self._world(self.won, self.samples)
-        self._nulls: dict[str, list[World]] = {}
+        self._nulls: dict[str, list[WorldCells]] = {}
 
     def finding(self, statement: Statement, basis: str = "", nulls: bool = True) -> Finding | None:
         """The value, draws and, unless they are not wanted, nulls; None where these tasks and methods cannot tell."""
         drawn = statement.number(*self.drawn)
         if drawn is None:
             return None
-        kinds = ("scores", statement.exchanged) if nulls else ()
-        chance = [np.array([statement.number(*world)[0] for world in self._worlds(kind)]) for kind in kinds]
+        chance = []
+        for kind in ("scores", statement.exchanged) if nulls else ():
+            found = [statement.number(*world)[0] for world in self._worlds(kind)]
+            chance.append(np.array(found))
         models = {model for task in self.tasks for model in task.models}
         return Finding(
             float(drawn[0]),
@@ -155,14 +157,13 @@ class Numbers:
             **standing("zhao2023", [task.task for task in self.tasks], models, self.profile),
         )
 
-    def _world(self, won: list[Won], samples: list[Sample]) -> World:
+    def _world(self, won: list[Won], samples: list[Sample]) -> WorldCells:
         """The cells of one world. won: of each task."""
 
         def cells(weights: list[np.ndarray]) -> Cells:
-            by_task = [
-                [means(w, v.reshape(len(v), -1)).reshape(len(w), *v.shape[1:]) for v in of_task]
-                for of_task, w in zip(won, weights, strict=True)
-            ]
+            by_task = []
+            for of_task, w in zip(won, weights, strict=True):
+                by_task.append([means(w, v.reshape(len(v), -1)).reshape(len(w), *v.shape[1:]) for v in of_task])
             values, *of_curves = [np.stack(arrays, axis=1) for arrays in zip(*by_task, strict=True)]
             return Cells(values, tuple(task.task for task in self.tasks), self.methods, *of_curves)
 
@@ -171,9 +172,9 @@ class Numbers:
             fit = cells([sample.weights * (sample.folds != fold) for sample in samples])
             read = cells([sample.weights * (sample.folds == fold) for sample in samples])
             folds.append((fit, read))
-        return World(cells([sample.weights for sample in samples]), folds)
+        return WorldCells(cells([sample.weights for sample in samples]), folds)
 
-    def _worlds(self, kind: str) -> list[World]:
+    def _worlds(self, kind: str) -> list[WorldCells]:
         """The null worlds of a kind: where nothing is to be found."""
         if kind not in self._nulls:
             rng = generator("null", kind, *(task.task for task in self.tasks))

@@ -34,7 +34,7 @@ SCALES = {  # who the rival is, and how scores become probabilities
 
 
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a setting, instance and method that is judged softly, with the outcome of each metric (see `judge`).
+    """One row a setting, instance and method that is judged softly, with the outcomes of `judge_pairs`.
 
     values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a
     random order where the setting has those; its values end in `_rival`.
@@ -56,13 +56,13 @@ def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) 
     ]
     pairs = pd.concat(parts, ignore_index=True)
     judged = [
-        judge(part, protocol_of(profile, task, setting), metrics)
+        judge_pairs(part, protocol_of(profile, task, setting), metrics)
         for (setting, task), part in pairs.groupby(["setting", "task"], sort=False)
     ]
     return pd.concat(judged or [pairs]).sort_index()
 
 
-def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
+def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
     """The pairs with what each metric says of them: whether the method wins, whether that is a tie, and what it would
     win by chance: one half, or what the protocol gives for a tie."""
     found = {}
@@ -109,7 +109,7 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-def mean_with_interval(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
+def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
     """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the draws of a name."""
     spec = step.profile.bootstrap
     texts = text_means(pairs, numbers)
@@ -132,8 +132,8 @@ def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], ste
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
     row = how_many(both)
     for m in metrics:
-        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
-        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
+        change, low, high = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
+        row |= {f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
     return both, row
 
 
@@ -160,7 +160,8 @@ def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     averaged = every[every.task.isin(compared_tasks(every.task))]
     chosen = averaged if by == "method" else every
     ends = average_cells(_wide_cells(averaged), by).loc[["average", "sd"]]
-    means = pd.concat([_wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean(), ends])
+    by_value = _wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean()
+    means = pd.concat([by_value, ends])
     rows = []
     for metric in FAITHFULNESS:
         hard = HARD_OF.get(metric)
@@ -238,7 +239,7 @@ def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
             setting = rule_setting(profile, task, rule.setting)
             protocol = protocol_of(profile, task, setting)
             changed = replace(protocol, ties=rule.ties or protocol.ties)
-            parts.append(judge(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
+            parts.append(judge_pairs(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -268,7 +269,7 @@ def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFra
     for (rule, *key), part in pairs.groupby(["rule", *by], sort=False):
         counts = how_many(part)
         for metric in FAITHFULNESS:
-            mean, low, high = mean_with_interval(part, part[f"win_{metric}"], step, "rules")
+            mean, low, high = interval_over_tasks(part, part[f"win_{metric}"], step, "rules")
             row = dict(zip(by, key, strict=True)) | {"rule": rule, "metric": metric, **counts}
             row |= {"diagnosticity": mean, "low": low, "high": high}
             row["ties"] = mean_of_texts(part, part[f"tie_{metric}"])
@@ -291,7 +292,8 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
         for soft, hard in HARD_OF.items():
             ahead = lead(part, soft, hard)
             row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "measure": METRICS[soft].title}
-            row |= dict(zip(("difference", "low", "high"), mean_with_interval(part, ahead, step, "rules"), strict=True))
+            difference, low, high = interval_over_tasks(part, ahead, step, "rules")
+            row |= {"difference": difference, "low": low, "high": high}
             row["p"] = sign_flip_test(text_means(part, ahead), generator("sign flips", rule, soft))
             for name, metric in (("soft", soft), ("hard", hard)):
                 row[name] = mean_of_texts(part, part[f"win_{metric}"])

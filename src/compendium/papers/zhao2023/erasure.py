@@ -63,16 +63,17 @@ class ErasureValues:
 def evaluate_erasure(step: Step) -> ErasureValues:
     """The erasure measures of every explained instance."""
     profile = step.profile
-    jobs = [
-        (step.results, profile, *run, start)
-        for run in profile.explained_runs("faithfulness")
-        for start in range(0, profile.rows_explained(*run[:2]), TOGETHER)
-    ]
+    jobs = []
+    lengths = []
+    for task, model, seed in profile.explained_runs("faithfulness"):
+        for start in range(0, profile.rows_explained(task, model), TOGETHER):
+            jobs.append((step.results, profile, task, model, seed, start))
+            lengths.append(profile.models[model].max_length)
     # the longest texts first: no process is left alone with them at the end
-    order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
+    order = np.argsort(-np.array(lengths), kind="stable")
     done = step.side_by_side(_evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part")
     parts = [done[at] for at in np.argsort(order)]
-    step.note_evaluations((job[2], costs) for job, (_, _, costs) in zip(jobs, parts, strict=True))
+    step.note_evaluations((task, costs) for (_, _, task, *_), (_, _, costs) in zip(jobs, parts, strict=True))
     curves = pd.concat([of_part for of_part, _, _ in parts], ignore_index=True)
     values = pd.concat([of_part for _, of_part, _ in parts], ignore_index=True)
 

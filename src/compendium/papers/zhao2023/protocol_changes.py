@@ -31,7 +31,8 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     changes = [change for task in step.profile.tasks for change in list_changes(step.profile, task).items()]
     titles = {name: change.title for name, change in changes}
     base = pairs[pairs.setting == "control"]
-    for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
+    changed = pairs[pairs.setting.isin(set(titles) - {"control"})]
+    for setting, part in changed.groupby("setting", sort=False):
         both, moved = moved_by(part, base, FAITHFULNESS, step, "changes")
         yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | moved | mean_diagnosticity(both)
 
@@ -122,9 +123,10 @@ def deeplift_coverage(step: Step) -> pd.DataFrame:
     task, model, seed = step.profile.explained_runs("faithfulness")[0]
     loaded = load_classifier(step.results.model(step.profile.read_by(task), model, seed), model, "cpu")
     covered, others = list_coverage(loaded.network) if loaded.family == "transformer" else ([], [])
-    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
     found = gradient_correlations(load_attributions(step.results, step.profile, task, model, seed))
-    return pd.DataFrame([row | {"correlation": found.mean(), "least": found.min(), "texts": len(found)}])
+    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
+    row |= {"correlation": found.mean(), "least": found.min(), "texts": len(found)}
+    return pd.DataFrame([row])
 
 
 def gradient_correlations(records: dict) -> pd.Series:
