@@ -386,7 +386,8 @@ def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers(monkeypa
     run = {"task": "snli", "model": "m", "seed": 1, "instance": "a", "technique": "lime", "type": "token"}
     marked = pd.DataFrame([run | {"people": 1, "token": 0.5, "interaction": 0.25}])
     some = pd.DataFrame([run | {"value": 1.0}])
-    parts = [((some, marked, some, some), {}), ((some, marked.iloc[:0].astype(object), some, some.iloc[:0]), {})]
+    unmarked = Properties(some, marked.iloc[:0].astype(object), some, some.iloc[:0])
+    parts = [(Properties(some, marked, some, some), {}), (unmarked, {})]
     profile = SimpleNamespace(explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20))
     step = SimpleNamespace(profile=profile, results=None, side_by_side=lambda *_: parts, note_evaluations=list)
     found = measure_properties(step)
