@@ -115,7 +115,8 @@ def test_sentences_and_the_text_have_the_same_numbers():
     tables = next(run for run in RUNS if (run / "05_kamp2023_summary.csv").exists())
     numbers = read_numbers(tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
     summary, peaks = read(names)
-    said, keys = kamp.say_pairs(summary), ("highest_pair", "highest_agreement", "lowest_pair", "lowest_agreement")
+    said = kamp.say_pairs(summary)
+    keys = ("highest_pair", "highest_agreement", "lowest_pair", "lowest_agreement")
     assert all(numbers[f"agreement.snli.{key}"] in said for key in keys), said
     assert all(numbers[f"dynamic.snli.{key}"] in kamp.say_peak_counts(summary, peaks) for key in ("most", "fewest"))
     (blocks,) = read(["04_poerner2018_blocks"])
@@ -125,7 +126,8 @@ def test_sentences_and_the_text_have_the_same_numbers():
 
 
 def test_texts_shown_are_counted():
-    words, evidence = ("a", "b", "c"), np.array([False, True, False])
+    words = ("a", "b", "c")
+    evidence = np.array([False, True, False])
     shown = ColouredText(words, {"LRP": np.array([0, 1, 0]), "LIME": np.array([1, 0, 0])}, evidence)
     said = poerner.say_examples({"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))})
     assert said == "Of the 2 explanations shown, 1 point at evidence (topics 1 of 2)."

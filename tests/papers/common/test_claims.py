@@ -249,7 +249,8 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
 def test_lrp_and_gradient_x_input_meet_where_other_methods_do_not():
     """On 40 texts of ten words; a third method points elsewhere, and random scores meet at one word of ten."""
     methods, shares = ["lrp", "gradient_x_input", "deeplift"], np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
-    common = [(("hybrid_bbc", "cnn", 1), f"t{at}", methods, shares, 10) for at in range(40)]
+    run = ("hybrid_bbc", "cnn", 1)
+    common = [pointing.WordsInCommon(run, f"t{at}", methods, shares, 10) for at in range(40)]
     found = pointing.same_word(Recorder(), common)
     assert found.value == 1 and abs(found.by_scores.mean() - 0.1) < 0.05 and found.by_names.mean() < 0.7
     claim = next(claim for claim in read_claims("poerner2018") if claim.id == "lrp-is-gradient-on-cnn")

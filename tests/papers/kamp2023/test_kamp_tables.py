@@ -20,7 +20,7 @@ from compendium.papers.common.runs import reported
 from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.kamp2023 import agreement, claim_statistics, claims, figures, readings, seeds, sentences, tables
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.claim_statistics import AT, statements
+from compendium.papers.kamp2023.claim_statistics import AT, STATEMENTS
 from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading
 from compendium.project import Results
 
@@ -30,7 +30,8 @@ ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "exp
 
 def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[Reading]:
     """Random profiles by the six methods and random, with marks of people on all texts but the first."""
-    rng, out = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    out = []
     for i in range(texts):
         length = n + i
         scores = {method: rng.standard_normal(length).round(1) for method in ("random", *SIX)}
@@ -185,7 +186,8 @@ def test_what_small_choices_move(step):
 
 def planted(low=(), agree=()):
     """Readings in which some methods select the same tokens and some stand alone."""
-    rng, out = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    out = []
     for i in range(30):
         truth = rng.standard_normal(16)
         scores = {m: truth + (0.01 if m in agree else 5.0 if m in low else 0.7) * rng.standard_normal(16) for m in SIX}
@@ -206,7 +208,7 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     monkeypatch.setitem(ORIGINALS, "kamp2023", Original(("snli",)))
     monkeypatch.setattr("compendium.corpora.at_hand", lambda _: True)
     table = verdicts(texts)
-    assert set(table.index) == set(statements(4)) and table.value.notna().all()
+    assert set(table.index) == set(STATEMENTS) and table.value.notna().all()
     assert table.metric["dynamic-k-shap"] == "as published", "of as many evaluations as the paper's"
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
@@ -223,9 +225,9 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
 def test_claims_are_decided_on_the_papers_texts_where_they_can_be(step):
     known = Finding(1.0, np.ones(50), texts=40)
     runs = {"rated_movies": known, "snli": known, "esnli": untested("nobody")}
-    measured = {(t, "m", 1): {c: replace(found, basis=t) for c in statements(4)} for t, found in runs.items()}
+    measured = {(t, "m", 1): {c: replace(found, basis=t) for c in STATEMENTS} for t, found in runs.items()}
     assert set(claims.claims_table(step, measured).basis) == {"snli"}
-    assert len(claims.claims_by_run(step, measured)) == 3 * len(statements(4))
+    assert len(claims.claims_by_run(step, measured)) == 3 * len(STATEMENTS)
     assert claims.claims_by_run(step, {}).empty
     sizes = {"rated_movies": 40, "snli": 4, "esnli": 40}
     few = {run: {c: replace(f, texts=sizes[run[0]]) for c, f in of.items()} for run, of in measured.items()}
@@ -260,7 +262,8 @@ def test_exchanged_names_move_whole_methods():
     new = [SIX[int(world[at]) - k[0]] for at in k]
     assert sorted(new) == sorted(SIX)
     renamed = dict(zip(SIX, new, strict=True))
-    a, b = SIX[0], SIX[3]
+    a = SIX[0]
+    b = SIX[3]
     pair = next(p for p in (("pair", renamed[a], renamed[b], 4), ("pair", renamed[b], renamed[a], 4)) if p in AT)
     assert world[AT["pair", a, b, 4]] == AT[pair]
     assert world[AT[PEOPLE, a, 2]] == AT[PEOPLE, renamed[a], 2]
@@ -314,7 +317,8 @@ def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(st
     assert {run[2] for run in claims.statistics_by_run(step)} == {2}
     one = step.profile.model_dump()
     one["tasks"]["snli"]["seeds"] = [1]
-    step.profile, step.results = Profile.model_validate(one), None  # nothing to choose, so no study is asked for
+    step.profile = Profile.model_validate(one)
+    step.results = None  # nothing to choose, so no study is asked for
     assert readings.agreement_runs(step) == [("snli", "tiny", 1)]
 
 

@@ -33,7 +33,9 @@ def test_intervals_are_those_of_plain_loops():
     values, texts = differences([0, 0.1], texts=7)
     texts[:2] = "t5"  # texts with other numbers of profiles, and not side by side
     found = order_table(values, texts, SETTINGS, "loops")
-    names, excess, least = sorted(set(texts)), [], []
+    names = sorted(set(texts))
+    excess = []
+    least = []
     for counts in draw_counts(generator("order of runs", "loops"), len(names), SETTINGS.draws):
         drawn = [np.flatnonzero(texts == name).repeat(int(n)) for name, n in zip(names, counts, strict=True)]
         means = [np.mean([run[at] for at in np.concatenate(drawn)]) for run in values]

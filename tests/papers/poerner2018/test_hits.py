@@ -40,7 +40,9 @@ def step(tmp_path, monkeypatch):
     more = {"explain": {"methods": ["gradient_l2", "lrp", "deeplift"]}, "bootstrap": {"draws": 40}}
     profile = Profile(name="made-up", models=MODELS, tasks=tasks, **more)
     made = Step("04_poerner2018", Parameters(), profile, project.Results(tmp_path))
-    instances, records, said = [], [], []
+    instances = []
+    records = []
+    said = []
     for at, text in enumerate(TEXTS):
         plain = models.instance(text, name=f"doc-{at}")
         words = plain.word_texts()
@@ -147,7 +149,8 @@ def test_ties_move_hits_as_far_as_they_must(step):
 
 
 def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step, monkeypatch):
-    run, played = ("hybrid_bbc", "cnn", 1), hits.pointing_hits(step)
+    run = ("hybrid_bbc", "cnn", 1)
+    played = hits.pointing_hits(step)
     monkeypatch.setattr(hits, "tried_run", lambda profile: run)
     (exact,) = [one for one in other_choices(Budget()) if one.value == "exact"]
     some = models.instance("a key b . c d e .", name="doc-0")

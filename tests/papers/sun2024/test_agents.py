@@ -13,7 +13,10 @@ from compendium.config import BootstrapSpec
 from compendium.papers.sun2024.agents import agents_learned
 
 MARKS = Marks((900,), (901,), (902,), (903,), tuple((910 + r,) for r in range(9)), 3)
-OPEN, CLOSE, WITHIN, BETWEEN = 900, 901, 902, 903
+OPEN = 900
+CLOSE = 901
+WITHIN = 902
+BETWEEN = 903
 
 
 @pytest.fixture
@@ -68,7 +71,8 @@ def test_marks_are_those_of_the_tokenizer(tiny):
 
 def test_weighted_f1_is_scikit_learns_on_the_drawn_instances():
     rng = np.random.default_rng(3)
-    labels, predicted = rng.integers(0, 3, 12), rng.integers(0, 4, 12)
+    labels = rng.integers(0, 3, 12)
+    predicted = rng.integers(0, 4, 12)
     weights = rng.multinomial(12, np.full(12, 1 / 12), size=40)
     for row, found in zip(weights, simulatability.weighted_f1(predicted, labels, weights.astype(float)), strict=True):
         drawn = np.repeat(np.arange(12), row)
@@ -118,7 +122,8 @@ def test_seeds_of_agents_widen_the_interval():
     """One agent has learned and two have not: texts alone would not show that the mean is unsure."""
     mixed = pd.concat([said(0.9, seeds=(1,)), said(0.0, seeds=(2, 3))])
     alike = said(0.3, seeds=(1, 2, 3))
-    wide, narrow = (agents_learned(frame, BootstrapSpec(draws=400)).iloc[0] for frame in (mixed, alike))
+    wide = agents_learned(mixed, BootstrapSpec(draws=400)).iloc[0]
+    narrow = agents_learned(alike, BootstrapSpec(draws=400)).iloc[0]
     assert wide.agents == narrow.agents == 3 and wide.high - wide.low > 2 * (narrow.high - narrow.low)
     assert not wide.learned and wide.reason.startswith("agents are not surely better than chance")
     each = [agents_learned(said(0.3, seeds=(seed,)), BootstrapSpec(draws=2)).f1[0] for seed in (1, 2, 3)]

@@ -35,7 +35,8 @@ def test_places_equal_their_slow_twin(sides, seed):
 def world(place_of_class, texts=240, seed=0):
     """(N, F) places and (N,) classes: six units a part, one of each part shown where `place_of_class` says."""
     rng = np.random.default_rng(seed)
-    classes, places = rng.integers(0, 3, texts), []
+    classes = rng.integers(0, 3, texts)
+    places = []
     for k in classes.tolist():
         lengths = rng.integers(6, 15, 2)
         units = Units(tuple((u,) for u in range(lengths.sum())), np.repeat([0, 1], lengths))
@@ -94,7 +95,8 @@ def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
     step = Step(name, check(name, {"model": "tiny"}), profile, Results(tmp_path))
     some = [models.instance("the brave film", "was not bad", name=f"i{n}") for n in range(3)]
     some += [models.instance("a slow plot was", "the film . very good", name=f"j{n}") for n in range(3)]
-    budget, scorer = explanations.budget_of_types(profile, "snli"), Scorer(tiny)
+    budget = explanations.budget_of_types(profile, "snli")
+    scorer = Scorer(tiny)
     methods = explanations._methods_of(TECHNIQUES)
     made: list[Explained] = explain(scorer, some, methods, budget, ("levels",))
     run = ("snli", "tiny", 1)

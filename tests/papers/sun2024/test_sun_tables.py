@@ -40,7 +40,8 @@ CHANGES = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_propert
 @st.composite
 def tables(draw):
     """Rows as contrast_values gives them, some missing."""
-    rows, number = [], st.sampled_from([0.0, 0.25, 0.5, 1.0])
+    rows = []
+    number = st.sampled_from([0.0, 0.25, 0.5, 1.0])
     for model, technique, kind in product(KINDS, ("shapley", "attention"), ("token", "pair", "span")):
         about = {"model": model, "kind": KINDS[model], "technique": technique, "type": kind, "property": "sufficiency"}
         for instance in range(draw(st.integers(0, 3))):
@@ -112,7 +113,8 @@ def test_the_share_of_properties_that_a_type_leads():
 
 
 def test_what_is_comprehensive_against_what_is_plausible():
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows = []
     cells = list(product(("shapley", "attention"), ("token", "pair", "span")))
     signs = {"comprehensiveness": 1, "token agreement": -1}
     for i, (technique, kind), name in product(range(40), cells, signs):
@@ -146,7 +148,8 @@ def test_agents_that_have_not_learned_decide_nothing():
 def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
     """What claims.yml reports is what the published tables say, wherever they show it."""
     claims = read_claims("sun2024")
-    shown, counted = 0, {row.claim: (row.held, row.cells) for row in sun_claims.published_claims().itertuples()}
+    shown = 0
+    counted = {row.claim: (row.held, row.cells) for row in sun_claims.published_claims().itertuples()}
     for claim in claims:
         if not claim.contrast:
             assert claim.id == "comprehensive-against-plausible"
@@ -367,7 +370,8 @@ def test_as_many_random_units_are_as_many(tiny):
         frames[sizes] = pd.DataFrame(rows, columns=CHANGES)
     assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"
     spans = frames["mean"].query("type == 'span'").groupby("technique").units.mean()
-    exact, rough = (sun_properties.chance_changes(frames[sizes]).set_index("technique") for sizes in ("each", "mean"))
+    exact = sun_properties.chance_changes(frames["each"]).set_index("technique")
+    rough = sun_properties.chance_changes(frames["mean"]).set_index("technique")
     assert exact.exact.all() and exact.units.to_dict() == spans.to_dict() == exact.comprehensiveness.to_dict()
     assert not rough.exact.any() and rough.units.to_dict() != spans.to_dict()
     means = faithfulness_means(frames["each"])
@@ -382,7 +386,8 @@ def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers(monkeypa
     run = {"task": "snli", "model": "m", "seed": 1, "instance": "a", "technique": "lime", "type": "token"}
     marked = pd.DataFrame([run | {"people": 1, "token": 0.5, "interaction": 0.25}])
     some = pd.DataFrame([run | {"value": 1.0}])
-    parts = [((some, marked, some, some), {}), ((some, marked.iloc[:0].astype(object), some, some.iloc[:0]), {})]
+    unmarked = Properties(some, marked.iloc[:0].astype(object), some, some.iloc[:0])
+    parts = [(Properties(some, marked, some, some), {}), (unmarked, {})]
     profile = SimpleNamespace(explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20))
     step = SimpleNamespace(profile=profile, results=None, side_by_side=lambda *_: parts, note_evaluations=list)
     found = measure_properties(step)

@@ -49,8 +49,12 @@ def test_two_equal_metrics_differ_by_nothing():
 
 def test_null_worlds_get_no_more_stars_than_the_level():
     """Five methods share a text and its random scores: the test knows, the paper's rank-sum test does not."""
-    stage, worlds, level = stage_of(("snli",)), 60, 0.05
-    found, paper, starred = [], [], 0
+    stage = stage_of(("snli",))
+    worlds = 60
+    level = 0.05
+    found = []
+    paper = []
+    starred = 0
     for world in range(worlds):
         pairs = diagnosticity.pair_with_rivals(null_world(np.random.default_rng(world)), stage.profile)
         summary = diagnosticity.summary_table(pairs, "task").dropna(subset=["p"])
@@ -73,7 +77,8 @@ def test_the_test_over_texts_equals_its_twin(seed):
 
 
 def test_rules_differ_by_what_they_say():
-    values, stage = made_up(RULED), stage_of()
+    values = made_up(RULED)
+    stage = stage_of()
     for setting, tie in (("main", 0.5), ("released", 0.25)):  # of a half and of a quarter of the texts, one value
         even = values.instance.astype(int) % int(1 / tie) == 0
         values.loc[(values.setting == setting) & even, list(FAITHFULNESS)] = 0.5
@@ -140,7 +145,8 @@ def test_a_change_is_one_number_with_its_own_interval():
 def test_averages_beside_the_published_one_are_over_the_papers_tasks():
     tasks = ("snli", "sst2", "multirc")
     assert compared_tasks(list(tasks)) == ["sst2", "multirc"] and compared_tasks(["snli"]) == ["snli"]
-    stage, values = stage_of(tasks), made_up(texts=12, tasks=tasks)
+    stage = stage_of(tasks)
+    values = made_up(texts=12, tasks=tasks)
     values.loc[values.task == "snli", list(FAITHFULNESS)] = 0.0  # ties: no wins at all
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
     papers = pairs[pairs.task != "snli"]
@@ -156,7 +162,8 @@ def test_averages_beside_the_published_one_are_over_the_papers_tasks():
 
 def test_drivers_say_what_moves_hard_measures():
     known = [name for name, change in HARD.items() if not change.queries_only]  # no task here asks a question
-    stage, values = stage_of(), made_up(("main", *[f"hard: {name}" for name in known]), 30)
+    stage = stage_of()
+    values = made_up(("main", *[f"hard: {name}" for name in known]), 30)
     hard = values.setting.str.startswith("hard: ")
     values.loc[hard, [name for name in VALUES if name.startswith("soft")]] = np.nan
     swaps = values.setting == "hard: swaps"

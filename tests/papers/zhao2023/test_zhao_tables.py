@@ -86,7 +86,8 @@ def curves_of(values, ratios=(0.1, 0.5)):
 
 def test_claims_come_from_the_cells_that_they_speak_of():
     values = made_up(texts=30, methods=TWO)
-    values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
+    values["nc"] = np.where(values.method == "random", 0.5, 0.4)
+    values["soft_nc"] = 0.5
     values.loc[values.method != "random", "soft_nc"] = 0.6
     pairs = zhao.pair_with_rivals(values, PROFILE)
     found = claims.claim_findings(STAGE, pairs, curves_of(values))

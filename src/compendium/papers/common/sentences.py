@@ -2,10 +2,14 @@
 
 import functools
 import re
+import string
 from collections.abc import Callable
+from contextlib import suppress
 
 import pandas as pd
 
+from compendium.papers.common.method_style import name_method
+from compendium.papers.common.style import name_run, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, VERDICTS
 
 NO_LARGEST = re.compile("of an empty sequence|all NA values")
@@ -59,6 +63,58 @@ def between(value: float, low: float, high: float, sign: str = "") -> str:
 def of_row(row: pd.Series, value: str, low: str = "low", high: str = "high", sign: str = "") -> str:
     """The same from the columns of a row."""
     return between(row[value], row[low], row[high], sign)
+
+
+TITLES = {
+    "task": task_title,
+    "method": name_method,
+    "run": name_run,
+    "percent": lambda share: f"{100 * share:.0f} %",
+}
+
+
+class Template(string.Formatter):
+    """Python's format strings, which can also name what a cell holds, and give a value of a row its interval.
+
+    `{row.task:task}`, `{row.method:method}`: titles. `{row:run}`: task and model. `{share:percent}`. `{row:mean}`:
+    `of_row(row, "mean")`; `{row:+change low high}` names the ends, and shows the sign.
+    """
+
+    def format_field(self, value, format_spec: str) -> str:
+        """One cell, as `format_spec` says."""
+        if format_spec in TITLES:
+            return TITLES[format_spec](value)
+        if isinstance(value, pd.Series):
+            columns = format_spec.removeprefix("+")
+            return of_row(value, *columns.split(), sign="+" if columns != format_spec else "")
+        return super().format_field(value, format_spec)
+
+
+fill = Template().format
+
+
+def list_rows(template: str, rows: pd.DataFrame, joint: str = "; ") -> str:
+    """The template filled with each `row`, joined."""
+    return joint.join(fill(template, row=row) for _, row in rows.iterrows())
+
+
+def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -> str:
+    """A template filled with the cells of a summary: of the first task that has them all, or of each.
+
+    summary: a row a task (`all` for settings) and quantity. `{lowest.name}` and `{lowest.value:.2f}` stand for the
+    cells of the row whose quantity is `lowest`. more: what is added where the task has that too.
+    """
+    by_task = {
+        task: {row.quantity: row for row in part.itertuples()} for task, part in summary.groupby("task", sort=False)
+    }
+    settings = by_task.pop("all", {})
+    shown = []
+    for task, found in by_task.items():
+        cells = {"task": task_title(task)} | settings | found
+        with suppress(KeyError):
+            shown.append(said.format(**cells))
+            shown[-1] += more.format(**cells)
+    return "; ".join(shown[:1] if first else shown)
 
 
 @sentence

@@ -3,7 +3,7 @@
 Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -14,12 +14,14 @@ from attreval.methods import METHODS
 from attreval.methods.method import KINDS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES
+from compendium.config import AgreementSpec
 from compendium.papers.common.runs import RUN
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     DYNAMIC,
     PEOPLE,
     SIX,
+    Reading,
     by_k,
     by_run,
     marked,
@@ -45,7 +47,10 @@ PAIR_KINDS = (  # the paper's three groups of pairs, the one that agrees most fi
 
 def kind_of(a: str, b: str) -> str:
     """Which of the paper's three groups a pair of the six methods is in."""
-    return PAIR_KINDS[0 if {a, b} == {"partition_shap", "lime"} else 2 if {a, b} & set(LOW) else 1]
+    most, between, least = PAIR_KINDS
+    if {a, b} == {"partition_shap", "lime"}:
+        return most
+    return least if {a, b} & set(LOW) else between
 
 
 def group_of(a: str, b: str) -> str:
@@ -56,14 +61,27 @@ def group_of(a: str, b: str) -> str:
     return f"both {first}" if first == second else f"{first} and {second}"
 
 
+def agreements(
+    readings: Iterable[Reading],
+    pairs: Iterable[Sequence[str]],
+    k: int,
+    spec: AgreementSpec,
+    draw: int | None = None,
+) -> np.ndarray:
+    """agreement@k of each pair of voters on each text, one text after the other."""
+    return np.array([r.agreement_at_k(pair, k, spec, draw) for r in readings for pair in pairs])
+
+
 @by_run("method_a method_b group k agreement low high instances")
 def agreement_table(step, run, readings) -> Iterator[tuple]:
     """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
     by_name = sorted(readings, key=lambda r: r.instance)  # the order that this table's draws are made for
     for a, b in combinations(voters(readings, BY_TOKEN), 2):
-        # at random, ties are broken in the order in which the tables of the paper's six methods break them
-        pair = (a, b) if step.profile.agreement.ties == "expectation" else sorted((a, b), key=[*SIX, *BY_TOKEN].index)
-        yield from ((a, b, group_of(a, b), *row) for row in by_k(step, run, by_name, pair))
+        pair = (a, b)
+        if step.profile.agreement.ties == "random":  # broken in the same order as in the tables of the six methods
+            pair = sorted(pair, key=[*SIX, *BY_TOKEN].index)
+        for row in by_k(step, run, by_name, pair):
+            yield a, b, group_of(a, b), *row
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
@@ -85,11 +103,15 @@ def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
 def _matrices(table: pd.DataFrame, k: int, pair: list[str], below: str, above: str, diagonal: float) -> dict:
     """By task, voters by voters: one mean number of each pair below the diagonal, and one above."""
     out = {}
-    for task, part in table[table.k == min(k, table.k.max())].groupby("task", sort=False):
+    shown = table[table.k == min(k, table.k.max())]
+    for task, part in shown.groupby("task", sort=False):
         names = list(dict.fromkeys(part[pair].to_numpy().T.ravel()))
-        matrix = pd.DataFrame(np.where(np.eye(len(names)), diagonal, np.nan), index=names, columns=names)
-        for (one, other), pair_rows in part.groupby(pair, sort=False):
-            matrix.loc[other, one], matrix.loc[one, other] = pair_rows[below].mean(), pair_rows[above].mean()
+        values = np.full((len(names), len(names)), np.nan)
+        np.fill_diagonal(values, diagonal)
+        matrix = pd.DataFrame(values, index=names, columns=names)
+        for (one, other), rows in part.groupby(pair, sort=False):
+            matrix.loc[other, one] = rows[below].mean()
+            matrix.loc[one, other] = rows[above].mean()
         out[task] = matrix.rename(index=voter_title, columns=voter_title)
     return out
 
@@ -99,8 +121,8 @@ def group_table(step, run, readings) -> Iterator[tuple]:
     """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for dynamic k."""
     for group, among in GROUPS.items():
         names = voters(readings, among)
-        if len(names) > 1:
-            yield from ((group, len(names), *row) for row in by_k(step, run, readings, names, DYNAMIC))
+        for row in by_k(step, run, readings, names, DYNAMIC) if len(names) > 1 else ():
+            yield group, len(names), *row
 
 
 @by_run("instance tokens methods methods_dynamic people with_people")
@@ -109,20 +131,21 @@ def sentence_table(step, run, readings) -> Iterator[tuple]:
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
     """
-    spec, names = step.profile.agreement, voters(readings)
+    spec = step.profile.agreement
+    names = voters(readings)
     for r in readings if names else ():
-        people, together = np.nan, np.nan
-        if r.marked:
-            people = agreement_of(list(r.marks > 0))
-            together = np.mean([r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names])
-        own = (r.agreement_at_k(names, k, spec) for k in (spec.fixed_k, DYNAMIC))
-        yield r.instance, len(r.tokens), *own, people, together
+        fixed = r.agreement_at_k(names, spec.fixed_k, spec)
+        dynamic = r.agreement_at_k(names, DYNAMIC, spec)
+        people = agreement_of(list(r.marks > 0)) if r.marked else np.nan
+        together = [r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) if r.marked else np.nan for m in names]
+        yield r.instance, len(r.tokens), fixed, dynamic, people, np.mean(together)
 
 
 @by_run("length k agreement chance instances")
 def length_table(step, run, readings) -> Iterator[tuple]:
     """One row a run, length that texts have and k: agreement of all six (appendix C), and by chance."""
-    spec, names = step.profile.agreement, voters(readings)
+    spec = step.profile.agreement
+    names = voters(readings)
     for length in LENGTHS if names else ():
         inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
         for k in range(1, spec.largest_k + 1) if inside else ():
@@ -142,7 +165,7 @@ def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
     ks = range(1, max(COMPARED, spec.fixed_k) + 1)
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
-        dynamic = np.array([r.agreement_at_k(pair, DYNAMIC, spec) for r in used])
+        dynamic = agreements(used, [pair], DYNAMIC, spec)
         fixed = np.array([[r.agreement_at_k(pair, k, spec) for k in ks] for r in used])
         both = np.column_stack([dynamic, dynamic[:, None] - fixed])
         own, *differences = mean_with_interval(step, both, run).T
@@ -161,8 +184,9 @@ def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
     add = ways[step.profile.agreement.improvement]
     for run, part in pairs.groupby(RUN, sort=False):
         for method in dict.fromkeys([*part.a, *part.b]):
-            for k, inside in part[(part.a == method) | (part.b == method)].groupby("k"):
-                yield *run, method, k, add(inside.difference), inside.difference.min(), inside.difference.max()
+            own = part[(part.a == method) | (part.b == method)]
+            for k, difference in own.groupby("k").difference:
+                yield *run, method, k, add(difference), difference.min(), difference.max()
 
 
 @by_run("voter k low high sd without instances")
@@ -183,23 +207,22 @@ def tie_table(step, run, readings) -> Iterator[tuple]:
     spec = step.profile.agreement.model_copy(update={"ties": "expectation", "people": "top_k"})
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
-        exact, *draws = (
-            np.mean([r.agreement_at_k(pair, spec.fixed_k, spec, draw) for r in used])
-            for draw in (None, *range(spec.tie_draws))
-        )
+        exact = agreements(used, [pair], spec.fixed_k, spec).mean()
+        draws = [agreements(used, [pair], spec.fixed_k, spec, draw).mean() for draw in range(spec.tie_draws)]
         yield *pair, exact, np.mean(draws), np.std(draws), np.abs(draws - exact).max(), len(used)
 
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
 def sign_table(step, run, readings) -> Iterator[tuple]:
     """One row a run, signed method and sign: agreement with people and the other methods, by scores or sizes."""
-    spec, names = step.profile.agreement, voters(readings)
+    spec = step.profile.agreement
+    names = voters(readings)
 
     def agree(pairs: list[tuple[str, str]], readings: list) -> tuple[float, float]:
-        fixed, dynamic = (
-            [r.agreement_at_k(pair, k, spec) for r in readings for pair in pairs] for k in (spec.fixed_k, DYNAMIC)
-        )
-        return (np.mean(fixed), np.nanmean(dynamic)) if readings else (np.nan, np.nan)
+        if not readings:
+            return np.nan, np.nan
+        dynamic = agreements(readings, pairs, DYNAMIC, spec)
+        return agreements(readings, pairs, spec.fixed_k, spec).mean(), np.nanmean(dynamic)
 
     for method in (name for name in names if METHODS[name].signed):
         unsigned = f"{method}_unsigned"
@@ -220,6 +243,6 @@ def rule_table(step, run, readings) -> Iterator[tuple]:
         for voter in names:
             counts = np.array([r.peaks(voter, spec).sum() for r in readings])
             pairs = [(voter, other) for other in names if other != voter]
-            agreed = np.array([r.agreement_at_k(pair, DYNAMIC, spec) for r in readings for pair in pairs])
+            agreed = agreements(readings, pairs, DYNAMIC, spec)
             mean = np.nanmean(agreed) if np.isfinite(agreed).any() else np.nan
             yield rule, voter, counts.mean(), (counts == 0).mean(), mean, len(readings)

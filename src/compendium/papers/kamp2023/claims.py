@@ -5,6 +5,7 @@ Letters used for shapes: n texts, p numbers a text, j null worlds.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,9 @@ from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
-    AT,
+    STATEMENTS,
+    Means,
     published_values,
-    statements,
     values_of,
     with_exchanged_names,
 )
@@ -30,6 +31,7 @@ SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer te
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
 FIXED = (2, 3, 4, 5, 6)  # tokens, beside the 4 of the paper
 PEAKS = {"released": "by the rule of the released code", "paper": "by the rule of the paper"}
+DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
 Found = dict[str, Finding]  # by claim
 
 
@@ -40,13 +42,13 @@ def in_random_order(reading: Reading, rng: np.random.Generator) -> Reading:
 
 def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: int) -> tuple[np.ndarray, np.ndarray]:
     """(n, p) numbers of each text, and (j, n, p) those of worlds in which all scores are in a random order."""
-    short, long = np.quantile([len(r.tokens) for r in readings], [1 / 3, 2 / 3])
-    values = np.array([values_of(r, spec, (short, long)) for r in readings])
+    lengths = np.quantile([len(reading.tokens) for reading in readings], [1 / 3, 2 / 3])
+    values = np.array([values_of(reading, spec, lengths) for reading in readings])
     null = np.empty((worlds, *values.shape))
     for at, reading in enumerate(readings):
         rng = generator("null", "scores", "agreement", reading.instance)
         for world in range(worlds):
-            null[world, at] = values_of(in_random_order(reading, rng), spec, (short, long))
+            null[world, at] = values_of(in_random_order(reading, rng), spec, lengths)
     return values, null
 
 
@@ -54,13 +56,24 @@ def findings_of(
     values: np.ndarray, null: np.ndarray, profile: Profile, run: Run, settings: BootstrapSpec, fixed_k: int
 ) -> Found:
     """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null: (j, n, p)."""
+    task, model, seed = run
     renamed = with_exchanged_names(values, settings.nulls, generator("null", "names", "agreement", *run))
-    about = (*run[:2], values, range(len(values)), [0] * len(values))
-    marked = int((~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])).sum())
-    basis, out = f"{task_title(run[0])}, {run[1]}, seed {run[-1]}: {len(values)} texts", {}
-    for claim, asked in statements(fixed_k).items():
-        nulls = (lambda *_: null, (lambda *_: renamed) if asked.named else None)
-        cell = Cell(*about, asked.number, asked.chosen, *nulls, drawn_by=("agreement", *run))
+    marked = np.count_nonzero(~np.isnan(Means(values).of(PEOPLE, SIX[0], 1)))
+    basis = f"{task_title(task)}, {model}, seed {seed}: {len(values)} texts"
+    out = {}
+    for claim, asked in STATEMENTS.items():
+        cell = Cell(
+            task,
+            model,
+            values,
+            texts=range(len(values)),
+            seeds=[0] * len(values),
+            statistic=partial(asked.number, k=fixed_k),
+            chosen=asked.chosen,
+            by_scores=lambda *_: null,
+            by_names=(lambda *_: renamed) if asked.named else None,
+            drawn_by=("agreement", *run),
+        )
         found = mean_difference([cell], settings).finding_for("kamp2023", profile, basis)
         out[claim] = replace(found, texts=marked) if asked.of_people else found
     return out
@@ -68,14 +81,19 @@ def findings_of(
 
 def statistics_by_run(step: Step) -> dict[Run, Found]:
     """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what it rests on."""
-    out, profile, spec, settings = {}, step.profile, step.profile.agreement, step.profile.bootstrap
+    profile = step.profile
+    spec = profile.agreement
+    settings = profile.bootstrap
+    out = {}
     for run, readings in read_runs(step):
         if len(voters(readings)) < len(SIX):
             continue
-        found = findings_of(*values_and_worlds(readings, spec, settings.nulls), profile, run, settings, spec.fixed_k)
+        values, null = values_and_worlds(readings, spec, settings.nulls)
+        found = findings_of(values, null, profile, run, settings, spec.fixed_k)
         void = "; ".join(unlearned_table(step, [run]).reason)
         out[run] = {claim: replace(one, reason=void) for claim, one in found.items()}
-        if (given := profile.explaining_of(run[0]).shap_evaluations) != SHAP_EVALUATIONS:
+        given = profile.explaining_of(run[0]).shap_evaluations
+        if given != SHAP_EVALUATIONS:
             metric = f"Partition SHAP of {given} evaluations, published {SHAP_EVALUATIONS}"
             out[run]["dynamic-k-shap"] = replace(out[run]["dynamic-k-shap"], metric=metric)
     return out
@@ -99,24 +117,29 @@ def claims_table(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
 
 def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
-    numbers = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
-    claims, columns, level = read_claims("kamp2023"), ["claim", *RUN, *numbers], step.profile.bootstrap.confidence
-    parts = [score(claims, found, level).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()]
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+    claims = read_claims("kamp2023")
+    columns = ["claim", *RUN, *DETAILS]
+    parts = []
+    for run, found in measured.items():
+        judged = score(claims, found, step.profile.bootstrap.confidence)
+        parts.append(judged.assign(**dict(zip(RUN, run, strict=True)))[columns])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
     """One row a contradicted claim and thing turned (`turned_table`): run, fixed k, rule of peaks, sign of scores."""
-    contradicted = {row.claim: row.basis for row in judged[judged.verdict == CONTRADICTED].itertuples()}
-    of_basis = {finding.basis: run for run, found in measured.items() for finding in found.values()}
-    wanted = {of_basis[basis] for basis in contradicted.values()}
-    otherwise = {run: by_protocol(step, run, readings) for run, readings in read_runs(step) if run in wanted}
+    basis = judged[judged.verdict == CONTRADICTED].set_index("claim").basis
+    run_of_basis = {finding.basis: run for run, found in measured.items() for finding in found.values()}
+    own_run = {claim: run_of_basis[said] for claim, said in basis.items()}
+    otherwise = {run: by_protocol(step, run, texts) for run, texts in read_runs(step) if run in own_run.values()}
 
     def turn(claim: Claim) -> Iterator[Turn]:
-        own = of_basis[contradicted[claim.id]]
-        for (task, model, seed), found in measured.items():
-            if (task, model, seed) != own:
-                yield Turn("corpus", f"{task_title(task)}, {model_title(model)}, seed {seed}", found.get(claim.id))
+        own = own_run[claim.id]
+        for run, found in measured.items():
+            if run != own:
+                task, model, seed = run
+                how = f"{task_title(task)}, {model_title(model)}, seed {seed}"
+                yield Turn("corpus", how, found.get(claim.id))
         for how, found in otherwise[own].items():
             yield Turn("protocol", how, found.get(claim.id))
 
@@ -125,13 +148,20 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
 
 def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, Found]:
     """The findings of a run at other fixed k, by the other rule of peaks, and on scores without their signs."""
-    profile, spec, settings = step.profile, step.profile.agreement, quick_draws(step.profile.bootstrap)
-    own, out = spec.fixed_k, {}
+    spec = step.profile.agreement
+    settings = quick_draws(step.profile.bootstrap)
+    own = spec.fixed_k
+    out = {}
+
+    def ask(texts: Sequence[Reading], rule: str, ks: Mapping[str, int]) -> None:
+        values, null = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
+        for how, k in ks.items():
+            out[how] = findings_of(values, null, step.profile, run, settings, k)
+
+    ask(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k})
+    for rule, title in PEAKS.items():
+        if rule != spec.peaks:
+            ask(readings, rule, {f"dynamic k {title}": own})
     unsigned = [replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings]
-    ways = [(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k})]
-    ways += [(readings, rule, {f"dynamic k {title}": own}) for rule, title in PEAKS.items() if rule != spec.peaks]
-    ways.append((unsigned, spec.peaks, {"scores without their signs": own}))
-    for texts, rule, ks in ways:
-        found = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
-        out |= {how: findings_of(*found, profile, run, settings, k) for how, k in ks.items()}
+    ask(unsigned, spec.peaks, {"scores without their signs": own})
     return out

@@ -31,7 +31,10 @@ GROUPS = {
     "with random": ("#888888", "x"),
 }  # of pairs of methods, by their kinds
 HEIGHTS = {3: 20, 5: 11, 7: 2}  # the paper's fixed k, each number so many points above its token's bar
-PEAK, PLAIN, MEAN, INK = "#DE8F05", "#9FC5E8", "#CC3311", "#333333"
+PEAK = "#DE8F05"
+PLAIN = "#9FC5E8"
+MEAN = "#CC3311"
+INK = "#333333"
 CELLS = {"annot": True, "square": True, "linewidths": 0.5}
 
 
@@ -52,14 +55,12 @@ def draw_profile(reading: Reading, method: str, rule: str):
     """
     method, scores, (axes,) = _open_profile(reading, method, 1, 3.4)
     peaks = local_maxima(scores, PEAK_RULES[rule])
-    axes.bar(range(len(scores)), scores, color=np.where(select(peaks, len(scores)), PEAK, PLAIN), width=0.85)
-    axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
+    _draw_scores(axes, scores, np.where(select(peaks, len(scores)), PEAK, PLAIN), 0.22)
     for k, height in HEIGHTS.items():
         sure, tied, _ = top_k(scores, k)
         for i in np.flatnonzero(sure | tied):
             _note(axes, str(k), (i, max(scores[i], 0)), height, fontsize=8, color=INK)
     _label_tokens(axes, reading)
-    axes.margins(y=0.22)
     axes.set_ylabel(f"score by {voter_title(method)}")
     handles = [
         Patch(color=PEAK, label="peak: selected by dynamic k"),
@@ -78,20 +79,18 @@ def figure_5(reading: Reading, rule: str):
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
     nearest = [colours[peak] if peak >= 0 else PLAIN for peak in nearest_peaks(scores, peaks)]
-    upper.bar(range(len(scores)), scores, color=nearest, width=0.85)
+    _draw_scores(upper, scores, nearest, 0.18)
     for number, peak in enumerate(peaks, 1):
         _note(upper, f"span {number}", (peak, scores[peak]), 3, fontsize=9)
     upper.set_title("each token to its nearest peak", loc="left", fontsize=11)
-    lower.bar(range(len(scores)), scores, color=PLAIN, width=0.85)
+    _draw_scores(lower, scores, PLAIN, 0.18)
     for number, (start, end) in enumerate(find_phrases(scores, PEAK_RULES[rule]), 1):
         lower.bar(range(start, end), scores[start:end], color=PEAK, width=0.85)
         highest = start + int(np.argmax(scores[start:end]))
         _note(lower, f"phrase {number}", (highest, scores[highest]), 3, fontsize=9)
     lower.set_title("phrases: runs above the mean that hold a peak", loc="left", fontsize=11)
-    for axes in (upper, lower):
-        axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
-        axes.margins(y=0.18)
-        axes.set_ylabel("score")
+    upper.set_ylabel("score")
+    lower.set_ylabel("score")
     _label_tokens(lower, reading)
     upper.figure.tight_layout()
     return upper
@@ -104,6 +103,13 @@ def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tu
     size = (max(6.0, 0.42 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
     return method, reading.of(method), grid[:, 0]
+
+
+def _draw_scores(axes, scores: np.ndarray, colours, margin: float) -> None:
+    """A bar a token, and their mean."""
+    axes.bar(range(len(scores)), scores, color=colours, width=0.85)
+    axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
+    axes.margins(y=margin)
 
 
 def _note(axes, text: str, place: tuple, above: float, **font) -> None:
@@ -123,12 +129,12 @@ def figure_2a(table: pd.DataFrame):
     if six.empty:
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(six.task.unique(), 5.2, 3.9)
-    means = six.groupby(["task", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
-    for (task, a, b), pair in means.groupby(["task", "method_a", "method_b"], sort=False):
+    for (task, a, b), pair in six.groupby(["task", "method_a", "method_b"], sort=False):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
-        panels[task].plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
-    _name_tasks(panels, means.k, ylim=(0.48, 1.02))
+        line = pair.groupby("k", sort=False).agreement.mean()
+        panels[task].plot(line, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
+    _name_tasks(panels, six.k, ylim=(0.48, 1.02))
     figure.supylabel("agreement@k")
     return style.legend_below(figure, 1)
 
@@ -159,20 +165,23 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
     matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
-    upper = {task: matrix.where(np.triu(np.ones(matrix.shape, bool), 1)) for task, matrix in matrices.items()}
-    lower = {task: matrix.where(np.tril(np.ones(matrix.shape, bool), -1)) for task, matrix in matrices.items()}
-    largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
-    ends = tuple(end([end(matrix) for matrix in lower.values()]) for end in (np.nanmin, np.nanmax))
-    for parts, shades, reach, digits, words in (
-        (lower, "cividis", ends, ".0f", "below: agreement at dynamic k, in hundredths"),
-        (upper, "PuOr_r", (-largest, largest), "+.0f", f"above: minus agreement@{k}"),
-    ):
-        look = {"cmap": shades, "vmin": reach[0], "vmax": reach[1], "fmt": digits, "cbar": False}
+    upper = {task: matrix.where(~np.tri(len(matrix), dtype=bool)) for task, matrix in matrices.items()}
+    lower = {task: matrix.where(np.tri(len(matrix), k=-1, dtype=bool)) for task, matrix in matrices.items()}
+
+    def draw(parts: dict[str, pd.DataFrame], shades: str, ends: tuple[float, float], digits: str, words: str) -> None:
+        low, high = ends
+        look = {"cmap": shades, "vmin": low, "vmax": high, "fmt": digits, "cbar": False}
         for task, axes in panels.items():
             sns.heatmap(parts[task], ax=axes, annot_kws={"size": 8}, **look, **CELLS)
             style.finish_matrix(axes, task)
         place = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
-        style.colour_bar(list(panels.values()), shades, reach, words, **place)
+        style.colour_bar(list(panels.values()), shades, ends, words, **place)
+
+    least = min(np.nanmin(matrix) for matrix in lower.values())
+    most = max(np.nanmax(matrix) for matrix in lower.values())
+    farthest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
+    draw(lower, "cividis", (least, most), ".0f", "below: agreement at dynamic k, in hundredths")
+    draw(upper, "PuOr_r", (-farthest, farthest), "+.0f", f"above: minus agreement@{k}")
     return figure.axes[0]
 
 
@@ -187,7 +196,8 @@ def figure_6(table: pd.DataFrame):
     ends = {axes: [] for axes in panels.values()}
     means = table.groupby(["task", "length", "k"])[["agreement", "chance", "instances"]].mean().reset_index()
     for (task, length), line in means.groupby(["task", "length"]):
-        axes, colour = panels[task], colours[length]
+        axes = panels[task]
+        colour = colours[length]
         axes.plot(line.k, line.agreement, color=colour, marker="o", markersize=3)
         axes.plot(line.k, line.chance, color=colour, linestyle=":", linewidth=1)
         name = f"{length} tokens (n = {line.instances.iloc[0]:.0f})"
@@ -206,7 +216,8 @@ def figure_predicted_k(table: pd.DataFrame):
     names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
     looks = method_looks(m for m in table.method.unique() if m in METHODS)
     for task, axes in panels.items():
-        part = table[table.task == task].groupby(["rule", "method"], sort=False).error.mean().reset_index()
+        own = table[table.task == task]
+        part = own.groupby(["rule", "method"], sort=False).error.mean().reset_index()
         axes.barh(range(len(rules)), part.groupby("rule").error.mean()[rules], color="#DDDDDD", height=0.75)
         for method, line in part[part.method.isin(METHODS)].groupby("method", sort=False):
             axes.plot(line.error, [rules.index(rule) for rule in line.rule], linestyle="none", **looks[method])
@@ -227,12 +238,12 @@ def figure_seeds(table: pd.DataFrame):
     lines["published: e-SNLI, DistilBERT"] = pd.DataFrame({"apd": published})
     for number, (name, part) in enumerate(lines.items()):
         part = part.sort_values("apd")
+        places = range(1, len(part) + 1)
+        colour = colours[number % 10]
         over = (part.apd / part.apd.min()).to_numpy()
-        look = {"color": colours[number % 10], "marker": MARKERS[number % len(MARKERS)]}
-        places = range(1, len(over) + 1)
-        axes.plot(places, over, label=name, **look)
+        axes.plot(places, over, label=name, color=colour, marker=MARKERS[number % len(MARKERS)])
         if "low" in part:
-            axes.vlines(places, 1 + part.low, 1 + part.high, colors=[look["color"]], alpha=0.6)
+            axes.vlines(places, 1 + part.low, 1 + part.high, colors=[colour], alpha=0.6)
     axes.set(xlabel="runs, in order of size", ylabel="difference over the smallest")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="upper left")  # where the smallest are
@@ -255,13 +266,14 @@ def figure_all_pairs(table: pd.DataFrame):
     for task, axes in panels.items():
         for group, (colour, marker) in GROUPS.items():
             inside = lines[(lines.task == task) & (lines.group == group)]
-            if len(inside):
-                by_k = inside.groupby("k").agreement
-                mean, low, high = by_k.mean(), by_k.quantile(0.1), by_k.quantile(0.9)
-                look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
-                style.draw_curve(axes, mean.index, mean, low, high, 0.13, **look)
-                pairs = inside.groupby(["method_a", "method_b"]).ngroups
-                ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
+            if inside.empty:
+                continue
+            by_k = inside.groupby("k").agreement
+            mean = by_k.mean()
+            look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
+            style.draw_curve(axes, mean.index, mean, by_k.quantile(0.1), by_k.quantile(0.9), 0.13, **look)
+            pairs = inside.groupby(["method_a", "method_b"]).ngroups
+            ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
     _name_tasks(panels, lines.k, ylabel="agreement@k", ylim=(0.48, 1.02))
     return style.name_ends(figure, ends, 8.5)
 
@@ -290,5 +302,7 @@ def similar_beside(matrix: pd.DataFrame) -> list[str]:
     if len(matrix) < 3:
         return list(matrix.index)
     far = np.nan_to_num(1 - matrix.to_numpy(float), nan=1.0)
-    tree = linkage(squareform((far + far.T) / 2 * (1 - np.eye(len(far)))), "average", optimal_ordering=True)
+    far = (far + far.T) / 2
+    np.fill_diagonal(far, 0)
+    tree = linkage(squareform(far), "average", optimal_ordering=True)
     return [matrix.index[i] for i in leaves_list(tree)]

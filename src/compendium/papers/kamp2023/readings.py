@@ -63,7 +63,8 @@ class Reading:
         draw: break ties at random, with the seed of this draw.
         """
         if PEOPLE in voters and spec.people == "share":
-            (method,), share = [name for name in voters if name != PEOPLE], self.of(PEOPLE)
+            (method,) = set(voters) - {PEOPLE}
+            share = self.of(PEOPLE)
             if k == DYNAMIC:
                 return selection_with_share(self.peaks(method, spec), share)
             return agreement_with_share(self.of(method), share, k)
@@ -118,9 +119,11 @@ def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[
         @table_of(f"task model seed {columns}")
         @wraps(rows)
         def of_all_runs(step: Step) -> Iterator[tuple]:
-            runs, show = agreement_runs(step), step.progress(rows.__name__.replace("_", " "))
+            runs = agreement_runs(step)
+            show = step.progress(rows.__name__.replace("_", " "))
             for done, (run, readings) in enumerate(read_runs(step), start=1):
-                yield from ((*run, *row) for row in rows(step, run, readings))
+                for row in rows(step, run, readings):
+                    yield *run, *row
                 show(done, len(runs))
 
         return of_all_runs
@@ -145,12 +148,13 @@ def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str
 def first_examples(step: Step) -> list[Reading]:
     """The instances that the profile wants to show, of the first run that has some; else the first that it explains."""
     runs = agreement_runs(step)
-    for run in (run for run in runs if step.profile.tasks[run[0]].examples):
-        tokens = load_tokens(step.results, step.profile, *run, "examples")
-        records = read_by_instance(step.results.attributions(*run, "examples"))
-        wanted = examples(run[0], step.profile.tasks[run[0]].examples)
-        return [make_reading(i, tokens[i.id], records[i.id]) for i in wanted]
-    return read_run(step, runs[0])[:1]
+    run = next((run for run in runs if step.profile.tasks[run[0]].examples), None)
+    if run is None:
+        return read_run(step, runs[0])[:1]
+    tokens = load_tokens(step.results, step.profile, *run, "examples")
+    records = read_by_instance(step.results.attributions(*run, "examples"))
+    wanted = examples(run[0], step.profile.tasks[run[0]].examples)
+    return [make_reading(i, tokens[i.id], records[i.id]) for i in wanted]
 
 
 def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
@@ -183,4 +187,4 @@ def agreement_runs(step) -> list[Run]:
         return runs
     apd = step.results.read_table("apd", "05_kamp2023_seeds")
     chosen = {(row.task, row.model): row.seed for row in apd[apd.chosen].itertuples()}
-    return [run for run in runs if chosen.get(run[:2], run[2]) == run[2]]
+    return [(task, model, seed) for task, model, seed in runs if chosen.get((task, model), seed) == seed]

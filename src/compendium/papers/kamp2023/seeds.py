@@ -37,11 +37,11 @@ def apd_table(step) -> Iterator[dict]:
         longest = max(len(scores) for scores in profiles[0])
         matrices = [profile_matrix(p, longest) for p in profiles]
         by_profile = profile_differences(matrices, step.profile.agreement.apd_itself)
-        apd, (seeds, accuracies, _) = by_profile.mean(axis=1), zip(*runs, strict=True)
-        about = {"task": task, "model": model, "seed": seeds, "accuracy": accuracies, "apd": apd}
-        about |= {"chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
         order = order_table(by_profile, [instance for instance, _ in keys], step.profile.bootstrap, "apd", task, model)
-        yield from pd.concat([pd.DataFrame(about), order], axis=1).to_dict("records")
+        apd = by_profile.mean(axis=1)
+        own = {"apd": apd, "chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
+        found = pd.DataFrame([(seed, accuracy) for seed, accuracy, _ in runs], columns=["seed", "accuracy"])
+        yield from pd.concat([found.assign(task=task, model=model, **own), order], axis=1).to_dict("records")
 
 
 def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
@@ -59,7 +59,8 @@ def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray
 def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
     """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several seeds."""
     for (task, model), runs in groupby(step.profile.explained_runs("agreement"), key=lambda run: run[:2]):
-        seeds, found = [run[2] for run in runs], []
+        found = []
+        seeds = [seed for _, _, seed in runs]
         for seed in seeds if len(seeds) > 1 else ():
             loaded = load_attributions(step.results, step.profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
@@ -71,15 +72,17 @@ def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
 
 def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
     """The same of the models that are trained for nothing else; none where the profile has no such study."""
-    if not (study := step.profile.seed_study):
+    study = step.profile.seed_study
+    if not study:
         return
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
     made = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
     found = []
     for seed, (accuracy, records) in zip(study.seeds, made, strict=True):
-        step.files.append(step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all"))
-        write_attributions(step.files[-1], records)
-        found.append((seed, accuracy, _profiles_of(read_attributions(step.files[-1]))))
+        path = step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
+        write_attributions(path, records)
+        step.files.append(path)
+        found.append((seed, accuracy, _profiles_of(read_attributions(path))))
     yield study.task, study.model, found
 
 
@@ -93,11 +96,17 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[fl
     from compendium.papers.pipeline.training import load_vectors
 
     set_threads(profile.threads)
-    study, spec = profile.seed_study, profile.study_explaining()
+    study = profile.seed_study
+    spec = profile.study_explaining()
     names = (STUDY, study.task, study.model, seed)
     instances = corpora.load(study.task, "train", study.train_rows)
     model = new_classifier(
-        *(profile.models[study.model], corpora.TASKS[study.task].labels, names, instances, study.model, profile.device),
+        profile.models[study.model],
+        corpora.TASKS[study.task].labels,
+        names,
+        instances,
+        study.model,
+        profile.device,
         resolve=corpora.resolve_weights,
         vectors=load_vectors,
     )
@@ -119,20 +128,27 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     see `order_table`. stays: share of draws of texts in which the chosen run is the least. surely: runs above it.
     """
 
-    def found(study: str, task: str, model: str, apd: pd.Series) -> dict:
+    def found(study: str, task: str, model: str, apd: pd.Series, **more) -> dict:
         ends = {"least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}
-        return {"study": study, "task": task, "model": model, "runs": len(apd)} | ends
+        return {"study": study, "task": task, "model": model, "runs": len(apd)} | ends | more
 
-    profile, study, rows = step.profile, step.profile.seed_study, []
-    by_study = list(apd.groupby(["task", "model"], sort=False))
-    main = (study.task, study.model) if study else by_study[0][0]
-    for (task, model), part in by_study:
-        own = study if (task, model) == main and study else None
-        row = found("main" if (task, model) == main else "other", task, model, part.apd)
-        row["train_rows"] = (own or profile.tasks[profile.read_by(task)]).train_rows
-        row["explain_rows"] = (own or profile.tasks[task]).explain_rows
-        row |= {"chance": part.chance.iloc[0], "p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
-        rows.append(row | {"surely": int((part.low > 0).sum())})
+    profile = step.profile
+    study = profile.seed_study
+    by_study = dict(list(apd.groupby(["task", "model"], sort=False)))
+    main = (study.task, study.model) if study else next(iter(by_study))
+    rows = []
+    for name, part in by_study.items():
+        task, _ = name
+        own = study if name == main else None
+        more = {
+            "train_rows": (own or profile.tasks[profile.read_by(task)]).train_rows,
+            "explain_rows": (own or profile.tasks[task]).explain_rows,
+            "chance": part.chance.iloc[0],
+            "p": part.p.iloc[0],
+            "stays": part.least[part.chosen].iloc[0],
+            "surely": (part.low > 0).sum(),
+        }
+        rows.append(found("main" if name == main else "other", *name, part.apd, **more))
     rows.append(found("published", "esnli", "DistilBERT", reported("kamp_table2_apd").apd))
     return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})
 

@@ -4,21 +4,22 @@ A sentence reads a number from the same cell of `summary` as the text does, or e
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 
 from compendium.config.judges import AgreementSpec
-from compendium.papers.common.sentences import Sentence, of_row, sentence
+from compendium.papers.common.sentences import Sentence, fill, of_row, sentence, tell
 from compendium.papers.common.style import task_title
+from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, voter_title
 
 Row = tuple[str, str, str, float]
 
 
-def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
+@table_of("task quantity name value")
+def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
     """One row a task (`all` for settings) and quantity: its value, and the name of who has it where somebody has.
 
     tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the notebook writes them, or
@@ -26,33 +27,36 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
     """
     spec = step.profile.agreement
     fixed = min(spec.fixed_k, spec.largest_k)
-    rows: list[Row] = [("all", "shown_k", "", fixed), ("all", "fixed_k", "", spec.fixed_k)]
-    rows.append(("all", "tie_draws", "", spec.tie_draws))
+    yield "all", "shown_k", "", fixed
+    yield "all", "fixed_k", "", spec.fixed_k
+    yield "all", "tie_draws", "", spec.tie_draws
     for task, part in _by_task(tables.get("agreement"), fixed):
         random = part.group == "with random"
-        rows += _extremes(task, "pairs", part[~random].groupby(["method_a", "method_b"], sort=False).agreement.mean())
-        rows += _mean(task, "pairs_random", part.agreement[random])
+        yield from _extremes(task, "pairs", part[~random], ["method_a", "method_b"], "agreement")
+        yield from _mean(task, "pairs_random", part.agreement[random])
     for task, part in _by_task(tables.get("groups"), fixed):
-        rows += _mean(task, "all_six", part.agreement[part.group == "all six"])
+        yield from _mean(task, "all_six", part.agreement[part.group == "all six"])
     for task, part in _by_task(tables.get("lengths")):
         by_k = part.pivot_table(index="length", columns="k", values="agreement")
         rises = (by_k.iloc[:, -1] - by_k.iloc[:, 0]) / max(1, by_k.shape[1] - 1)  # with each k
         for word, length in (("short", rises.index.min()), ("long", rises.index.max())):
-            rows += [(task, word, "", length), (task, f"{word}_rise", "", rises[length])]
+            yield task, word, "", length
+            yield task, f"{word}_rise", "", rises[length]
     for task, part in _by_task(tables.get("with_people"), fixed):
-        means = part.groupby("method", sort=False).agreement.mean()
-        rows += _extremes(task, "people", means.drop("random", errors="ignore"))
-        rows += _mean(task, "people_random", part.agreement[part.method == "random"])
+        random = part.method == "random"
+        yield from _extremes(task, "people", part[~random], "method", "agreement")
+        yield from _mean(task, "people_random", part.agreement[random])
     for task, part in _by_task(tables.get("dynamic_k")):
-        rows += _extremes(task, "dynamic_k", part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean())
+        yield from _extremes(task, "dynamic_k", part[part.voter != PEOPLE], "voter", "k")
     for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
         pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
-        rows += [(task, "pairs", "", len(pairs)), (task, "closer_pairs", "", (pairs.difference > 0).sum())]
-        rows += [(task, f"spread_{name}", "", np.ptp(pairs[name])) for name in ("fixed", "dynamic")]
+        yield task, "pairs", "", len(pairs)
+        yield task, "closer_pairs", "", (pairs.difference > 0).sum()
+        yield task, "spread_fixed", "", np.ptp(pairs.fixed)
+        yield task, "spread_dynamic", "", np.ptp(pairs.dynamic)
     for task, part in _by_task(tables.get("predicted_k")):
         errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
-        rows.append((task, "best_rule", errors.idxmin().replace("_", " "), errors.min()))
-    return pd.DataFrame(rows, columns=["task", "quantity", "name", "value"])
+        yield task, "best_rule", errors.idxmin().replace("_", " "), errors.min()
 
 
 def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -61,37 +65,21 @@ def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple
         yield from (table if k is None else table[table.k == k]).groupby("task", sort=False)
 
 
-def _extremes(task: str, what: str, means: pd.Series) -> list[Row]:
-    """Highest and lowest of the means of voters, or of pairs of voters."""
-    rows = []
+def _extremes(task: str, what: str, rows: pd.DataFrame, voters: str | list[str], column: str) -> Iterator[Row]:
+    """Highest and lowest of the means of a column over voters, or pairs of voters."""
+    means = rows.groupby(voters, sort=False)[column].mean()
     for word, at in (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ():
-        title = " and ".join(map(voter_title, [at] if isinstance(at, str) else at))
-        rows.append((task, f"{what}_{word}", title, means[at]))
-    return rows
+        names = [at] if isinstance(at, str) else at
+        yield task, f"{what}_{word}", " and ".join(map(voter_title, names)), means[at]
 
 
-def _mean(task: str, quantity: str, values: pd.Series) -> list[Row]:
-    return [(task, quantity, "", values.mean())] if len(values) else []
-
-
-def _tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -> str:
-    """A template filled with the cells of `summary`: of the first task that has them all, or of each.
-
-    `{lowest.name}` and `{lowest.value:.2f}` stand for the cells of the row whose quantity is `lowest`. more: what is
-    added where the task has that too.
-    """
-    rows = {task: {row.quantity: row for row in part.itertuples()} for task, part in _by_task(summary)}
-    settings, shown = rows.pop("all", {}), []
-    for task, found in rows.items():
-        cells = {"task": task_title(task)} | settings | found
-        with suppress(KeyError):
-            shown.append(said.format(**cells))
-            shown[-1] += more.format(**cells)
-    return "; ".join(shown[:1] if first else shown)
+def _mean(task: str, quantity: str, values: pd.Series) -> Iterator[Row]:
+    if len(values):
+        yield task, quantity, "", values.mean()
 
 
 def _of_summary(said: str, more: str = "", first: bool = True) -> Callable[[pd.DataFrame], Sentence]:
-    return sentence(lambda summary: _tell(summary, said, more, first))
+    return sentence(lambda summary: tell(summary, said, more, first))
 
 
 say_pairs = _of_summary(
@@ -120,9 +108,14 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     kinds = [kind_of(*pair) for pair in zip(part.method_a, part.method_b, strict=True)]
     by_kind = part.groupby(["task", pd.Categorical(kinds, PAIR_KINDS)], sort=True, observed=True).agreement
     ends = by_kind.agg(["min", "max"])  # of those groups that a task has, the one that agrees most first
-    apart = [(of["min"].iloc[:-1] > of["max"].shift(-1).iloc[:-1]).all() for _, of in ends.groupby(level=0)]
+    apart = []
+    for _, of_task in ends.groupby(level=0):
+        least = of_task["min"].to_numpy()
+        most = of_task["max"].to_numpy()
+        apart.append((least[:-1] > most[1:]).all())
     of_first = part[part.task == part.task.iloc[0]]
-    most, least = (of_first.loc[at] for at in (of_first.agreement.idxmax(), of_first.agreement.idxmin()))
+    most = of_first.loc[of_first.agreement.idxmax()]
+    least = of_first.loc[of_first.agreement.idxmin()]
     return (
         f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of {len(apart)} tasks; on "
         f"{task_title(most.task)} pairs range from {of_row(most, 'agreement')} ({_pair(most)}) to "
@@ -135,20 +128,21 @@ def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
     known = peaks.published_k.dropna()
     published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
     said = "On {task} mean dynamic k ranges from {dynamic_k_lowest.value:.2f} ({dynamic_k_lowest.name}) to "
-    return _tell(summary, said + "{dynamic_k_highest.value:.2f} ({dynamic_k_highest.name})", published)
+    return tell(summary, said + "{dynamic_k_highest.value:.2f} ({dynamic_k_highest.name})", published)
 
 
 @sentence
 def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
-    own = predicted[(predicted.rule == "one_for_all") & (predicted.task.isin(predicted.task[:1]))].error.mean()
+    own = predicted[predicted.rule == "one_for_all"]
+    error = own.error[own.task.isin(predicted.task[:1])].mean()
     said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
-    beside = "" if np.isnan(own) else f"; people's own mean, used for all texts, is off by {own:.2f}"
-    return _tell(summary, said, beside)
+    beside = "" if np.isnan(error) else f"; people's own mean, used for all texts, is off by {error:.2f}"
+    return tell(summary, said, beside)
 
 
 @sentence
 def say_spread(summary: pd.DataFrame) -> str:
-    shown = _tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
+    shown = tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
     return shown and f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {shown}"
 
 
@@ -191,12 +185,13 @@ def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
 @sentence
 def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     part = compared[(compared.k == k) & (compared.b != PEOPLE)]
-    surely = ((part.difference_low > 0).sum(), (part.difference_high < 0).sum())
+    closer = (part.difference_low > 0).sum()
+    farther = (part.difference_high < 0).sum()
     row = part.loc[part.difference.abs().idxmax()]
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
     return (
-        f"Compared with k = {k}, dynamic k surely brings {surely[0]} of {len(part)} pairs closer together and surely "
-        f"takes {surely[1]} farther apart; {_pair(row, 'a', 'b')} on {task_title(row.task)} move most, by {moved}."
+        f"Compared with k = {k}, dynamic k surely brings {closer} of {len(part)} pairs closer together and surely "
+        f"takes {farther} farther apart; {_pair(row, 'a', 'b')} on {task_title(row.task)} move most, by {moved}."
     )
 
 
@@ -223,21 +218,25 @@ def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) ->
     return f"{'; '.join(moved)}."
 
 
+OURS = (
+    "{percent:.1f} % on {task:task} ({runs} runs, {least:.5f} to {most:.5f}; {by_chance:.1f} % if they exchange names "
+    "at random in each text, p = {p:.3f})"
+)
+PUBLISHED = "{percent:.1f} % in the published study ({runs} runs, {least:.5f} to {most:.5f})"
+ORDER = (
+    " When texts on {task:task} are drawn anew, the same run differs least in {stays:percent} of the draws; "
+    "{surely:.0f} of the other {others} surely differ more."
+)
+
+
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
     """How far the seeds' average pairwise differences are apart, ours and the published ones, and how sure that is."""
-    shown, order = [], ""
-    for row in spread.itertuples():
-        where, runs = "in the published study", f"{row.runs} runs, {row.least:.5f} to {row.most:.5f}"
-        if row.study != "published":
-            where = f"on {task_title(row.task)}"
-            runs += f"; {100 * row.chance:.1f} % if they exchange names at random in each text, p = {row.p:.3f}"
-            order += (
-                f" When texts {where} are drawn anew, the same run differs least in {100 * row.stays:.0f} % of the "
-                f"draws; {row.surely:.0f} of the other {row.runs - 1} surely differ more."
-            )
-        shown.append(f"{100 * row.spread:.1f} % {where} ({runs})")
-    return f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.{order}"
+    spread = spread.assign(percent=100 * spread.spread, by_chance=100 * spread.chance, others=spread.runs - 1)
+    rows = spread.to_dict("records")
+    shown = [fill(PUBLISHED if row["study"] == "published" else OURS, **row) for row in rows]
+    order = [fill(ORDER, **row) for row in rows if row["study"] != "published"]
+    return f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.{''.join(order)}"
 
 
 def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:

@@ -96,18 +96,29 @@ def dataset_table(step: Step) -> pd.DataFrame:
 
 
 def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
-    splits = {name: corpora.load(TASK, name) for name in ("dev", "test")}
-    words = [len(" ".join(one.segments).split()) for some in splits.values() for one in some]
+    dev = corpora.load(TASK, "dev")
+    test = corpora.load(TASK, "test")
+    words = [len(" ".join(one.segments).split()) for one in (*dev, *test)]
     trained_on = step.profile.read_by(TASK)
-    trained = [step.results.read_table("accuracy", "02_train", trained_on, *run[1:]) for run in runs]
-    found = {f"{name}_rows": float(len(some)) for name, some in splits.items()}
-    found |= {"words_min": min(words), "words_max": max(words), "words_mean": float(np.mean(words))}
-    found["max_len_subtokens"] = max(step.profile.models[run[1]].max_length for run in runs)
-    found["train_rows_after_drop"] = float(np.mean([table.train_rows.iloc[0] for table in trained]))
-    found["macro_f1_test"] = float(np.mean([table.macro_f1.iloc[0] for table in trained]))
-    return found
+    tables = [step.results.read_table("accuracy", "02_train", trained_on, model, seed) for _, model, seed in runs]
+    trained = pd.concat([table.iloc[:1] for table in tables])
+    return {
+        "dev_rows": len(dev),
+        "test_rows": len(test),
+        "words_min": min(words),
+        "words_max": max(words),
+        "words_mean": np.mean(words),
+        "max_len_subtokens": max(step.profile.models[model].max_length for _, model, _ in runs),
+        "train_rows_after_drop": np.mean(trained.train_rows.to_numpy()),
+        "macro_f1_test": np.mean(trained.macro_f1.to_numpy()),
+    }
 
 
+QUANTITIES = {f"highlighted_tokens_annotator{person}_devtest": f"words_{person}" for person in (1, 2, 3)}
+QUANTITIES |= {
+    "annotator_mean_IoU": "words_shared_by_all",
+    "annotator_intersection_over_min": "words_shared_over_least",
+}  # of the released code, by the names that they have here
 FEW = 5  # people who are named one by one
 NONE = "none"  # the method of a rule that looks at no scores
 
@@ -130,10 +141,8 @@ def annotation_table(step) -> pd.DataFrame:
     words are parted by white space, as the annotators saw them; tokens are the model's. Dropped rows are those whose
     marks did not fit their text. published: what the released code of Kamp et al. (2023) notes of e-SNLI.
     """
-    names = {f"highlighted_tokens_annotator{person}_devtest": f"words_{person}" for person in (1, 2, 3)}
-    names |= {"annotator_mean_IoU": "words_shared_by_all", "annotator_intersection_over_min": "words_shared_over_least"}
     theirs = reported("kamp_dataset_stats").rename(columns={"value": "published"})
-    theirs = theirs[theirs.quantity.isin(names)].assign(task="esnli", quantity=lambda t: t.quantity.map(names))
+    theirs = theirs.assign(task=TASK, quantity=theirs.quantity.map(QUANTITIES)).dropna(subset="quantity")
     return _ours(step).merge(theirs[["task", "quantity", "published"]], on=["task", "quantity"], how="left")
 
 
@@ -144,18 +153,21 @@ def _ours(step) -> Iterator[tuple]:
         run = next(run for run in step.profile.explained_runs("agreement") if run[0] == task)
         tokens = load_tokens(step.results, step.profile, *run, "marked")
         instances = marked_corpus(task)
-        marks = [spaced_marks(i) for i in instances]
+        marks = {
+            "words": [spaced_marks(i) for i in instances],
+            "tokens": [token_marks(i, tokens[i.id]) for i in instances],
+        }
         dropped = read_about(corpora.table_path(task))["dropped"]
         yield task, "instances", len(instances)
         yield task, "dropped", sum(count for reason, count in dropped.items() if "does not fit" in reason)
-        by_text = [m.sum(axis=1) for m in marks]
-        same_people = len({len(m) for m in marks}) == 1
+        by_text = [m.sum(axis=1) for m in marks["words"]]
+        same_people = len(set(map(len, by_text))) == 1
         means = np.mean(by_text, axis=0) if same_people else np.array([np.mean([m.mean() for m in by_text])])
-        if same_people and len(means) <= FEW:
-            yield from ((task, f"words_{person}", mean) for person, mean in enumerate(means, 1))
+        for person, mean in enumerate(means, 1) if same_people and len(means) <= FEW else ():
+            yield task, f"words_{person}", mean
         for word, pick in (("fewest", min), ("mean", np.mean), ("most", max)):
             yield task, f"words_{word}", pick(means)
-        for unit, found in (("words", marks), ("tokens", [token_marks(i, tokens[i.id]) for i in instances])):
+        for unit, found in marks.items():
             shared, over_least = np.nanmean([overlap(m) for m in found], axis=0)
             yield task, f"{unit}_shared_by_all", shared
             yield task, f"{unit}_shared_over_least", over_least
@@ -168,14 +180,15 @@ def predicted_k_table(step, run, every) -> Iterator[tuple]:
     people_k: mean over people. bias: mean of k minus people's; error: mean size of that; correlation: Spearman's.
     The rules of method `none` see no scores: a quarter of the tokens, and one k for all, people's mean.
     """
-    if not (readings := marked(every)):
+    readings = marked(every)
+    if not readings:
         return
     given = np.array([(r.marks > 0).sum(axis=1).mean() for r in readings])
+    of_profiles = {rule: choose for rule, choose in CHOICES.items() if choose is not quarter}
     found = {
         (method, rule): [len(choose(r.scores[method])) for r in readings]
         for method in voters(readings)
-        for rule, choose in CHOICES.items()
-        if choose is not quarter
+        for rule, choose in of_profiles.items()
     }
     found[NONE, "quarter"] = [len(quarter(np.arange(len(r.tokens)))) for r in readings]
     found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
@@ -193,7 +206,8 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
     selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's tokens are those
     that at least half of them mark, their phrases the runs of these. method `people`: each person against the others.
     """
-    if not (readings := marked(every)):
+    readings = marked(every)
+    if not readings:
         return
     spec = step.profile.agreement
     ways = {
@@ -201,9 +215,11 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
         "peaks": lambda r, m: r.peaks(m, spec),
         "phrases": lambda r, m: phrase_tokens(find_phrases(r.scores[m]), len(r.tokens)),
     }
+    given = [majority(relevance(r.marks)) for r in readings]
     for method in voters(readings):
         for way, select in ways.items():
-            values = [selection_scores(select(r, method), majority(relevance(r.marks))) for r in readings]
+            chosen = [select(r, method) for r in readings]
+            values = list(map(selection_scores, chosen, given))
             yield method, way, *mean_with_interval(step, values, run).T.ravel(), len(readings)
     among_people = [[selection_scores(*pair) for pair in each_against_others(r.marks)] for r in readings]
     values = [np.nanmean(scores, axis=0) for scores in among_people]
@@ -212,14 +228,18 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
 
 def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """What each person marks, beside the majority of the others; those without a mark on either side are left out."""
-    pairs = [
-        (marks[i] > 0, majority(relevance(np.delete(marks, i, axis=0)))) for i in range(len(marks)) if len(marks) > 1
-    ]
+    pairs = []
+    for person in range(len(marks)) if len(marks) > 1 else ():
+        own = marks[person] > 0
+        others = majority(relevance(np.delete(marks, person, axis=0)))
+        if own.any() and others.any():
+            pairs.append((own, others))
     nothing = np.zeros(marks.shape[1], bool)
-    return [(own, others) for own, others in pairs if own.any() and others.any()] or [(nothing, nothing)]
+    return pairs or [(nothing, nothing)]
 
 
 def selection_scores(selection: np.ndarray, given: np.ndarray) -> tuple[float, float, float, float]:
     """Tokens and phrases selected, agreement with the given tokens, F1 of the phrases."""
     phrases = true_runs(selection)
-    return int(selection.sum()), len(phrases), agreement_of([selection, given]), phrase_f1(phrases, true_runs(given))
+    agreed = agreement_of([selection, given])
+    return int(selection.sum()), len(phrases), agreed, phrase_f1(phrases, true_runs(given))

@@ -19,7 +19,7 @@ from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws
 from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, mean_difference
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
-from compendium.papers.poerner2018.hits import PAIR, words_in_common
+from compendium.papers.poerner2018.hits import PAIR, WordsInCommon, words_in_common
 from compendium.papers.poerner2018.tables import NAMES, TASKS_OF, published_table_2
 from compendium.workflow.step import Step
 
@@ -70,48 +70,73 @@ class Column:
 
         Baselines stay as they are; random's hit is the share of words that are evidence.
         """
-        evidence = np.rint(self.hits[:, self.methods.index("random")] * self.words).astype(int)
+        words = self.words[:, None]
+        evidence = np.rint(self.hits[:, [self.methods.index("random")]] * words).astype(int)
         own = [at for at, method in enumerate(self.methods) if method not in BASELINES]
-        top = np.minimum(np.nan_to_num(self.tied[:, own], nan=1).astype(int).clip(1), self.words[:, None])
-        given = (evidence[:, None], (self.words - evidence)[:, None], top)
+        tied = np.nan_to_num(self.tied[:, own], nan=1).astype(int)
+        top = np.minimum(tied.clip(1), words)
         out = np.repeat(self.hits[None], worlds, axis=0)
-        drawn = rng.hypergeometric(*given, size=(worlds, *top.shape)) / top
+        drawn = rng.hypergeometric(evidence, words - evidence, top, size=(worlds, *top.shape)) / top
         out[:, :, own] = np.where(np.isnan(self.hits[:, own]), np.nan, drawn)
         return out
 
 
 def columns_of(hits: pd.DataFrame) -> list[Column]:
     """One column for each task, model, game and kind of prediction; discarded texts are left out."""
-    out, rows = [], ["seed", "instance"]
+    rows = ["seed", "instance"]
+    out = []
     kept = hits[hits.discarded == ""]
     for (task, model, metric), part in kept.groupby(["task", "model", "metric"], sort=False):
         wide = part.pivot_table(index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False)
         about = part.drop_duplicates(rows).set_index(rows).reindex(wide.index)
         for condition in CONDITIONS_OF[metric]:
             chosen = np.asarray((condition == "all") | (about.correct == (condition == "correct")), dtype=bool)
-            if chosen.any():
-                values = (wide[name].to_numpy()[chosen] for name in ("hit", "tied"))
-                seeds, texts = (tuple(wide.index.get_level_values(name)[chosen]) for name in rows)
-                named = (task, model, part.architecture.iloc[0], metric, condition, tuple(wide["hit"].columns))
-                out.append(Column(*named, *values, about.words.to_numpy(dtype=int)[chosen], texts, seeds))
+            if not chosen.any():
+                continue
+            there = wide.index[chosen]
+            column = Column(
+                task,
+                model,
+                architecture=part.architecture.iloc[0],
+                metric=metric,
+                condition=condition,
+                methods=tuple(wide["hit"].columns),
+                hits=wide["hit"].to_numpy()[chosen],
+                tied=wide["tied"].to_numpy()[chosen],
+                words=about.words.to_numpy(dtype=int)[chosen],
+                texts=tuple(there.get_level_values("instance")),
+                seeds=tuple(there.get_level_values("seed")),
+            )
+            out.append(column)
     return out
 
 
 def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec) -> Difference | None:
     """The difference that a contrast asks for; None where no column has both of its groups."""
-    chosen, alone = columns_asked(columns, asked), asked.worse == NOTHING
+    chosen = columns_asked(columns, asked)
+    alone = asked.worse == NOTHING
     if asked.tasks is None:
         chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
     names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
     cells = []
     for column in chosen:
         better, worse = groups(column.methods, asked)
-        if better and (worse or alone):
-            difference = _difference(column.methods, names, better, worse, asked.pick)
-            about = (column.task, column.model, column.hits, column.texts, column.seeds, difference)
-            at = [at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse]
-            nulls = (None, None) if alone else (column.random_hits, partial(exchange_names, column.hits, at=at))
-            cells.append(Cell(*about, asked.pick != "mean", *nulls, part=column.metric))
+        if not better or not (worse or alone):
+            continue
+        compared = [at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse]
+        cell = Cell(
+            column.task,
+            column.model,
+            column.hits,
+            column.texts,
+            column.seeds,
+            statistic=_difference(column.methods, names, better, worse, asked.pick),
+            chosen=asked.pick != "mean",
+            by_scores=None if alone else column.random_hits,
+            by_names=None if alone else partial(exchange_names, column.hits, at=compared),
+            part=column.metric,
+        )
+        cells.append(cell)
     if asked.pick == "worst column":
         return mean_difference(cells, settings, partial(_comparisons_won, names=names, asked=asked))
     if asked.less_games:
@@ -138,16 +163,17 @@ def _difference(methods: Sequence[str], names: list[str], better: list[int], wor
     """The statistic of a cell: one group's mean or best minus the other's, or how far each method is behind."""
 
     def mean(fit, read):
-        return read[:, better].mean(axis=1) - (read[:, worse].mean(axis=1) if worse else 0)
+        others = read[:, worse].mean(axis=1) if worse else 0
+        return read[:, better].mean(axis=1) - others
 
     def best(fit, read):
         return best_of(fit[:, better], read[:, better]) - best_of(fit[:, worse], read[:, worse])
 
     def behind(fit, read):
         own = [at for at, name in enumerate(methods) if name not in BASELINES]
+        places = [names.index(methods[at]) for at in own]
         out = np.full((len(read), len(names)), np.nan)
-        top = best_of(fit[:, own], read[:, own])
-        out[:, [names.index(methods[at]) for at in own]] = read[:, own] - top[:, None]
+        out[:, places] = read[:, own] - best_of(fit[:, own], read[:, own])[:, None]
         return out
 
     return {"mean": mean, "best": best, "worst column": behind}[pick]
@@ -169,15 +195,17 @@ def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> 
     return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)
 
 
+TURNED = {"task": "corpus", "architecture": "model", "metric": "metric"}
 SAME_WORD = "lrp-is-gradient-on-cnn"
 GAMES = {"hybrid": "hybrid documents", "manual": "the manual benchmark"}
 GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's number"}
 
 
-def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | None = None) -> pd.DataFrame:
+def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[WordsInCommon] | None = None) -> pd.DataFrame:
     """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a verdict."""
     learned = drop_unlearned(hits, unlearned_table(step, step.profile.explained_runs("pointing")))
-    claims, columns = read_claims("poerner2018"), columns_of(learned)
+    claims = read_claims("poerner2018")
+    columns = columns_of(learned)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
     found = {claim.id: claim_value(claim, columns, step) for claim in asked}
     found[SAME_WORD] = same_word(step, words_in_common(step) if common is None else common)
@@ -195,23 +223,35 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
     return found.finding_for("poerner2018", step.profile, f"{positive}{found.cells} columns")
 
 
-def same_word(step: Step, common: Iterable[tuple]) -> Finding:
+def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
     """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
 
     By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
     """
-    rows, cells = list(common), []
-    for run in dict.fromkeys(row[0] for row in rows):
-        _, texts, of_run, shares, words = zip(*(row for row in rows if row[0] == run), strict=True)
-        methods = of_run[0]
+    by_run: dict[tuple, list[WordsInCommon]] = {}
+    for one in common:
+        by_run.setdefault(one.run, []).append(one)
+    cells = []
+    for (task, model, seed), found in by_run.items():
+        methods = found[0].methods
         if not set(PAIR) <= set(methods):
             continue
-        first, second = (methods.index(name) for name in PAIR)
-        upper, shares = np.triu_indices(len(methods), 1), np.array(shares)
-        values = np.column_stack([shares[:, first, second], shares[:, *upper]])  # (n, 1 + pairs of methods)
-        by_scores = partial(_by_random_scores, words=np.array(words), width=values.shape[1])
-        about = (run[0], run[1], values, texts, (run[2],) * len(texts), lambda _, read: read[:, 0])
-        cells.append(Cell(*about, by_scores=by_scores, by_names=partial(exchange_names, values)))
+        first, second = map(methods.index, PAIR)
+        shares = np.array([one.shares for one in found])
+        pairs = shares[:, *np.triu_indices(len(methods), 1)]
+        values = np.column_stack([shares[:, first, second], pairs])  # (n, 1 + pairs of methods)
+        words = np.array([one.words for one in found])
+        cell = Cell(
+            task,
+            model,
+            values,
+            texts=[one.instance for one in found],
+            seeds=[seed] * len(found),
+            statistic=lambda _, read: read[:, 0],
+            by_scores=partial(_by_random_scores, words=words, width=values.shape[1]),
+            by_names=partial(exchange_names, values),
+        )
+        cells.append(cell)
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
         return untested("no run of a CNN has both methods")
@@ -240,10 +280,12 @@ def published_value(claim: Claim) -> float:
 
     A claim on all other methods counts only columns in which every method that applies to the architecture was read.
     """
-    asked, found = claim.ask(MethodContrast), []
+    asked = claim.ask(MethodContrast)
     if asked.pick == "worst column" or asked.less_games:
         return float("nan")
-    alone, pick = asked.worse == NOTHING, np.max if asked.pick == "best" else np.mean
+    alone = asked.worse == NOTHING
+    pick = np.max if asked.pick == "best" else np.mean
+    found = []
     known = [name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}]
     for row in columns_asked(_published_columns().itertuples(), asked):
         there = [name for name in known if pd.notna(getattr(row, name))]
@@ -258,7 +300,8 @@ def published_value(claim: Claim) -> float:
 
 def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
     """One row per contradicted claim and thing turned, see `turned_table`. judged: from `pointing_claims`."""
-    columns, settings = columns_of(hits), quick_draws(step.profile.bootstrap)
+    columns = columns_of(hits)
+    settings = quick_draws(step.profile.bootstrap)
 
     def number(asked: MethodContrast, some: Sequence[Column]) -> Finding | None:
         found = contrast_methods(some, asked, settings)
@@ -274,9 +317,9 @@ def turns(claim: Claim, columns: Sequence[Column], number) -> Iterator[Turn]:
     """A contrast on each task, architecture and game alone; and by the mean lead in place of the worst column."""
     asked = claim.ask(MethodContrast)
     chosen = columns_asked(columns, asked)
-    rows = pd.DataFrame({name: [getattr(c, name) for c in chosen] for name in ("task", "architecture", "metric")})
-    rows = rows.assign(metric=rows.metric.map(lambda game: GAMES.get(game, game)), column=chosen)
-    turned = {"task": "corpus", "architecture": "model"} | ({} if asked.less_games else {"metric": "metric"})
+    rows = pd.DataFrame([(c.task, c.architecture, c.metric) for c in chosen], columns=list(TURNED))
+    rows = rows.assign(metric=rows.metric.replace(GAMES), column=chosen)
+    turned = {column: what for column, what in TURNED.items() if column != "metric" or not asked.less_games}
     for what, how, part in each_alone(rows, turned):
         named = replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked  # those chosen for attractors too
         yield Turn(what, how, number(named, list(part.column)))

@@ -60,13 +60,16 @@ def draw_table_2(table: pd.DataFrame):
     names = list(dict.fromkeys(table.sort_values("row").method))
     figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
     for kind, axes in panels.items():
-        (_, task, metric, condition), part = kind, kinds[kind]
-        far = (part.ours - part.published).abs().where(part.confidence.isin(SURE)) > FAR
+        _, task, metric, condition = kind
+        part = kinds[kind]
+        apart = (part.ours - part.published).abs().where(part.confidence.isin(SURE))
         architectures = list(dict.fromkeys(part.architecture))
-        wide = part.assign(far=far).pivot(index="method", columns="architecture", values=["ours", "far"]).reindex(names)
-        values, bold = wide["ours"][architectures].to_numpy(float), wide["far"][architectures].eq(True).to_numpy()
-        titles = [name_method(NAMES.get(name, name)) for name in names], list(map(model_title, architectures))
-        heat_map(axes, values, bold, "vlag_r", (0, 1), 0.8, *titles, turn=90)
+        cells = part.assign(far=apart > FAR).set_index(["method", "architecture"])
+        values = cells.ours.unstack().reindex(index=names, columns=architectures).to_numpy(float)
+        bold = cells.far.unstack().reindex(index=names, columns=architectures).eq(True).to_numpy()
+        methods = [name_method(NAMES.get(name, name)) for name in names]
+        models = [model_title(name) for name in architectures]
+        heat_map(axes, values, bold, "vlag_r", (0, 1), 0.8, methods, models, turn=90)
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}\n{WORDS[metric]}".replace(", ", ",\n"), fontsize=9)
     return figure.axes[0]
 
@@ -133,12 +136,15 @@ def _candidates(
     step: Step, run: Run, methods: Sequence[str], asked: str | None, least_words: int
 ) -> Iterator[tuple[tuple[bool, int, str], ColouredText]]:
     """The explained texts of a run that have evidence for the predicted class; the lower the key, the better."""
-    profile, (task, model, seed) = step.profile, run
-    records, tokens = load_attributions(step.results, profile, *run), load_tokens(step.results, profile, *run)
+    profile = step.profile
+    task, model, _ = run
+    records = load_attributions(step.results, profile, *run)
+    tokens = load_tokens(step.results, profile, *run)
     shown = [method for method in methods if method in common_methods(records)]
-    predictions, name = read_predictions(step), architecture_names(profile, task)[model]
+    predictions = read_predictions(step)
+    name = architecture_names(profile, task)[model]
     for instance in to_explain(profile, task, model):
-        predicted = int(predictions[task, model, seed, instance.id])
+        predicted = int(predictions[*run, instance.id])
         label = TASKS[task].labels[predicted]
         if len(instance.words) < least_words or asked not in (None, label):
             continue

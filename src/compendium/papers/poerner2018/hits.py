@@ -5,7 +5,7 @@ and the solver of LIMSSE, and the output gate of decomposition. And do two metho
 not tell: LRP and gradient x input, the same where activations are linear (section 3.2), could hit different words."""
 
 from collections.abc import Iterator
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -33,11 +33,13 @@ KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instanc
 
 def pointing_hits(step: Step) -> pd.DataFrame:
     """One row per task, model, seed, instance, game and method; see `metrics.pointing_game.play`."""
-    out, predictions, show = [], read_predictions(step), step.progress("pointing")
+    predictions = read_predictions(step)
+    show = step.progress("pointing")
     asked = step.profile.explained_runs("pointing")
-    for done, run in enumerate(asked):
+    out = []
+    for done, run in enumerate(asked, start=1):
         out += play_run(step, run, predictions, step.profile.pointing)
-        show(done + 1, len(asked))
+        show(done, len(asked))
     return pd.DataFrame(out)
 
 
@@ -45,16 +47,20 @@ def play_run(
     step: Step, run: Run, predictions: pd.Series, spec: PointingSpec, records: Records | None = None
 ) -> list[dict]:
     """The rows of one run by the rules of `spec`; of the texts that other records explain, where they are given."""
-    profile, (task, model, seed), out = step.profile, run, []
+    profile = step.profile
+    task, model, seed = run
     records = runs.load_attributions(step.results, profile, *run) if records is None else records
-    methods, tokens = runs.common_methods(records), runs.load_tokens(step.results, profile, *run)
+    tokens = runs.load_tokens(step.results, profile, *run)
+    methods = runs.common_methods(records)
+    rules = (spec.ties, affix_of(spec, task), run)
     known = {"task": task, "model": model, "architecture": architecture_names(profile, task)[model], "seed": seed}
+    out = []
     for instance in runs.to_explain(profile, task, model):
         if instance.id in records:
-            predicted = int(predictions[task, model, seed, instance.id])
+            predicted = int(predictions[*run, instance.id])
             shown = {name: records[instance.id][name] for name in methods}
-            rules = (spec.ties, affix_of(spec, task), run)
-            out += [known | row for row in pointing_game.play(instance, tokens[instance.id], predicted, shown, *rules)]
+            played = pointing_game.play(instance, tokens[instance.id], predicted, shown, *rules)
+            out += [known | row for row in played]
     return out
 
 
@@ -115,14 +121,17 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
     tested = summary[(summary.metric == "hybrid") & ~summary.method.isin([*NORMS, *BASELINES])]
     for name, block in BLOCKS.items():
         task, part = block.task(summary)
-        cells, below = (int(table.task.isin(block.tasks).sum()) for table in (tested, exceptions))
+        cells = int(tested.task.isin(block.tasks).sum())
+        below = int(exceptions.task.isin(block.tasks).sum())
         row = {"block": name, "task": task, "cells": cells, "beat_random": cells - below, "exceptions": below}
         if task:
+            row |= part.drop_duplicates("model")[["discarded", "right"]].mean()
+            row["instances"] = part.instances.max()
             means = part.groupby("method", sort=False).accuracy.mean()
-            explained = means.drop(list(BASELINES), errors="ignore")
-            row |= {"best_method": explained.idxmax(), "best": explained.max()} if len(explained) else {}
-            row |= {"instances": part.instances.max(), **part.drop_duplicates("model")[["discarded", "right"]].mean()}
             row |= {"random": means.get("random"), "last": means.get("last"), "norms": means.reindex(NORMS).mean()}
+            explained = means.drop(list(BASELINES), errors="ignore")
+            if len(explained):
+                row |= {"best_method": explained.idxmax(), "best": explained.max()}
         yield row
 
 
@@ -137,13 +146,15 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
     published_low, published_high: the published range of discards, over models. NaN where the paper has no such cell.
     summary: of hits.accuracy_table.
     """
-    profile, accuracy = step.profile, reported("poerner_task_accuracy").set_index("task")
+    profile = step.profile
+    accuracy = reported("poerner_task_accuracy").set_index("task")
     discards = reported("poerner_discards").set_index("experiment")
     experiments = {task: name for name, tasks in TASKS_OF.items() for task in tasks}
-    for task, model in dict.fromkeys((task, model) for task, model, _ in profile.explained_runs("pointing")):
+    for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("pointing")):
         if task not in experiments:
             continue
-        experiment, architecture = experiments[task], architecture_names(profile, task)[model]
+        experiment = experiments[task]
+        architecture = architecture_names(profile, task)[model]
         trained_on = profile.read_by(task)
         seeds = profile.tasks[task].seeds
         found = [step.results.read_table("accuracy", "02_train", trained_on, model, seed) for seed in seeds]
@@ -156,11 +167,20 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
 
 
 KEYS = ["task", "model", "seed", "instance", "metric", "method"]
-Otherwise = tuple[str, object, object, list[dict], str]  # choice, value, the profile's own value, rows, which texts
+
+
+class Otherwise(NamedTuple):
+    """Hits by another `value` of a choice than the profile's `own`; on: which texts."""
+
+    choice: str
+    value: object
+    own: object
+    rows: list[dict]
+    on: str
 
 
 @table_of("choice value instead_of game texts methods change largest method moved on")
-def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
+def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
     """One row per choice, value other than the profile's, and game: how much it changes the share of hits.
 
     change: mean over methods and models. largest: of one method, over models. moved: share of the explanations whose
@@ -168,59 +188,79 @@ def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
     pointing_hits.
     """
     columns = [*KEYS, "hit", "discarded"]
-    for choice, value, own, rows, on in (*_judged_otherwise(step, hits), *_explained_otherwise(step)):
-        if not rows:
-            nothing = (0, 0, np.nan, np.nan, "", np.nan, "no task of this profile is judged so")
-            yield choice, value, own, "manual", *nothing
+    for other in (*_judged_otherwise(step, hits), *_explained_otherwise(step)):
+        about = {"choice": other.choice, "value": other.value, "instead_of": other.own}
+        if not other.rows:
+            nothing = {"game": "manual", "texts": 0, "methods": 0, "method": ""}
+            yield about | nothing | {"on": "no task of this profile is judged so"}
             continue
-        both = hits[columns].merge(pd.DataFrame(rows)[columns], on=KEYS, suffixes=("", "_other"))
+        both = hits[columns].merge(pd.DataFrame(other.rows)[columns], on=KEYS, suffixes=("", "_other"))
         both = both[(both.discarded == "") & (both.discarded_other == "") & ~both.method.isin(BASELINES)]
         for game, part in both.groupby("metric", sort=False):
-            if choice == "affix" and game != "manual":
+            if other.choice == "affix" and game != "manual":
                 continue
             change = part.hit_other - part.hit
             by_method = change.groupby(part.method).mean()
             most = by_method.abs().idxmax()
-            texts, moved = len(part.drop_duplicates(["task", "instance"])), float((change.abs() > 1e-12).mean())
-            yield choice, value, own, game, texts, len(by_method), change.mean(), by_method[most], most, moved, on
+            yield about | {
+                "game": game,
+                "texts": len(part.drop_duplicates(["task", "instance"])),
+                "methods": len(by_method),
+                "change": change.mean(),
+                "largest": by_method[most],
+                "method": most,
+                "moved": (change.abs() > 1e-12).mean(),
+                "on": other.on,
+            }
 
 
 def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[Otherwise]:
     """Of the choices that need no model: all runs are played again by the other rule."""
-    spec, predictions = step.profile.pointing, read_predictions(step)
+    spec = step.profile.pointing
+    predictions = read_predictions(step)
     every = step.profile.explained_runs("pointing")
     manual = {task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules}
     listed = [run for run in every if run[0] in manual]
     for choice, values, asked in (("ties", get_args(Ties), every), ("affix", get_args(Affix), listed)):
         own = getattr(spec, choice)
-        for value in (value for value in values if value != own):
-            other = spec.changed(**{choice: value})
-            rows = [row for run in asked for row in play_run(step, run, predictions, other)]
-            yield choice, value, own, rows, "all stored scores"
+        for value in values:
+            if value != own:
+                other = spec.changed(**{choice: value})
+                rows = [row for run in asked for row in play_run(step, run, predictions, other)]
+                yield Otherwise(choice, value, own, rows, "all stored scores")
 
 
 def _explained_otherwise(step: Step) -> Iterator[Otherwise]:
     """Of the choices for which notebook 03 has explained a few texts again."""
-    if (run := tried_run(step.profile)) is None:
+    run = tried_run(step.profile)
+    if run is None:
         return
-    predictions, budget = read_predictions(step), step.profile.explaining_of(run[0])
+    predictions = read_predictions(step)
+    budget = step.profile.explaining_of(run[0])
     for choice in other_choices(budget):
         path = step.results.attributions(*run, choice.part)
         if path.exists():
             records = read_by_instance(path)
             rows = play_run(step, run, predictions, step.profile.pointing, records)
-            own, on = getattr(budget, choice.field), f"{len(records)} texts of {run[1]}, {run[0]}"
-            yield choice.field, choice.value, own, rows, on
+            on = f"{len(records)} texts of {run[1]}, {run[0]}"
+            yield Otherwise(choice.field, choice.value, getattr(budget, choice.field), rows, on)
 
 
 PAIR = ("lrp", "gradient_x_input")
 
 
-def words_in_common(step: Step) -> Iterator[tuple[Run, str, list[str], np.ndarray, int]]:
-    """Run, instance, methods, (m, m) chances that two of them point at the same word, and number of words, per text.
+class WordsInCommon(NamedTuple):
+    """Of one text of `words` words: the (m, m) chances that two methods point at the same word."""
 
-    Of the runs of the CNN. Equal highest words share the chance, and each method breaks its ties by itself.
-    """
+    run: Run
+    instance: str
+    methods: list[str]
+    shares: np.ndarray
+    words: int
+
+
+def words_in_common(step: Step) -> Iterator[WordsInCommon]:
+    """Of each text that a CNN reads. Equal highest words share the chance, and each method breaks its ties alone."""
     for run in step.profile.explained_runs("pointing"):
         task, model, _ = run
         if architecture_names(step.profile, task)[model] != "CNN":
@@ -230,22 +270,25 @@ def words_in_common(step: Step) -> Iterator[tuple[Run, str, list[str], np.ndarra
         methods = [name for name in runs.common_methods(records) if name not in BASELINES]
         for instance in runs.to_explain(step.profile, task, model):
             shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-            covered, pointed = shares.any(axis=0), []
+            covered = shares.any(axis=0)
+            pointed = []
             for record in (records[instance.id][name] for name in methods):
                 scores = (shares.T @ record.on_tokens(len(shares)))[covered]  # a word's is the sum of its tokens'
                 highest = scores == scores.max()
                 pointed.append(highest / highest.sum())
             chances = np.array(pointed).reshape(len(methods), -1)
-            yield run, instance.id, methods, chances @ chances.T, chances.shape[1]
+            yield WordsInCommon(run, instance.id, methods, chances @ chances.T, chances.shape[1])
 
 
 @table_of("task model seed share low high instances")
 def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
     """One row per run of the CNN that has both methods: the share of texts in which they point at the same word."""
-    bootstrap, of_run = step.profile.bootstrap, {}
-    for run, _, methods, common, _ in words_in_common(step):
-        if first in methods and second in methods:
-            of_run.setdefault(run, []).append(float(common[methods.index(first), methods.index(second)]))
+    bootstrap = step.profile.bootstrap
+    of_run = {}
+    for one in words_in_common(step):
+        if {first, second} <= set(one.methods):
+            share = one.shares[one.methods.index(first), one.methods.index(second)]
+            of_run.setdefault(one.run, []).append(share)
     for run, same in of_run.items():
         found = bootstrap_mean(np.array(same), bootstrap.draws, bootstrap.confidence, "same word", *run)
         yield *run, *map(float, found), len(same)

@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.metrics.pointing_game import BASELINES
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import Sentence, of_row, sentence
+from compendium.papers.common.sentences import Sentence, list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
 
 KINDS = {  # what a block of hits is about
@@ -25,11 +25,9 @@ KINDS = {  # what a block of hits is about
 def say_pointing(blocks: pd.DataFrame) -> str:
     """The method that points best at each kind of evidence, mean over models, beside a random word."""
     known = blocks[blocks.best.notna() & blocks.random.notna()]
-    shown = [
-        f"{name_method(row.best_method)} at {KINDS[row.block]} ({row.best:.2f}, a random word {row.random:.2f})"
-        for row in known.itertuples()
-    ]
-    return f"By mean hits over models, the methods that point best are {', '.join(shown)}" if shown else ""
+    said = "{row.best_method:method} at {row.about} ({row.best:.2f}, a random word {row.random:.2f})"
+    shown = list_rows(said, known.assign(about=known.block.map(KINDS)), ", ")
+    return shown and f"By mean hits over models, the methods that point best are {shown}"
 
 
 @sentence
@@ -39,10 +37,11 @@ def say_beside_published(table: pd.DataFrame) -> str:
     if both.empty:
         return ""
     inside = ((both.low <= both.published) & (both.published <= both.high)).sum()
-    apart = (both.ours - both.published).groupby([both.experiment, both.metric, both.condition]).mean()
+    apart = both.ours - both.published
+    by_block = apart.groupby([both.experiment, both.metric, both.condition]).mean()
     return (
         f"In {inside} of {len(both)} cells the published value lies in our interval; ours differ from it by "
-        f"{(both.ours - both.published).mean():+.2f} on average, from {apart.min():+.2f} to {apart.max():+.2f} "
+        f"{apart.mean():+.2f} on average, from {by_block.min():+.2f} to {by_block.max():+.2f} "
         f"depending on the kind of text."
     )
 
@@ -75,8 +74,8 @@ def say_choices(choices: pd.DataFrame) -> str:
 @sentence
 def say_same_word(table: pd.DataFrame) -> str:
     """How often the two methods point at one word."""
-    shown = [f"{of_row(row, 'share')} of the texts of {name_run(row)}" for _, row in table.iterrows()]
-    return f"LRP and gradient x input point at the same word in {' and '.join(shown)}."
+    shown = list_rows("{row:share} of the texts of {row:run}", table, " and ")
+    return f"LRP and gradient x input point at the same word in {shown}."
 
 
 @sentence

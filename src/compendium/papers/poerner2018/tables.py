@@ -24,6 +24,7 @@ NAMES = methods_in("poerner2018")  # the paper's row: our method
 SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
 BASELINES = ("random", "last")
 CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
+KEY = ["task", "architecture", "metric", "condition", "own"]  # own: our name of the method
 COLUMNS = [*CELL, "task", "ours", "low", "high", "instances", "published", "confidence", "reason", "best", "near"]
 ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")  # of the blocks, whether a profile has them or not
 
@@ -75,21 +76,14 @@ def table_2(summary: pd.DataFrame) -> pd.DataFrame:
     it; baselines do not compete.
     """
     cells = published_table_2()
-    ours = summary.set_index(["task", "architecture", "metric", "condition", "method"])
-    there = set(summary.task)
     cells = pd.concat([cells, _new_architectures(cells, summary)], ignore_index=True)
-    rows = []
-    for cell in cells.to_dict("records"):
-        for task in [task for task in TASKS_OF[cell["experiment"]] if task in there] or [""]:
-            method = NAMES.get(cell["method"], cell["method"])
-            key = (task, cell["architecture"], cell["metric"], cell["condition"], method)
-            if key in ours.index:
-                found = ours.loc[key]
-                rows.append(cell | {"task": task, "ours": found.accuracy, "low": found.low, "high": found.high})
-                rows[-1] |= {"instances": int(found.instances), "reason": ""}
-            else:
-                rows.append(cell | {"task": task, "reason": _why_missing(cell, task, key, ours.index)})
-    table = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    there = set(summary.task)
+    tasks = {name: [task for task in tasks if task in there] or [""] for name, tasks in TASKS_OF.items()}
+    cells = cells.assign(task=cells.experiment.map(tasks), own=cells.method.replace(NAMES)).explode("task")
+    ours = summary.rename(columns={"method": "own", "accuracy": "ours"})[[*KEY, "ours", "low", "high", "instances"]]
+    table = cells.merge(ours, on=KEY, how="left", validate="many_to_one", indicator="found")
+    reasons = ["" if row.found == "both" else _why_missing(row, summary) for row in table.itertuples()]
+    table = table.assign(reason=reasons).reindex(columns=COLUMNS)
     compete = table.ours.notna() & ~table.method.isin(BASELINES)
     group = [table[name] for name in ("task", "architecture", "experiment", "metric", "condition")]
     top = table.ours.where(compete).groupby(group).transform("max")
@@ -110,23 +104,24 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
     return pd.concat(parts, ignore_index=True)
 
 
-def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex) -> str:
-    """Why a cell of Table 2 has no value of ours."""
-    method, architecture = cell["method"], cell["architecture"]
-    if method == "last" and cell["metric"] in ("hybrid", "manual"):
+def _why_missing(cell, summary: pd.DataFrame) -> str:
+    """Why a cell of Table 2, a row with its task and our name of its method, has no value of ours."""
+    if cell.method == "last" and cell.metric in ("hybrid", "manual"):
         return "not applicable: only agreement has a word right before what is predicted"
-    if method == "decomp" and architecture == "CNN":
+    if cell.method == "decomp" and cell.architecture == "CNN":
         return "not applicable: a convolution with max pooling has no cell to decompose"
-    family = FAMILY.get(architecture.lower(), "transformer")
-    if (known := METHODS.get(key[-1])) and family not in known.families:
+    family = FAMILY.get(cell.architecture.lower(), "transformer")
+    known = METHODS.get(cell.own)
+    if known and family not in known.families:
         return f"not applicable: it has no rule for {family} models"
-    if not task:
+    if not cell.task:
         return "not run: no task of this experiment in this profile"
-    same = [k for k in there if k[:3] == key[:3]]
-    if not same:
+    same = summary[(summary.task == cell.task) & (summary.metric == cell.metric)]
+    conditions = same.condition[same.architecture == cell.architecture]
+    if conditions.empty:
         return "not run: this architecture is not in this profile for this task"
-    if not any(k[3] == key[3] for k in same):
-        return f"no instance: the model made no {cell['condition']} prediction"
+    if cell.condition not in set(conditions):
+        return f"no instance: the model made no {cell.condition} prediction"
     return "not run: this method is not in this profile"
 
 

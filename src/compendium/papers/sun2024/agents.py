@@ -10,9 +10,10 @@ predict, no agent needs the model's reasons. Letters used for shapes: N texts, F
 import shutil
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile, TrainingSpec
 from compendium.papers.common.runs import RUN, load_typed_attributions, load_typed_tokens
+from compendium.papers.common.sentences import between
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
 from compendium.papers.sun2024.explanations import HEAD_CHOICES, load_head_attributions
@@ -56,50 +58,76 @@ class Simulation:
     uninformed: pd.DataFrame
 
 
+class Sets(NamedTuple):
+    """What an agent is trained on, chosen by, and tested on."""
+
+    train: list
+    dev: list
+    test: list
+
+    @classmethod
+    def split(cls, every: list, shares: Sequence[float]) -> "Sets":
+        """The three in order; shares: of the first two."""
+        first, second = np.cumsum([round(share * len(every)) for share in shares[:2]])
+        return cls(every[:first], every[first:second], every[second:])
+
+
 def simulate(step: Step) -> Simulation:
     """Train agents with and without explanations, and see how often they predict what the model predicts.
 
     An agent starts where the model started and is trained on the model's predictions for other test instances.
     Gains have bootstrap intervals over the instances that agents are tested on. ValueError for too few instances.
     """
-    run, settings, bootstrap = step.parameters.run(), step.profile.diagnosis.agents, step.profile.bootstrap
-    agents, said = [], []
+    run = step.parameters.run()
+    settings = step.profile.diagnosis.agents
+    agents = []
+    said = []
     if settings.rows:
-        inputs = agent_inputs(step)
-        rows = len(inputs[UNINFORMED])
-        first, second = np.cumsum([round(share * rows) for share in settings.split[:2]])
-        parts = (slice(first), slice(first, second), slice(second, None))
-        train, dev, test = (inputs[UNINFORMED][part] for part in parts)
-        if not (train and dev and test):
+        inputs = {condition: Sets.split(told, settings.split) for condition, told in agent_inputs(step).items()}
+        own = inputs[UNINFORMED]
+        if not all(own):
+            rows = sum(map(len, own))
             raise ValueError(
                 f"{rows} instances cannot be split {settings.split} for agents; raise diagnosis.agents.rows"
             )
-        predicted = _train_agents(step, {name: [told[part] for part in parts] for name, told in inputs.items()})
-        labels = np.array([one.label for one in test])
+        predicted = _train_agents(step, inputs)
+        labels = np.array([one.label for one in own.test])
         for condition, by_seed in predicted.items():
-            gains = [
-                bootstrap_gain(own, other, labels, bootstrap.draws, bootstrap.confidence, generator("gain", *run))
-                for own, other in zip(by_seed, predicted[UNINFORMED], strict=True)
-            ]
-            points = [float("nan")] * 3 if condition == UNINFORMED else (100 * np.mean(gains, axis=0)).tolist()
-            f1 = float(np.mean([agreement_f1(own, labels) for own in by_seed]))
-            agents.append((*run, *condition, f1, *points, len(train), len(test)))
-            for agent, own in zip(settings.seeds, by_seed, strict=True):
-                told = zip(test, own.tolist(), strict=True)
-                said += [(*run, agent, one.id, *condition, one.label, guess) for one, guess in told]
+            points = [float("nan")] * 3
+            if condition != UNINFORMED:
+                points = _gain(step, by_seed, predicted[UNINFORMED], labels)
+            f1 = float(np.mean([agreement_f1(guesses, labels) for guesses in by_seed]))
+            agents.append((*run, *condition, f1, *points, len(own.train), len(own.test)))
+            for agent, guesses in zip(settings.seeds, by_seed, strict=True):
+                for one, guess in zip(own.test, guesses.tolist(), strict=True):
+                    said.append((*run, agent, one.id, *condition, one.label, guess))
     said = pd.DataFrame(said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"])
+    correct = (said.predicted == said.label).astype(float)
+    uninformed = said[said.technique == UNINFORMED[0]]
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
-        said.assign(correct=(said.predicted == said.label).astype(float)).drop(columns=["label", "predicted"]),
-        said[said.technique == UNINFORMED[0]].drop(columns=CONDITION).reset_index(drop=True),
+        said.assign(correct=correct).drop(columns=["label", "predicted"]),
+        uninformed.drop(columns=CONDITION).reset_index(drop=True),
     )
+
+
+def _gain(step: Step, informed: list[np.ndarray], uninformed: list[np.ndarray], labels: np.ndarray) -> list[float]:
+    """Gain over the uninformed agent of the same seed in points of F1, low and high; means over seeds."""
+    bootstrap = step.profile.bootstrap
+    gains = []
+    for own, other in zip(informed, uninformed, strict=True):
+        rng = generator("gain", *step.parameters.run())
+        gains.append(bootstrap_gain(own, other, labels, bootstrap.draws, bootstrap.confidence, rng))
+    return (100 * np.mean(gains, axis=0)).tolist()
 
 
 def agent_inputs(step: Step) -> dict[Condition, list]:
     """By condition, the instances as agents see them, with the model's prediction as label: `training.Prepared`."""
     from attreval.models.training import Prepared
 
-    run, profile, settings = step.parameters.run(), step.profile, step.profile.diagnosis.agents
+    run = step.parameters.run()
+    profile = step.profile
+    settings = profile.diagnosis.agents
     model = load_model(step.results, profile, *run)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
     marks = read_marks(model.tokenizer, 200 * SHOWN_PAIRS)
@@ -107,33 +135,38 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
     records = load_typed_attributions(step.results, profile, *run)
     inputs = defaultdict(list)
     for instance in corpora.load(run[0], "test", settings.rows):
-        tokens, records_of = model.tokens(instance), records[instance.id]
-        target, units = next(iter(records_of.values())).target, find_units(tokens, profile.diagnosis.units.unit)
+        tokens = model.tokens(instance)
+        units = find_units(tokens, profile.diagnosis.units.unit)
+        own = records[instance.id]
+        target = next(iter(own.values())).target
         inputs[UNINFORMED].append(Prepared(instance.id, target, tokens))
         for technique in settings.techniques:
-            shown = shown_features(rank_types(records_of, units, technique, (*run, instance.id)))
+            shown = shown_features(rank_types(own, units, technique, (*run, instance.id)))
             for kind, form in product(settings.types, settings.forms):
                 informed = inform(tokens, units, shown[kind], marks, form, longest)
                 inputs[technique, kind, form].append(Prepared(instance.id, target, informed))
     return inputs
 
 
-def _train_agents(step: Step, inputs: dict[Condition, list[list]]) -> dict[Condition, list[np.ndarray]]:
-    """What the agents of each condition predict for the last of three sets: one array per seed."""
-    show, seeds, predicted = step.progress("training agents"), step.profile.diagnosis.agents.seeds, {}
+def _train_agents(step: Step, inputs: dict[Condition, Sets]) -> dict[Condition, list[np.ndarray]]:
+    """What the agents of each condition predict for the test set: one array per seed."""
+    show = step.progress("training agents")
+    seeds = step.profile.diagnosis.agents.seeds
     paths = iter(step.parts([("agent", condition, seed) for condition in inputs for seed in seeds]))
+    predicted = {}
     for done, (condition, sets) in enumerate(inputs.items(), start=1):
         predicted[condition] = [kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds]
         show(done, len(inputs))
     return predicted
 
 
-def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) -> np.ndarray:
-    """The classes that one agent predicts for the last of three sets, after training on the first two."""
+def _train_agent(step: Step, sets: Sets, condition: Condition, seed: int) -> np.ndarray:
+    """The classes that one agent predicts for the test set."""
     from attreval.models.loading import new_classifier
     from attreval.models.training import evaluate, train
 
-    given, profile = step.parameters, step.profile
+    given = step.parameters
+    profile = step.profile
     agent = new_classifier(
         profile.models[given.model],
         corpora.TASKS[given.task].labels,
@@ -147,8 +180,8 @@ def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) 
     own = profile.training_of(profile.read_by(given.task), given.model).model_dump()
     spec = TrainingSpec(**own | profile.diagnosis.agents.training)
     folder = step.results.agent(*given.run(), *condition, seed)
-    train(agent, sets[0], sets[1], spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
-    predicted = evaluate(agent, sets[2]).predicted
+    train(agent, sets.train, sets.dev, spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
+    predicted = evaluate(agent, sets.test).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted
 
@@ -161,6 +194,13 @@ def learned_table(step: Step) -> pd.DataFrame:
 def majority_f1(labels: np.ndarray) -> float:
     """Macro F1 of always saying the most frequent class."""
     return agreement_f1(np.full(len(labels), np.bincount(labels).argmax()), labels)
+
+
+def uniform_f1(labels: np.ndarray) -> float:
+    """Expected macro F1 of drawing one of the K classes that occur, of shares p: the mean of 2 p / (K p + 1)."""
+    _, counts = np.unique(labels, return_counts=True)
+    shares = counts / len(labels)
+    return np.mean(2 * shares / (len(shares) * shares + 1))
 
 
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
@@ -183,13 +223,12 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         shares = draw_counts(rng, len(runs), settings.draws) / len(runs)  # 1 where there is but one run
         low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence))
         majority = float(np.mean([majority_f1(labels) for _, labels in said]))
-        # of guessing uniformly among the K classes that occur, from expected counts: the mean of 2 p / (K p + 1)
-        shares = [np.unique(labels, return_counts=True)[1] / len(labels) for _, labels in said]
-        uniform = float(np.mean([np.mean(2 * p / (len(p) * p + 1)) for p in shares]))
+        uniform = float(np.mean([uniform_f1(labels) for _, labels in said]))
         chance = max(majority, uniform)
+        learned = low > chance
         fault = "have not learned" if f1 <= chance else "are not surely better than chance"
-        reason = "" if low > chance else f"agents {fault} (F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
-        yield task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason
+        reason = "" if learned else f"agents {fault} (F1 {between(f1, low, high)}, chance {chance:.2f})"
+        yield task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), learned, reason
 
 
 @table_of(
@@ -204,7 +243,9 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     agents_gain: what agents gain that are shown the same explanation as symbols, in points of F1. NaN where nothing is
     known, or where fewer than two classes are predicted at least twice. agents: of `tables.of_agents`.
     """
-    profile, runs, show = step.profile, step.profile.explained_runs("diagnosis"), step.progress("measuring leaks")
+    profile = step.profile
+    runs = profile.explained_runs("diagnosis")
+    show = step.progress("measuring leaks")
     symbols = agents[agents.form == "symbol"] if len(agents) else agents
     gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean() if len(symbols) else {}
     for done, run in enumerate(runs, start=1):
@@ -217,13 +258,17 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
 
 def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tuple[tuple[str, str, str], dict]]:
     """Of every explanation of a run: (technique, type, choice of the head) and the result of `measure_leak`."""
-    settings, bootstrap = profile.diagnosis, profile.bootstrap
+    settings = profile.diagnosis
+    bootstrap = profile.bootstrap
     tokens = load_typed_tokens(results, profile, *run)
     units = {name: find_units(own, settings.units.unit) for name, own in tokens.items()}
-    stored = {NONE: load_typed_attributions(results, profile, *run)}
-    heads, others = load_head_attributions(results, profile, *run) if "attention" in settings.techniques else ({}, {})
+    stored = load_typed_attributions(results, profile, *run)
+    heads = {}
     for technique in settings.techniques:
-        own = {HEAD_CHOICES[0]: stored[NONE]} | others if technique == "attention" else stored
+        own = {NONE: stored}
+        if technique == "attention":
+            heads, others = load_head_attributions(results, profile, *run)
+            own = {HEAD_CHOICES[0]: stored} | others
         for choice, records in own.items():
             span = TECHNIQUES[technique]["span"]
             names = sorted(name for name, some in records.items() if span in some)
@@ -244,7 +289,8 @@ def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
     The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share of the length.
     """
     held = list(units_in(shown))
-    lengths, bins = np.zeros(2), np.zeros((2, BINS))
+    lengths = np.zeros(2)
+    bins = np.zeros((2, BINS))
     for part, side in enumerate(np.unique(units.side)[:2]):
         own = np.flatnonzero(units.side == side)
         lengths[part] = len(own)
@@ -267,7 +313,8 @@ def measure_leak(
     weights = draw_counts(rng, len(classes), draws)
     drawn = weighted_f1(guessed, classes, weights)
     beyond = drawn - weighted_f1(by_length, classes, weights)
-    found |= {"positions": agreement_f1(guessed, classes), "lengths": agreement_f1(by_length, classes)}
+    found["positions"] = agreement_f1(guessed, classes)
+    found["lengths"] = agreement_f1(by_length, classes)
     found["beyond_lengths"] = found["positions"] - found["lengths"]
     for name, of in (("", drawn), ("beyond_", beyond)):
         found[f"{name}low"], found[f"{name}high"] = map(float, percentile_interval(of, confidence))

@@ -34,8 +34,10 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
     Simulatability is whether an agent predicts what the model predicts, a row an `agent` (its seed; 0 of all other
     properties); its chance is the uninformed agent of that seed.
     """
-    text, found, chance = [*KEYS, "instance"], {}, chance_changes(properties.changes)
+    text = [*KEYS, "instance"]
+    chance = chance_changes(properties.changes)
     changes = properties.changes.groupby([*text, "k"])[list(FAITHFULNESS)].mean().reset_index()
+    found = {}
     for name in FAITHFULNESS:
         random = _means(chance, [*TEXT, "technique"], name) if len(chance) else chance
         found[name] = _with_chance(_means(changes, text, name), random, "technique")
@@ -61,14 +63,15 @@ def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
 
 def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.DataFrame:
     """The rows of explanations, with what chance gives on the same instance and for the same `key`."""
-    keys, real = [*TEXT, key], values[values.technique != "random"]
+    keys = [*TEXT, key]
+    real = values[values.technique != "random"]
     chance = random.set_index(keys).value
     return real.assign(chance=chance.reindex(pd.MultiIndex.from_frame(real[keys])).to_numpy())
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.DataFrame:
     """One row per claim of the paper with our value, its interval, its nulls and a verdict; see `agents_learned`."""
-    claims, found = read_claims("sun2024"), {}
+    claims = read_claims("sun2024")
     unlearned = ONE_AGENT if len(step.profile.diagnosis.agents.seeds) == 1 else ""
     values, void = _of_learned(step, values)
     if not learned.learned.all():
@@ -76,6 +79,7 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
         unlearned = "; ".join(f"{task}, {model}: {reason}" for (task, model), reason in lost.reason.items())
         of_lost = values.set_index(["task", "model"]).index.isin(lost.index)
         values = values[~((values.property == "simulatability") & of_lost)]
+    found = {}
     for claim in claims:
         if claim.why_not:
             continue
@@ -106,8 +110,9 @@ def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
     """Rank correlation of comprehensiveness with agreement with people over techniques and types; mean over models."""
-    two, cells = ["comprehensiveness", "token agreement"], []
+    two = ["comprehensiveness", "token agreement"]
     asked = values[values.property.isin(two) & (values.technique != "random")]
+    cells = []
     for (task, model), part in asked.groupby(["task", "model"], sort=False):
         columns = ["property", "technique", "type"]
         wide = part.pivot_table(index="instance", columns=columns, values="value", aggfunc="mean", sort=False).dropna()
@@ -116,8 +121,9 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
         both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
         if len(both) > 2:
             table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
-            about = (tuple(wide.index), (0,) * len(wide), _correlation)
-            cells.append(Cell(task, model, table, *about, by_names=partial(exchange_names, table)))
+            by_names = partial(exchange_names, table)
+            seeds = (0,) * len(wide)
+            cells.append(Cell(task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names))
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
         return untested("nobody marked these texts")
@@ -126,10 +132,15 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
 
 def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
     """(b,) Spearman's correlation of the first half of (b, 2 c) means with the second."""
-    one, other = (rankdata(part, axis=1) for part in np.split(means, 2, axis=1))
-    one, other = one - one.mean(axis=1, keepdims=True), other - other.mean(axis=1, keepdims=True)
+
+    def centred_ranks(part: np.ndarray) -> np.ndarray:
+        ranks = rankdata(part, axis=1)
+        return ranks - ranks.mean(axis=1, keepdims=True)
+
+    one, other = map(centred_ranks, np.split(means, 2, axis=1))
     with np.errstate(invalid="ignore"):
-        return (one * other).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+        squares = (one**2).sum(axis=1) * (other**2).sum(axis=1)
+        return (one * other).sum(axis=1) / np.sqrt(squares)
 
 
 def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:
@@ -165,7 +176,8 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
     """One row per contradicted claim and thing turned: a corpus, model, technique, type, rival or property alone."""
-    settings, values = quick_draws(step.profile.bootstrap), _of_learned(step, values)[0]
+    settings = quick_draws(step.profile.bootstrap)
+    values, _ = _of_learned(step, values)
 
     def number(part: pd.DataFrame, asked: TypeContrast) -> Finding | None:
         found = contrast_types(part, asked, settings)

@@ -52,12 +52,24 @@ def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: Bootstra
     values: columns task, model, kind, technique, type, form, property, instance, agent, value, chance. Texts and agents
     are drawn with replacement.
     """
-    options, cells = (asked.better, *asked.worse), []
+    options = (asked.better, *asked.worse)
+    cells = []
     for one in single(asked):
         for task, model, rows, table, chance in _tables(values, one):
-            about = (*zip(*rows, strict=True), partial(_lead, pick=asked.pick), asked.pick != "mean")
-            nulls = (partial(_as_random, table, chance, options), partial(exchange_names, table))
-            cells.append(Cell(task, model, table, *about, *nulls, part=one.property))
+            texts, agents = zip(*rows, strict=True)
+            cell = Cell(
+                task,
+                model,
+                table,
+                texts,
+                seeds=agents,
+                statistic=partial(_lead, pick=asked.pick),
+                chosen=asked.pick != "mean",
+                by_scores=partial(_as_random, table, chance, options),
+                by_names=partial(exchange_names, table),
+                part=one.property,
+            )
+            cells.append(cell)
     if not asked.properties:
         return mean_difference(cells, settings)
     names = list(dict.fromkeys(cell.part for cell in cells))
@@ -90,7 +102,11 @@ def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
 
 def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> list[list[float]]:
     """Of each property, the difference in each cell."""
-    return [[float(_lead(t, t, one.pick).mean()) for *_, t, _ in _tables(values, one)] for one in single(asked)]
+    found = []
+    for one in single(asked):
+        tables = [table for *_, table, _ in _tables(values, one)]
+        found.append([float(_lead(table, table, one.pick).mean()) for table in tables])
+    return found
 
 
 def single(asked: TypeContrast) -> list[TypeContrast]:
@@ -117,7 +133,8 @@ def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, st
     higher is better. Rows that lack an option are left out, and so are cells without rows.
     """
     keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
-    options, sign = [asked.better, *asked.worse], METRICS[PROPERTIES[asked.property].metric].sign
+    options = [asked.better, *asked.worse]
+    sign = METRICS[PROPERTIES[asked.property].metric].sign
     for key, part in rows_asked(values, asked).groupby(keys, sort=False, dropna=False):
         at, rows = pd.MultiIndex.from_frame(part[["instance", "agent"]]).factorize()
         option = pd.Index(options).get_indexer(part[asked.across])
@@ -134,9 +151,11 @@ def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, st
 
 def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:
     """(b,) the first column less the mean, the best or the least of the others."""
+    others = read[:, 1:]
     if pick == "mean":
-        return read[:, 0] - read[:, 1:].mean(axis=1)
-    return read[:, 0] - {"best": best_of, "least": least_of}[pick](fit[:, 1:], read[:, 1:])
+        return read[:, 0] - others.mean(axis=1)
+    choose = best_of if pick == "best" else least_of
+    return read[:, 0] - choose(fit[:, 1:], others)
 
 
 def _as_random(
@@ -149,7 +168,9 @@ def _as_random(
     swapped = rng.random((worlds, *values.shape)) < 0.5
     if CHANCE in options:
         at = options.index(CHANCE)
-        swapped[..., at] = swapped[..., 1 - at] if len(options) == 2 else False
-        place = values[:, [1 - at if len(options) == 2 else at]]
-        chance = np.where(np.arange(values.shape[1]) == at, place, chance)
+        alone = len(options) == 2
+        other = 1 - at if alone else at
+        swapped[..., at] = swapped[..., other] if alone else False
+        chance = chance.copy()
+        chance[:, at] = values[:, other]
     return np.where(swapped & ~np.isnan(chance), chance, values)

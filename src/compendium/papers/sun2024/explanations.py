@@ -7,7 +7,7 @@ Shapley interaction index (Grabisch & Roubens 1999), which is 0 where effects of
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import combinations, islice
 from math import comb
 
 import numpy as np
@@ -59,24 +59,30 @@ def explain_types(step: Step) -> TypedExplanations:
     """
     from attreval.methods.run import explain
 
-    given, profile, settings = step.parameters, step.profile, step.profile.diagnosis
+    given = step.parameters
+    profile = step.profile
+    settings = profile.diagnosis
     if given.part >= settings.parts:
         raise ValueError(f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0")
     scorer = open_scorer(step)
     every = corpora.load(given.task, "test", max(settings.rows, settings.agents.rows))
-    names, budget = ("levels", given.task, given.model, given.seed), budget_of_types(profile, given.task)
+    names = ("levels", given.task, given.model, given.seed)
+    budget = budget_of_types(profile, given.task)
     evaluated = every[: settings.rows][given.part :: settings.parts]
     for_agents = every[settings.rows : settings.agents.rows][given.part :: settings.parts]
-    methods, explained = _methods_of(settings.techniques), []
-    for instances, asked, words in (
-        (evaluated, methods, "explaining"),
-        (for_agents, _methods_of(settings.agents.techniques), "explaining for agents"),
-    ):
-        if instances:
-            explained += explain(scorer, instances, asked, budget, names, notify=step.progress(words))
-    step.files += [step.results.typed_attributions(*given.run()), step.results.typed_tokens(*given.run())]
-    write_attributions(step.files[-2], [a for e in explained for a in e.attributions.values()])
-    write_tokens(step.files[-1], {e.instance.id: e.tokens for e in explained})
+    methods = _methods_of(settings.techniques)
+    explained = []
+    if evaluated:
+        explained += explain(scorer, evaluated, methods, budget, names, notify=step.progress("explaining"))
+    if for_agents:
+        asked = _methods_of(settings.agents.techniques)
+        show = step.progress("explaining for agents")
+        explained += explain(scorer, for_agents, asked, budget, names, notify=show)
+    attributions = step.results.typed_attributions(*given.run())
+    tokens = step.results.typed_tokens(*given.run())
+    write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
+    write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
+    step.files += [attributions, tokens]
     fully = [e for e in explained if len(e.attributions) == len(methods)]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
     precision = precision_table(scorer, evaluated, methods, budget, names, "predicted")
@@ -86,15 +92,20 @@ def explain_types(step: Step) -> TypedExplanations:
         for m, a in e.attributions.items()
     ]
     columns = ["instance", "label", "predicted", "tokens", "method", "pieces", "gap"]
-    heads = _explain_by_other_heads(step, scorer, explained, budget, names)
-    tables = (precision, pd.DataFrame(rows, columns=columns), _first_features(fully[0]), heads)
-    return TypedExplanations(cost[cost.method != "prediction"], *tables)
+    return TypedExplanations(
+        cost=cost[cost.method != "prediction"],
+        precision=precision,
+        instances=pd.DataFrame(rows, columns=columns),
+        example=_first_features(fully[0]),
+        heads=_explain_by_other_heads(step, scorer, explained, budget, names),
+    )
 
 
 def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget, names: tuple) -> pd.DataFrame:
     """Write attention explanations by heads chosen otherwise than for the class, and list all chosen heads."""
-    given, methods, rows = step.parameters, TECHNIQUES["attention"].values(), []
-    by_head = [e for e in explained if all(method in e.attributions for method in methods)]
+    methods = set(TECHNIQUES["attention"].values())
+    by_head = [e for e in explained if methods <= set(e.attributions)]
+    rows = []
     made: dict[str, list[Attribution]] = {choice: [] for choice in HEAD_CHOICES[1:]}
     show = step.progress("explaining by other heads")
     for start in range(0, len(by_head), 8):
@@ -102,22 +113,24 @@ def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget,
         for choice in HEAD_CHOICES:
             own = budget.changed(units=budget.units.changed(head_choice=choice))
             asked = [("heads", choose_head(e.tokens, e.predicted, own.units)) for e in part]
-            rows += [(e.instance.id, choice, head) for e, head in zip(part, scorer.converse(asked), strict=True)]
+            for e, head in zip(part, scorer.converse(asked), strict=True):
+                rows.append((e.instance.id, choice, head))
             if choice in made:
                 made[choice] += _attend(scorer, part, own, names)
         scorer.forget()
         show(start + len(part), len(by_head))
+    given = step.parameters
     for choice, records in made.items() if by_head else ():
-        step.files.append(
-            step.results.typed_attributions(given.task, given.model, given.seed, f"{given.part}-{choice}")
-        )
-        write_attributions(step.files[-1], records)
+        path = step.results.typed_attributions(given.task, given.model, given.seed, f"{given.part}-{choice}")
+        write_attributions(path, records)
+        step.files.append(path)
     return pd.DataFrame(rows, columns=["instance", "head_choice", "head"])
 
 
 def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attribution]:
     """Attention explanations of all types, for the predicted class, of instances that have been explained."""
-    talks, jobs = [], [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
+    jobs = [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
+    talks = []
     for e, method in jobs:
         rng = generator(*names, e.instance.id, METHODS[method].draws or method)
         talks.append((f"{e.instance.id}\x1f{method}", METHODS[method].converse(e.tokens, e.predicted, budget, rng)))
@@ -132,7 +145,8 @@ def load_head_attributions(
 ) -> tuple[dict[str, pd.Series], dict[str, dict[str, dict[str, Attribution]]]]:
     """(choice -> head of each instance, choice -> instance id -> method -> record); records of the paper's choice are
     those of load_typed_attributions. FileNotFoundError: 07_sun2024_explanations has not run; it says how it does."""
-    parts, where = range(profile.diagnosis.parts), "07_sun2024_explanations"
+    where = "07_sun2024_explanations"
+    parts = range(profile.diagnosis.parts)
     heads = pd.concat([results.read_table("heads", where, task, model, seed, part) for part in parts])
     others = {}
     for choice in HEAD_CHOICES[1:]:
@@ -145,17 +159,17 @@ def _methods_of(techniques) -> list[str]:
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
-def _first_features(explained) -> pd.DataFrame:
+@table_of("method rank piece score")
+def _first_features(explained) -> Iterator[tuple]:
     """The first three features of every method on one instance, as texts."""
-    rows, tokens = [], explained.tokens
+    tokens = explained.tokens
     for method, record in explained.attributions.items():
         for rank, i in enumerate(np.argsort(-record.scores, kind="stable")[:3], start=1):
             sides = defaultdict(list)
             for p in record.features[i]:
                 sides[int(tokens.offsets[p, 0])].append(tokens.texts[p])
             text = " | ".join(" ".join(side) for side in sides.values())
-            rows.append((METHODS[method].title, rank, text, float(record.scores[i])))
-    return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
+            yield METHODS[method].title, rank, text, float(record.scores[i])
 
 
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for
@@ -165,13 +179,15 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
     """(n, n) Shapley interaction indices from the (2^n,) values of all coalitions; diagonal 0."""
     n = int(np.log2(len(values)))
     sizes = all_coalitions(n).sum(axis=1)
-    rows, out = np.arange(len(values)), np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1, n):
-            free = rows[(rows >> i & 1 == 0) & (rows >> j & 1 == 0)]
-            both, one, other = free | 1 << i | 1 << j, free | 1 << i, free | 1 << j
-            weight = np.array([1 / ((n - 1) * comb(n - 2, s)) for s in range(n - 1)])[sizes[free]]
-            out[i, j] = out[j, i] = weight @ (values[both] - values[one] - values[other] + values[free])
+    weights = np.array([1 / ((n - 1) * comb(n - 2, size)) for size in range(n - 1)])
+    rows = np.arange(len(values))
+    out = np.zeros((n, n))
+    for i, j in combinations(range(n), 2):
+        one = 1 << i
+        other = 1 << j
+        free = rows[rows & (one | other) == 0]
+        gains = values[free | one | other] - values[free | one] - values[free | other] + values[free]
+        out[i, j] = out[j, i] = weights[sizes[free]] @ gains
     return out
 
 
@@ -184,7 +200,8 @@ def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
 
 def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
     """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up; exact for 2^n samples."""
-    n, seed = int(np.log2(len(values))), int(rng.integers(2**31))
+    n = int(np.log2(len(values)))
+    seed = int(rng.integers(2**31))
     if len(values) <= samples:
         return banzhaf_interactions(all_coalitions(n), values)
     masks = draw_uniform(n, samples, seed)
@@ -210,23 +227,28 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
     the other techniques. Exact: `bivariate` values, and the size of the `interaction` index, compared with the size of
     the estimates. Errors are given where estimate and exact value are the same quantity.
     """
-    given, settings = step.parameters, step.profile.diagnosis
-    if settings.oracle.rows and not given.part:
-        scorer, budget = open_scorer(step), budget_of_types(step.profile, given.task)
-        others = [TECHNIQUES[t]["pair"] for t in settings.techniques if t != "shapley"]
-        asked = (settings.units.unit, settings.oracle.units, settings.oracle.rows)
-        instances = short_instances(given.task, scorer.model, *asked)
-        show = step.progress("asking every coalition")
-        for done, instance in enumerate(instances, start=1):
-            yield from _compare(step, scorer, budget, others, instance)
-            scorer.forget()
-            show(done, len(instances))
+    task = step.parameters.task
+    settings = step.profile.diagnosis
+    oracle = settings.oracle
+    if not oracle.rows or step.parameters.part:
+        return
+    scorer = open_scorer(step)
+    instances = short_instances(task, scorer.model, settings.units.unit, oracle.units, oracle.rows)
+    show = step.progress("asking every coalition")
+    for done, instance in enumerate(instances, start=1):
+        yield from _compare(step, scorer, instance)
+        scorer.forget()
+        show(done, len(instances))
 
 
-def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: Instance) -> Iterator[tuple]:
+def _compare(step: Step, scorer, instance: Instance) -> Iterator[tuple]:
     from attreval.methods.run import predict
 
-    given, settings, tokens = step.parameters, step.profile.diagnosis, scorer.model.tokens(instance)
+    given = step.parameters
+    settings = step.profile.diagnosis
+    budget = budget_of_types(step.profile, given.task)
+    others = [TECHNIQUES[technique]["pair"] for technique in settings.techniques if technique != "shapley"]
+    tokens = scorer.model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     target = int(predict(scorer, [tokens])[0].argmax())
     rng = generator("oracle", given.task, given.model, given.seed, instance.id)
@@ -244,7 +266,7 @@ def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: In
         if samples >= FEWEST_COALITIONS and not METHODS["proxyspex"].missing():
             fitted = proxyspex_from_values(values, samples, generator(*draws))
             estimates["proxyspex", samples] = pair_scores(units, fitted).values
-    estimates |= {(m, 0): scores.values for m, scores in zip(others, found, strict=True)}
+    estimates |= {(method, 0): scores.values for method, scores in zip(others, found, strict=True)}
     for (name, samples), guess in estimates.items():
         error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
         names = (instance.id, len(units), name, samples)

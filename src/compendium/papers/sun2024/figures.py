@@ -52,8 +52,10 @@ def figure_2(summary: pd.DataFrame):
     techniques = [name for name in TECHNIQUES if (summary.technique == name).any()]
     for row, name in zip(grid, properties, strict=True):
         shown = summary[summary.property == name]
-        span = [*shown.value, *(end for column in ("chance", "low", "high") for end in shown[column].dropna())]
-        margin = 0.1 * (max(span) - min(span) or 1)
+        reach = shown[["value", "chance", "low", "high"]]
+        least = reach.min().min()
+        most = reach.max().max()
+        margin = 0.1 * (most - least or 1)
         for axes, (task, model) in zip(row, cells, strict=True):
             part = shown[(shown.task == task) & (shown.model == model)]
             if part.empty:
@@ -64,7 +66,7 @@ def figure_2(summary: pd.DataFrame):
                 axes.vlines(at, some.low, some.high, color=tint, linewidth=1.1, zorder=2)
                 axes.hlines(some.chance, at - 0.08, at + 0.08, color=GREY, linewidth=1.4, zorder=2)
             _name_techniques(axes, techniques)
-            axes.set(ylim=(min(span) - margin, max(span) + margin))
+            axes.set(ylim=(least - margin, most + margin))
             axes.grid(axis="x", visible=False)
         row[0].set_ylabel(LABELS[name], fontsize=9)
     for axes, (task, model) in zip(grid[0], cells, strict=True):

@@ -89,16 +89,22 @@ def measure_properties(step: Step) -> Properties:
     ]
     parts = step.side_by_side(_measure_part, jobs, f"measuring properties, {TOGETHER} instances a part")
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
-    frames = zip(*(frames for frames, _ in parts), strict=True)
-    # the columns of an empty frame, of texts that nobody marked, have no type, and would take that of others
-    return Properties(*(pd.concat([one for one in some if len(one)] or some[:1], ignore_index=True) for some in frames))
+    found = [vars(of_part) for of_part, _ in parts]
+    return Properties(**{name: put_together([of_part[name] for of_part in found]) for name in found[0]})
+
+
+def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """One below the other. The columns of an empty frame have no type, and would take that of others."""
+    return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
 
 
 def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """The four tables of the instances from `start`, and what they cost."""
-    settings, run = profile.diagnosis, (task, model, seed)
+    settings = profile.diagnosis
+    run = (task, model, seed)
     scorer = open_run(results, profile, run)
-    records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
+    records = load_typed_attributions(results, profile, *run)
+    evidence = borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
     ranked = [rank_instance(i, records[i.id], scorer.model, settings, run, evidence) for i in part]
     jobs = []
@@ -106,22 +112,24 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
         jobs.append(("diagnosis", one, explained_sets(one, settings, run)))
         jobs.append(("span rules", one, sets_by_rule(one, settings, records[one.instance.id], run)))
     jobs = [job for job in jobs if job[-1]]
-    found = scorer.converse(
+    answers = scorer.converse(
         (account, ask_changes(one.tokens, one.units, [units for _, units in sets])) for account, one, sets in jobs
     )
     rows: dict[str, list[tuple]] = {"diagnosis": [], "span rules": []}
-    for (account, one, sets), answer in zip(jobs, found, strict=True):
+    for (account, one, sets), answer in zip(jobs, answers, strict=True):
         values = zip(answer.flips_without, answer.flips_only, answer.drops_without, answer.drops_only, strict=True)
-        rows[account] += [(*run, one.instance.id, *key, *v) for (key, _), v in zip(sets, values, strict=True)]
+        for (key, _), changes in zip(sets, values, strict=True):
+            rows[account].append((*run, one.instance.id, *key, *changes))
     agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
     complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
-    frames = (
-        pd.DataFrame(rows["diagnosis"], columns=[*TEXT, "technique", "type", "k", *MASKED]),
-        pd.DataFrame(agreement, columns=[*TEXT, "technique", "type", "people", "token", "interaction"]),
-        pd.DataFrame(complexity, columns=[*TEXT, "technique", "type", "pieces", "entropy", "random", "uniform"]),
-        pd.DataFrame(rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]),
+    kinds = [*TEXT, "technique", "type"]
+    found = Properties(
+        changes=pd.DataFrame(rows["diagnosis"], columns=[*kinds, "k", *MASKED]),
+        agreement=pd.DataFrame(agreement, columns=[*kinds, "people", "token", "interaction"]),
+        complexity=pd.DataFrame(complexity, columns=[*kinds, "pieces", "entropy", "random", "uniform"]),
+        rules=pd.DataFrame(rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]),
     )
-    return frames, scorer.costs
+    return found, scorer.costs
 
 
 def rank_instance(
@@ -166,7 +174,8 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
         sets += [(("random", RANDOM, k, size), chosen) for chosen in drawn]
     if settings.random_sizes == "each":
         rng = generator("random units of each", *run, ranked.instance.id)
-        for (technique, _, k, size), _ in [one for one in sets if one[0][1] == "span"]:
+        spans = [key for key, _ in sets if key[1] == "span"]
+        for technique, _, k, size in spans:
             drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
             sets += [(("random", technique, k, size), chosen) for chosen in drawn]
     return sets
@@ -174,7 +183,8 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
 
 def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple) -> Sets:
     """The units of the first pairs of spans that each rule makes from scores of pairs, and as many single units."""
-    at, sets = ranked.units.of_position(), []
+    at = ranked.units.of_position()
+    sets = []
     for technique, rankings in ranked.rankings.items():
         pairs = records[TECHNIQUES[technique]["pair"]]
         matrix = np.zeros((len(ranked.units), len(ranked.units)))
@@ -187,9 +197,11 @@ def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attributio
             features = [tuple(sorted({at[p] for p in feature})) for feature in found.features]
             ranking = make_ranking(features, found.values, ranked.units, rng)
             for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
-                spans, about = ranking.units(k), (k, len(ranking), len(ranking.units(k)))
+                spans = ranking.units(k)
+                about = (k, len(ranking), len(spans))
+                sets.append(((technique, rule, "span", *about), spans))
                 tokens = units_in(take_units(rankings["token"], len(spans)))
-                sets += [((technique, rule, "span", *about), spans), ((technique, rule, "token", *about), tokens)]
+                sets.append(((technique, rule, "token", *about), tokens))
     return sets
 
 
@@ -205,8 +217,9 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
         own = random[random.type == technique]
         exact = len(own) > 0
         chosen = own if exact else random[random.type == RANDOM]
-        reached = explained[[*TEXT, "k"]].drop_duplicates()
-        by_k = chosen.merge(reached, on=[*TEXT, "k"]).groupby([*TEXT, "k"], sort=False)[[*CHANGES, "units"]].mean()
+        keys = [*TEXT, "k"]
+        reached = explained[keys].drop_duplicates()
+        by_k = chosen.merge(reached, on=keys).groupby(keys, sort=False)[[*CHANGES, "units"]].mean()
         means = by_k.groupby(TEXT, sort=False).mean().reset_index()
         parts.append(means.assign(technique=technique, exact=exact))
     return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)
@@ -229,19 +242,21 @@ def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tup
 
 def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
     """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
-    ranking, spans, level = rankings[kind], rankings["span"], GOLD_LEVELS[kind]
-    held = units_at(ranking, spans, rankings["token"])
-    single = float(mean_of_known(np.array([unit_agreement(held, g.units[level]) for g in gold])))
+    spans = rankings["span"]
+    level = GOLD_LEVELS[kind]
+    held = units_at(rankings[kind], spans, rankings["token"])
+    single = np.array([unit_agreement(held, person.units[level]) for person in gold])
     if kind == "token":
-        return single, float("nan")
-    found = features_at(ranking, spans)
-    joint = np.array([interaction_agreement(found, g.interactions[level], rule) for g in gold])
-    return single, float(mean_of_known(joint))
+        return float(mean_of_known(single)), float("nan")
+    found = features_at(rankings[kind], spans)
+    joint = np.array([interaction_agreement(found, person.interactions[level], rule) for person in gold])
+    return float(mean_of_known(single)), float(mean_of_known(joint))
 
 
 def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
     """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs and units too."""
-    units, real = ranked.units, [by_type["span"] for by_type in ranked.rankings.values()]
+    units = ranked.units
+    real = [by_type["span"] for by_type in ranked.rankings.values()]
     count = max(1, round(float(np.mean([len(spans) for spans in real]))))
     sides = [np.flatnonzero(units.side == s) for s in np.unique(units.side)]
     drawn = []
@@ -271,26 +286,33 @@ def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.
 
     Means over k, draws, and the forms in which agents are shown explanations; `random` are those of all types.
     """
-    changes, entropy = properties.changes, properties.complexity
-    highest = entropy.uniform.where(entropy.uniform > 0)
-    random = entropy.assign(unified_simplicity=1 - entropy.random / highest, technique="random", type="random")
-    simplicity = [entropy.assign(unified_simplicity=1 - entropy.entropy / highest), random]
+    changes = properties.changes
     changes = changes[(changes.technique != "random") | (changes.type == RANDOM)]  # not those of single techniques
-    changes = changes.rename(columns={"comprehensiveness": "unified_comprehensiveness"})
-    changes = changes.assign(unified_sufficiency_inverted=1 - changes.sufficiency)
-    agreement = properties.agreement.rename(columns={"token": "people_units", "interaction": "people_interactions"})
+    agreement = properties.agreement
+    entropy = properties.complexity
+    highest = entropy.uniform.where(entropy.uniform > 0)
+    own = entropy.assign(simplicity=1 - entropy.entropy / highest)
+    of_random = entropy.assign(simplicity=1 - entropy.random / highest, technique="random", type="random")
+    both = pd.concat([own, of_random], ignore_index=True)
     informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
-    parts = (
-        (changes, ("unified_comprehensiveness", "unified_sufficiency_inverted")),
-        (agreement, ("people_units", "people_interactions")),
-        (pd.concat(simplicity, ignore_index=True), ("unified_simplicity",)),
-        (entropy.rename(columns={"entropy": "complexity"}), ("complexity",)),
-        (informed.rename(columns={"correct": "simulatability"}), ("simulatability",)),
-    )
-    out = []
-    for frame, measures in parts:
-        kinds = zip(frame.technique, frame.type, strict=True)
-        named = frame.assign(method=[TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in kinds])
-        means = named.groupby([*TEXT, "method"], sort=False)[list(measures)].mean().reset_index()
-        out.append(means.melt([*TEXT, "method"], list(measures), "measure", "value").dropna(subset="value"))
-    return pd.concat(out, ignore_index=True)
+    parts = [
+        _by_method(
+            changes,
+            unified_comprehensiveness=changes.comprehensiveness,
+            unified_sufficiency_inverted=1 - changes.sufficiency,
+        ),
+        _by_method(agreement, people_units=agreement.token, people_interactions=agreement.interaction),
+        _by_method(both, unified_simplicity=both.simplicity),
+        _by_method(entropy, complexity=entropy.entropy),
+        _by_method(informed, simulatability=informed.correct),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _by_method(frame: pd.DataFrame, **measures: pd.Series) -> pd.DataFrame:
+    """A row an instance, method and measure: its mean over the rows of a frame."""
+    kinds = zip(frame.technique, frame.type, strict=True)
+    methods = [TECHNIQUES.get(technique, {}).get(kind, "random") for technique, kind in kinds]
+    keys = [*TEXT, "method"]
+    means = frame.assign(method=methods, **measures).groupby(keys, sort=False)[list(measures)].mean()
+    return means.reset_index().melt(keys, var_name="measure").dropna(subset="value")

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import between, of_row, sentence
+from compendium.papers.common.sentences import list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
@@ -18,7 +18,8 @@ def _which(row: pd.Series) -> str:
 
 @sentence
 def say_faithfulness(table: pd.DataFrame) -> str:
-    shown, typed = [], table[table.type.isin(TYPES)]
+    typed = table[table.type.isin(TYPES)]
+    shown = []
     for measure, word, sign in (("comprehensiveness", "comprehensive", 1), ("sufficiency", "sufficient", -1)):
         rows = typed[typed.measure == measure]
         if len(rows):
@@ -66,11 +67,8 @@ def say_leaks(leaks: pd.DataFrame) -> str:
 
 @sentence
 def say_models(table: pd.DataFrame) -> str:
-    shown = [
-        f"{name_run(row)}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked by people"
-        for _, row in table.iterrows()
-    ]
-    return f"{'; '.join(shown)} (in brackets the paper's F1)."
+    said = "{row:run}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked by people"
+    return f"{list_rows(said, table)} (in brackets the paper's F1)."
 
 
 @sentence
@@ -120,9 +118,7 @@ def say_oracle(oracle: pd.DataFrame) -> str:
 
 @sentence
 def say_combined(combined: pd.DataFrame) -> str:
-    shown = [
-        f"{row.property} against {TYPES[row.against]}, by {between(row.difference, row.low, row.high, '+')}"
-        for _, row in combined.iterrows()
-        if row.low > 0 or row.high < 0
-    ]
-    return f"Combined explanations surely differ in {'; '.join(shown) or 'nothing'}."
+    surely = combined[(combined.low > 0) | (combined.high < 0)]
+    surely = surely.assign(against=surely.against.map(TYPES))
+    shown = list_rows("{row.property} against {row.against}, by {row:+difference}", surely)
+    return f"Combined explanations surely differ in {shown or 'nothing'}."

@@ -10,7 +10,7 @@ import pandas as pd
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.explanations import mean_closeness
-from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
+from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties, put_together
 from compendium.workflow.step import Step
 
 CELL = [*RUN, "technique", "type"]
@@ -60,24 +60,24 @@ def families(models: dict) -> dict[str, str]:
     return {name: model_family(spec) for name, spec in models.items()}
 
 
-def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
+def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
     """A table that a notebook leaves for each evaluated run (or for one part of each), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         found = step.results.read_table(name, notebook, task, model, seed, *part)
         parts.append(found.assign(task=task, model=model, seed=seed))
-    return pd.concat([some for some in parts if len(some)] or parts, ignore_index=True)
+    return put_together(parts)
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
     """What notebook 07_sun2024_agents leaves for every run, put together: `agents` (Tables 7-10), `predictions` or
     `uninformed`."""
-    return read_runs(step, "07_sun2024_agents", name)
+    return _read_runs(step, "07_sun2024_agents", name)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values: the mean over the short instances of each run."""
-    table = read_runs(step, "07_sun2024_explanations", "oracle", 0)
+    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
@@ -106,10 +106,12 @@ def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
     keys = [*RUN, "technique", "rule"]
     flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
     wide = flat.pivot(index=[*keys, "instance"], columns="type", values=measures)
-    spans, tokens = (wide.xs(kind, axis=1, level="type") for kind in ("span", "token"))
-    beyond = (spans - tokens)[list(FAITHFULNESS)].add_suffix("_beyond_units")
-    sizes = spans.comprehensiveness.groupby(keys, sort=False).size().rename("instances")
-    return pd.concat([sizes, *(t.groupby(keys, sort=False).mean() for t in (spans, beyond))], axis=1).reset_index()
+    spans = wide.xs("span", axis=1, level="type")
+    beyond = (spans - wide.xs("token", axis=1, level="type"))[list(FAITHFULNESS)].add_suffix("_beyond_units")
+    by_cell = pd.concat([spans, beyond], axis=1).groupby(keys, sort=False)
+    means = by_cell.mean()
+    means.insert(0, "instances", by_cell.size())
+    return means.reset_index()
 
 
 def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict) -> pd.DataFrame:
@@ -119,13 +121,13 @@ def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, mode
     shown as symbols, as in the paper's main text; the gain of chance is 0. measured: from `measured_means`, by name.
     """
     parts = []
-    for name, (_, source, measure, *_) in PROPERTIES.items():
+    for name, asked in PROPERTIES.items():
         if name == "simulatability":
             symbols = agents[agents.form == "symbol"] if len(agents) else agents
-            parts.append(_over_seeds(symbols, measure).assign(property=name, chance=0.0))
+            parts.append(_over_seeds(symbols, asked.measure).assign(property=name, chance=0.0))
             continue
-        table = measured[source]
-        means = _over_seeds(table[table.measure == measure], "mean")
+        table = measured[asked.table]
+        means = _over_seeds(table[table.measure == asked.measure], "mean")
         chance = means.value
         if name == "complexity":
             chance = table[table.measure == "random"].groupby(KEYS, sort=False)["mean"].mean()
@@ -139,7 +141,9 @@ def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, mode
 def _over_seeds(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """By KEYS: the mean of a column over seeds, and its interval where there is only one seed."""
     found = table.groupby(KEYS, sort=False)
-    low, high = (found[end].first().where(found.size() == 1) for end in ("low", "high"))
+    alone = found.size() == 1
+    low = found.low.first().where(alone)
+    high = found.high.first().where(alone)
     return pd.DataFrame({"value": found[column].mean(), "low": low, "high": high}).astype(float)
 
 
@@ -155,24 +159,32 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
 
 
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
-def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[tuple]:
+def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[dict]:
     """One row per task and model: macro F1 on test beside the published, and each property's number of instances."""
     published = reported("sun_base_f1").replace({"model": FAMILIES}).set_index(["dataset", "model"]).test_f1
-    profile, settings = step.profile, step.profile.diagnosis
+    profile = step.profile
+    settings = profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.tasks[task].seeds
         trained = [step.results.read_table("accuracy", "02_train", profile.read_by(task), model, s) for s in seeds]
         f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
         theirs = published.get((CORPORA.get(task, task), model_family(profile.models[model])), np.nan)
-        complexity, agreement, own = (
-            table[(table.task == task) & (table.model == model)]
-            for table in (properties.complexity, properties.agreement, agents)
-        )
-        with_spans = (complexity.groupby("instance").technique.nunique() == len(settings.techniques)).sum()
-        annotated = agreement.dropna(subset=["token"]).instance.nunique()
-        of_agents = (own.train.max(), own.tested.max()) if len(own) else (0, 0)
-        shown = f"{f1:.1f}" + ("" if np.isnan(theirs) else f" [{theirs:.1f}]")
-        yield task, model, shown, settings.rows, with_spans, annotated, *of_agents
+
+        def own(table: pd.DataFrame, task: str = task, model: str = model) -> pd.DataFrame:
+            return table[(table.task == task) & (table.model == model)]
+
+        techniques = own(properties.complexity).groupby("instance").technique.nunique()
+        rows = own(agents)
+        yield {
+            "task": task,
+            "model": model,
+            "f1": f"{f1:.1f}" + ("" if np.isnan(theirs) else f" [{theirs:.1f}]"),
+            "explained": settings.rows,
+            "with_spans": (techniques == len(settings.techniques)).sum(),
+            "annotated": own(properties.agreement).dropna(subset=["token"]).instance.nunique(),
+            "agents_train": rows.train.max() if len(rows) else 0,
+            "agents_tested": rows.tested.max() if len(rows) else 0,
+        }
 
 
 @table_of(f"property task model technique {' '.join(TYPE_TITLES)} chance")
@@ -183,24 +195,24 @@ def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] =
     simulatability from Tables 7-10, complexity from Tables 11 and 12 (faithfulness is only drawn, in Figure 2).
     A dash marks what was not measured.
     """
-    cell = ["technique", "type", "property"]
+    cell = ["technique", "property", "type"]
     published = published_cells().query("form != 'text'").set_index(["task", "kind", *cell]).value
     ours = summary.set_index(["task", "model", *cell])
     asked = dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True))
     for name, (task, model, technique) in product(names, asked):
         family = model_family(models[model])
-        own = ours.reindex([(task, model, technique, kind, name) for kind in TYPE_TITLES])
-        theirs = published.reindex([(task, family, technique, kind, name) for kind in TYPE_TITLES])
+        own = ours.reindex([(task, model, technique, name, kind) for kind in TYPE_TITLES])
+        theirs = published.reindex([(task, family, technique, name, kind) for kind in TYPE_TITLES])
         cells = [_format(name, *both) for both in zip(own.value, theirs, strict=True)]
-        chance = _format(name, own.chance.iloc[list(TYPE_TITLES).index("span")])
-        yield name, task, model, TECHNIQUE_TITLES[technique], *cells, chance
+        chance = own.chance.xs("span", level="type").item()
+        yield name, task, model, TECHNIQUE_TITLES[technique], *cells, _format(name, chance)
 
 
 def _format(name: str, value: float, published: float = np.nan) -> str:
     """A property's value as the paper prints it, with the published one in brackets where there is one."""
-    *_, factor, digits = PROPERTIES[name]
-    text = "–" if np.isnan(value) else f"{value * factor:.{digits}f}"
-    return text if np.isnan(published) else f"{text} [{published:.{digits}f}]"
+    asked = PROPERTIES[name]
+    text = "–" if np.isnan(value) else f"{value * asked.factor:.{asked.digits}f}"
+    return text if np.isnan(published) else f"{text} [{published:.{asked.digits}f}]"
 
 
 def published_cells() -> pd.DataFrame:
@@ -221,17 +233,22 @@ def published_cells() -> pd.DataFrame:
     model = cells.model.str.split(" ").str[0]  # without "(inferred)"
     return pd.DataFrame(
         {
-            "task": cells.dataset.map({theirs: ours for ours, theirs in CORPORA.items()}),
+            "task": cells.dataset.map(_ours(CORPORA)),
             "model": model,
             "kind": model.map(FAMILIES),
-            "technique": cells.technique.map({title: name for name, title in TECHNIQUE_TITLES.items()}),
-            "type": cells.explanation_type.map({title: name for name, title in TYPE_TITLES.items()}),
+            "technique": cells.technique.map(_ours(TECHNIQUE_TITLES)),
+            "type": cells.explanation_type.map(_ours(TYPE_TITLES)),
             "form": cells.form.fillna(NO_FORM),
             **cells[["property", "value", "chance"]],
             "instance": "published",
             "agent": 0,
         }
     )
+
+
+def _ours(titles: dict[str, str]) -> dict[str, str]:
+    """Our name by the paper's title."""
+    return {title: name for name, title in titles.items()}
 
 
 def _beside_random(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

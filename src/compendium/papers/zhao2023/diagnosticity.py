@@ -34,7 +34,7 @@ SCALES = {  # who the rival is, and how scores become probabilities
 
 
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a setting, instance and method that is judged softly, with the outcome of each metric (see `judge`).
+    """One row a setting, instance and method that is judged softly, with the outcomes of `judge_pairs`.
 
     values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a
     random order where the setting has those; its values end in `_rival`.
@@ -44,30 +44,34 @@ def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
 
 def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) -> pd.DataFrame:
     """The pairs of these values, with the outcome of these metrics; see `pair_with_rivals`."""
-    own = values[(values.role == "own") & (values.method != "random")]
-    random = values[(values.role == "own") & (values.method == "random")].drop(columns="method")
     permuted = values[values.role == "permuted"]
-    rivalled, keys = own.setting.isin(set(permuted.setting)), ["setting", *ROW[:-1]]
+    every = values[values.role == "own"]
+    random = every[every.method == "random"].drop(columns="method")
+    own = every[every.method != "random"]
+    rivalled = own.setting.isin(set(permuted.setting))
+    keys = ["setting", *ROW]
     parts = [
-        own[~rivalled].merge(random, on=keys, suffixes=("", "_rival"), validate="many_to_one"),
-        own[rivalled].merge(permuted, on=["setting", *ROW], suffixes=("", "_rival"), validate="one_to_one"),
+        own[~rivalled].merge(random, on=keys[:-1], suffixes=("", "_rival"), validate="many_to_one"),
+        own[rivalled].merge(permuted, on=keys, suffixes=("", "_rival"), validate="one_to_one"),
     ]
     pairs = pd.concat(parts, ignore_index=True)
     judged = [
-        judge(part, protocol_of(profile, task, setting), metrics)
+        judge_pairs(part, protocol_of(profile, task, setting), metrics)
         for (setting, task), part in pairs.groupby(["setting", "task"], sort=False)
     ]
     return pd.concat(judged or [pairs]).sort_index()
 
 
-def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
+def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
     """The pairs with what each metric says of them: whether the method wins, whether that is a tie, and what it would
     win by chance: one half, or what the protocol gives for a tie."""
     found = {}
     for metric in metrics:
-        both = pairs[metric], pairs[f"{metric}_rival"]
-        tie = tied(*both, protocol)
-        found |= {f"win_{metric}": wins(*both, protocol), f"tie_{metric}": tie.astype(float)}
+        own = pairs[metric]
+        rival = pairs[f"{metric}_rival"]
+        tie = tied(own, rival, protocol)
+        found[f"win_{metric}"] = wins(own, rival, protocol)
+        found[f"tie_{metric}"] = tie.astype(float)
         found[f"chance_{metric}"] = np.where(tie, chance_level(1.0, protocol.ties), 0.5)
     return pairs.assign(**found)
 
@@ -75,11 +79,12 @@ def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, how many it needs at least, and whether it has them."""
     found = count_texts(pairs[pairs.setting == "main"], sort=False).rename("texts").reset_index()
-    enough, averaged = found.texts >= LEAST_TEXTS, found.task.isin(compared_tasks(found.task))
-    return found.assign(least=LEAST_TEXTS, enough=enough, averaged=averaged)
+    averaged = found.task.isin(compared_tasks(found.task))
+    return found.assign(least=LEAST_TEXTS, enough=found.texts >= LEAST_TEXTS, averaged=averaged)
 
 
 def count_texts(pairs: pd.DataFrame, sort: bool = True) -> pd.Series:
+    """By task, how many texts it has."""
     return pairs.groupby("task", sort=sort).instance.nunique()
 
 
@@ -104,25 +109,31 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-def mean_with_interval(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
+def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
     """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the draws of a name."""
-    spec, texts = step.profile.bootstrap, text_means(pairs, numbers)
-    drawn = [
-        draw_counts(generator("bootstrap", name, at), len(values), spec.draws) @ values / len(values)
-        for at, values in enumerate(texts)
-    ]
+    spec = step.profile.bootstrap
+    texts = text_means(pairs, numbers)
+    drawn = []
+    for at, values in enumerate(texts):
+        counts = draw_counts(generator("bootstrap", name, at), len(values), spec.draws)
+        drawn.append(counts @ values / len(values))
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
     return mean_of_tasks(texts), float(low), float(high)
+
+
+def how_many(pairs: pd.DataFrame) -> dict[str, int]:
+    """How many tasks and texts there are, and how many texts the smallest task has (`least`)."""
+    texts = count_texts(pairs)
+    return {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}
 
 
 def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
     """The pairs of a change beside those of the base; their counts, and each metric's change with its interval."""
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    texts = count_texts(both)
-    row = {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}
+    row = how_many(both)
     for m in metrics:
-        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
-        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
+        change, low, high = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
+        row |= {f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
     return both, row
 
 
@@ -133,7 +144,8 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
         found = mean_low_high(wide, step.profile.bootstrap, "diagnosticity", task).T
-        yield from ((task, method, metric, *of, len(wide)) for metric, of in zip(FAITHFULNESS, found, strict=True))
+        for metric, interval in zip(FAITHFULNESS, found, strict=True):
+            yield task, method, metric, *interval, len(wide)
 
 
 def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -148,18 +160,18 @@ def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     averaged = every[every.task.isin(compared_tasks(every.task))]
     chosen = averaged if by == "method" else every
     ends = average_cells(_wide_cells(averaged), by).loc[["average", "sd"]]
-    means = pd.concat([_wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean(), ends])
+    by_value = _wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean()
+    means = pd.concat([by_value, ends])
     rows = []
     for metric in FAITHFULNESS:
         hard = HARD_OF.get(metric)
         for name, value in means[metric].items():
             part = averaged if name in ("average", "sd") else chosen[chosen[by] == name]
-            texts = count_texts(part)
-            row = {by: name, "metric": metric, "diagnosticity": value, "texts": texts.sum(), "least": texts.min()}
+            row = {by: name, "metric": metric, "diagnosticity": value} | how_many(part)
             if hard and name != "sd":
                 row |= vars(compare(part[f"win_{metric}"], part[f"win_{hard}"]))  # rank_sum, paired and pairs
-                row["difference"] = value - means.loc[name, hard]
                 by_text = text_means(part, lead(part, metric, hard))
+                row["difference"] = value - means.loc[name, hard]
                 row["p"] = sign_flip_test(by_text, generator("sign flips", metric, by, name))
             rows.append(row)
     columns = ["metric", "diagnosticity", "difference", "p", "q", "rank_sum", "paired", "pairs", "texts", "least"]
@@ -183,15 +195,17 @@ def mean_diagnosticity(pairs: pd.DataFrame) -> dict[str, float]:
 @table_of("task metric ratio diagnosticity low high")
 def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, hard metric and ratio: mean diagnosticity over methods (Figure 3); soft ones have no ratio."""
-    keys = [*ROW[:-1], "ratio"]
 
     def interval(task: str, won: pd.Series, instances: pd.Series) -> np.ndarray:
         return mean_low_high(won.groupby(instances, sort=False).mean(), step.profile.bootstrap, "diagnosticity", task)
 
-    own = erased.curves[erased.curves.method.isin(list(dict.fromkeys(pairs.method)))]
-    random = erased.curves[erased.curves.method == "random"].drop(columns="method")
-    rivals, on = (erased.rival_curves, [*keys, "method"]) if len(erased.rival_curves) else (random, keys)
-    both = own.merge(rivals, on=on, suffixes=("", "_rival"))
+    own = erased.curves[erased.curves.method.isin(set(pairs.method))]
+    rivals = erased.rival_curves
+    keys = [*ROW, "ratio"]
+    if rivals.empty:
+        rivals = erased.curves[erased.curves.method == "random"].drop(columns="method")
+        keys.remove("method")
+    both = own.merge(rivals, on=keys, suffixes=("", "_rival"))
     for metric, name in HARD.items():
         for (task, ratio), part in both.groupby(["task", "ratio"], sort=False):
             main = protocol_of(step.profile, task, "main")
@@ -208,13 +222,13 @@ def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFra
     hard = erased.curves.groupby(ROW, sort=False)[list(HARD_MEASURES)].mean().reset_index()
     own = erased.values[erased.values.role == "own"]
     equal = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
-    parts = (
-        (hard, list(HARD_MEASURES)),
-        (own[own.setting == "main"], list(HARD_OF)),
-        (pairs[pairs.setting == "main"], WINS),
-        (own[own.setting == "equal_means"].rename(columns=equal), list(equal.values())),
-    )
-    return pd.concat([part.melt(ROW, names, "measure") for part, names in parts], ignore_index=True)
+    parts = [
+        hard.melt(ROW, list(HARD_MEASURES), "measure"),
+        own[own.setting == "main"].melt(ROW, list(HARD_OF), "measure"),
+        pairs[pairs.setting == "main"].melt(ROW, WINS, "measure"),
+        own[own.setting == "equal_means"].rename(columns=equal).melt(ROW, list(equal.values()), "measure"),
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
@@ -225,7 +239,7 @@ def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
             setting = rule_setting(profile, task, rule.setting)
             protocol = protocol_of(profile, task, setting)
             changed = replace(protocol, ties=rule.ties or protocol.ties)
-            parts.append(judge(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
+            parts.append(judge_pairs(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -237,24 +251,31 @@ def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
     """
     compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
     average = _summarise(compared.assign(row="average"), ["row"], step)
-    by_method, by_task = (
-        pd.concat([_summarise(pairs, [name], step), average.rename(columns={"row": name})], ignore_index=True)
-        for name, pairs in (("method", compared), ("task", by_rule))
-    )
+
+    def with_average(pairs: pd.DataFrame, name: str) -> pd.DataFrame:
+        return pd.concat([_summarise(pairs, [name], step), average.rename(columns={"row": name})], ignore_index=True)
+
     cells = _summarise(by_rule, ["task", "method"], step)
-    cells = cells.assign(dataset=cells.task.map(published_dataset))
-    return {"table2_rules": by_method, "table3_rules": by_task, "table6_rules": cells}
+    return {
+        "table2_rules": with_average(compared, "method"),
+        "table3_rules": with_average(by_rule, "task"),
+        "table6_rules": cells.assign(dataset=cells.task.map(published_dataset)),
+    }
 
 
 def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFrame:
     """One row a value of `by`, a rule and a metric."""
-    rows, numbers = [], ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
+    rows = []
     for (rule, *key), part in pairs.groupby(["rule", *by], sort=False):
-        counts = count_texts(part)
+        counts = how_many(part)
         for metric in FAITHFULNESS:
-            found = mean_with_interval(part, part[f"win_{metric}"], step, "rules")
-            ties, chance = (mean_of_texts(part, part[f"{name}_{metric}"]) for name in ("tie", "chance"))
-            rows.append((*key, rule, metric, *found, ties, chance, found[0] - chance, counts.sum(), counts.min()))
+            mean, low, high = interval_over_tasks(part, part[f"win_{metric}"], step, "rules")
+            row = dict(zip(by, key, strict=True)) | {"rule": rule, "metric": metric, **counts}
+            row |= {"diagnosticity": mean, "low": low, "high": high}
+            row["ties"] = mean_of_texts(part, part[f"tie_{metric}"])
+            row["chance"] = mean_of_texts(part, part[f"chance_{metric}"])
+            rows.append(row | {"above_chance": mean - row["chance"]})
+    numbers = ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
     return pd.DataFrame(rows, columns=[*by, "rule", "metric", *numbers])
 
 
@@ -266,18 +287,20 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
     `below` at a false discovery rate of SURE over the table, else `not surely apart from`.
     """
     rows = []
-    for rule, part in by_rule[by_rule.task.isin(compared_tasks(by_rule.task))].groupby("rule", sort=False):
-        counts = count_texts(part)
+    compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
+    for rule, part in compared.groupby("rule", sort=False):
         for soft, hard in HARD_OF.items():
             ahead = lead(part, soft, hard)
             row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "measure": METRICS[soft].title}
-            row |= dict(zip(("difference", "low", "high"), mean_with_interval(part, ahead, step, "rules"), strict=True))
+            difference, low, high = interval_over_tasks(part, ahead, step, "rules")
+            row |= {"difference": difference, "low": low, "high": high}
             row["p"] = sign_flip_test(text_means(part, ahead), generator("sign flips", rule, soft))
             for name, metric in (("soft", soft), ("hard", hard)):
                 row[name] = mean_of_texts(part, part[f"win_{metric}"])
                 row[f"{name}_chance"] = mean_of_texts(part, part[f"chance_{metric}"])
             row["above_chance"] = row["difference"] - row["soft_chance"] + row["hard_chance"]
-            rows.append(row | {"tasks": len(counts), "texts": counts.sum(), "least": counts.min()})
+            rows.append(row | how_many(part))
     table = pd.DataFrame(rows)
-    q, sign = adjust(table.p.to_numpy(float)), np.where(table.difference > 0, "above", "below")
+    q = adjust(table.p.to_numpy(float))
+    sign = np.where(table.difference > 0, "above", "below")
     return table.assign(q=q, holds=np.where(q < SURE, sign, "not surely apart from"))

@@ -63,29 +63,37 @@ class ErasureValues:
 def evaluate_erasure(step: Step) -> ErasureValues:
     """The erasure measures of every explained instance."""
     profile = step.profile
-    jobs = [
-        (step.results, profile, *run, start)
-        for run in profile.explained_runs("faithfulness")
-        for start in range(0, profile.rows_explained(*run[:2]), TOGETHER)
-    ]
+    jobs = []
+    lengths = []
+    for task, model, seed in profile.explained_runs("faithfulness"):
+        for start in range(0, profile.rows_explained(task, model), TOGETHER):
+            jobs.append((step.results, profile, task, model, seed, start))
+            lengths.append(profile.models[model].max_length)
     # the longest texts first: no process is left alone with them at the end
-    order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
+    order = np.argsort(-np.array(lengths), kind="stable")
     done = step.side_by_side(_evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part")
     parts = [done[at] for at in np.argsort(order)]
-    step.note_evaluations((job[2], costs) for job, (_, _, costs) in zip(jobs, parts, strict=True))
-    curves, values = (pd.concat([part[at] for part in parts], ignore_index=True) for at in (0, 1))
-    by_role = [curves[curves.role == role].drop(columns="role") for role in ("own", "permuted")]
-    own, permuted = (some.reset_index(drop=True) for some in by_role)
-    return ErasureValues(own, values, permuted)
+    step.note_evaluations((task, costs) for (_, _, task, *_), (_, _, costs) in zip(jobs, parts, strict=True))
+    curves = pd.concat([of_part for of_part, _, _ in parts], ignore_index=True)
+    values = pd.concat([of_part for _, of_part, _ in parts], ignore_index=True)
+
+    def of_role(role: str) -> pd.DataFrame:
+        return curves[curves.role == role].drop(columns="role").reset_index(drop=True)
+
+    return ErasureValues(of_role("own"), values, of_role("permuted"))
 
 
 def _evaluate_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
     run = (task, model, seed)
-    scorer, records = open_run(results, profile, run), load_records_once(results, profile, *run)
-    query, curves, values = query_segment(task), [], []
+    scorer = open_run(results, profile, run)
+    records = load_records_once(results, profile, *run)
+    query = query_segment(task)
+    curves = []
+    values = []
     for at, instance in enumerate(to_explain(profile, task, model)[start : start + TOGETHER], start):
-        tokens, names = scorer.model.tokens(instance), (*run, instance.id)
+        tokens = scorer.model.tokens(instance)
+        names = (*run, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
         known.setdefault("random", random_scores(tokens, *names))
         target = next(iter(records[instance.id].values())).target
@@ -112,7 +120,9 @@ def list_inputs(
     scorer, profile: Profile, task: str, at: int, tokens: Tokens, known: dict, target: int, names: tuple
 ) -> list[ErasureInput]:
     """Every input of a task's instance number `at`, in all of its settings. known: method -> scores of the target."""
-    query, budget, inputs = query_segment(task), profile.explaining_of(task), []
+    query = query_segment(task)
+    budget = profile.explaining_of(task)
+    inputs = []
     soft = [m for m in profile.faithfulness_of(task).methods if m in known]
     if not set(soft) - {"random"}:
         soft = list(known)  # none of the methods that soft erasure is for has explained: it takes all
@@ -121,10 +131,12 @@ def list_inputs(
         chosen = known if every else {m: known[m] for m in soft}
         scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
         protocol = setting.protocol
-        for calls, (m, own) in enumerate(scores.items()):  # numbers computed so far
-            drawn_by, asked = (*names, setting.methods.get(m, m)), setting.soft and m in soft
-            inputs.append(ErasureInput(name, m, "own", own, protocol, drawn_by, asked, calls * len(protocol.ratios)))
-        for m in [m for m in scores if m in soft and m != "random"] if setting.permuted else ():
+        for before, (m, own) in enumerate(scores.items()):
+            drawn_by = (*names, setting.methods.get(m, m))
+            calls = before * len(protocol.ratios)  # numbers computed so far
+            inputs.append(ErasureInput(name, m, "own", own, protocol, drawn_by, setting.soft and m in soft, calls))
+        rivalled = [m for m in scores if m in soft and m != "random"]
+        for m in rivalled if setting.permuted else ():
             permuted = generator("permuted", *names, m).permutation(scores[m])
             inputs.append(ErasureInput(name, m, "permuted", permuted, protocol, (*names, m, "permuted")))
     return inputs
@@ -141,19 +153,26 @@ def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
     hard = yield from erase(tokens, given.scores, None, ties, given.protocol, query, given.calls)
     if not given.soft:
         return hard, None
-    return hard, (yield from soft_erase(tokens, given.scores, hard.target, given.names, given.protocol, query))
+    soft = yield from soft_erase(tokens, given.scores, hard.target, given.names, given.protocol, query)
+    return hard, soft
 
 
 def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
     """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS keeps and that Soft-NC
     removes, probability of the whole and of the erased text."""
-    area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
-    if probabilities is None:
-        return (*area, *[np.nan] * 6, hard.full, hard.erased)
-    soft = soft_values(hard, probabilities)
-    spread = (soft.each_comprehensiveness.std(ddof=0), soft.each_sufficiency.std(ddof=0))
-    shares = (probabilities.keep_rate, probabilities.drop_rate)
-    return (*area, soft.comprehensiveness, soft.sufficiency, *spread, *shares, hard.full, hard.erased)
+    found = {"nc": hard.normalised_comprehensiveness.mean(), "ns": hard.normalised_sufficiency.mean()}
+    found |= {"full": hard.full, "erased": hard.erased}
+    if probabilities is not None:
+        soft = soft_values(hard, probabilities)
+        found |= {
+            "soft_nc": soft.comprehensiveness,
+            "soft_ns": soft.sufficiency,
+            "soft_nc_sd": soft.each_comprehensiveness.std(ddof=0),
+            "soft_ns_sd": soft.each_sufficiency.std(ddof=0),
+            "keep_rate": probabilities.keep_rate,
+            "drop_rate": probabilities.drop_rate,
+        }
+    return tuple(found.get(name, np.nan) for name in VALUES)
 
 
 def _scores_in_setting(

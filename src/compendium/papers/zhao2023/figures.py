@@ -23,14 +23,15 @@ HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what
 
 def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]) -> dict:
     """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted; the lines' ends."""
-    looks, ends = method_looks(methods), {axes: [] for axes in grid.flat}
+    looks = method_looks(methods)
+    ends = {axes: [] for axes in grid.flat}
     by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
     for row, task in zip(grid, dict.fromkeys(curves.task), strict=True):
         for axes, (measure, title) in zip(row, measures.items(), strict=True):
             lines = by.loc[task, measure]
             for method in (m for m in methods if m in lines.index):
-                line, look = lines.loc[method], looks[method] | {"markersize": 4}
-                look |= {"linestyle": ":" if method == "random" else "-"}
+                line = lines.loc[method]
+                look = looks[method] | {"markersize": 4, "linestyle": ":" if method == "random" else "-"}
                 style.draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
                 ends[axes].append((look["label"], line.index[-1], line["mean"].iloc[-1], look["color"]))
             axes.set_title(f"{style.task_title(task)}: {title}", fontsize=10)
@@ -59,11 +60,13 @@ def figure_3(table: pd.DataFrame):
         part = table[table.task == task]
         axes.axhline(**HALF)
         for metric in FAITHFULNESS:
-            line, look = part[part.metric == metric], LOOKS[metric] | {"label": METRICS[metric].title}
+            line = part[part.metric == metric]
+            look = LOOKS[metric] | {"label": METRICS[metric].title}
             if line.ratio.notna().any():
                 style.draw_curve(axes, line.ratio, line.diagnosticity, line.low, line.high, **look)
             elif len(line):
-                level, ends = line.iloc[0], [part.ratio.min(), part.ratio.max()]
+                level = line.iloc[0]
+                ends = [part.ratio.min(), part.ratio.max()]
                 style.draw_curve(axes, ends, [level.diagnosticity] * 2, level.low, level.high, linewidth=2.4, **look)
         axes.set(title=style.task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[tasks[0]].set_ylabel("diagnosticity")
@@ -74,8 +77,8 @@ def draw_erasure_curves(curves: pd.DataFrame):
     """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, named at its end."""
     style.use_style()
     heights = [max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()]
-    size, ratios = (9.6, sum(heights) + 0.7 * len(heights)), {"height_ratios": heights}
-    figure, grid = plt.subplots(len(heights), 2, figsize=size, sharex=True, squeeze=False, gridspec_kw=ratios)
+    size = (9.6, sum(heights) + 0.7 * len(heights))
+    figure, grid = plt.subplots(len(heights), 2, figsize=size, sharex=True, squeeze=False, height_ratios=heights)
     ends = _draw_methods(grid, curves, RAW, list(dict.fromkeys(curves.method)))
     for row in grid:
         row[0].set_ylabel("drop in probability")
@@ -96,10 +99,11 @@ def draw_changes(table: pd.DataFrame):
     size = (10.5, 0.27 * len(table) + 1.6)
     _, panels = plt.subplots(1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained")
     for axes, metric in zip(panels, FAITHFULNESS, strict=True):
-        look, base = LOOKS[metric], table[metric] - table[f"{metric}_change"]
-        low, high = base + table[f"{metric}_low"], base + table[f"{metric}_high"]
+        look = LOOKS[metric]
+        base = table[metric] - table[f"{metric}_change"]
+        low = base + table[f"{metric}_low"]
         axes.vlines(base, places - 0.45, places + 0.45, color="#888888", linewidth=1)
-        axes.hlines(places, low, high, color=look["color"], linewidth=1)
+        axes.hlines(places, low, base + table[f"{metric}_high"], color=look["color"], linewidth=1)
         axes.plot(table[metric], places, linestyle="none", markersize=5, **look)
         axes.set(xlabel="diagnosticity", title=METRICS[metric].title, xlim=(-0.04, 1.04))
         axes.axvline(0.5, color="#cccccc", linestyle="--", linewidth=1, zorder=0)

@@ -31,7 +31,8 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     changes = [change for task in step.profile.tasks for change in list_changes(step.profile, task).items()]
     titles = {name: change.title for name, change in changes}
     base = pairs[pairs.setting == "control"]
-    for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
+    changed = pairs[pairs.setting.isin(set(titles) - {"control"})]
+    for setting, part in changed.groupby("setting", sort=False):
         both, moved = moved_by(part, base, FAITHFULNESS, step, "changes")
         yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | moved | mean_diagnosticity(both)
 
@@ -58,7 +59,8 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
             row |= {rate: part[rate].mean(), f"rival_{rate}": part[f"{rate}_rival"].mean()}
         row["pairs"] = len(part)
         for metric in HARD_OF:
-            row |= {f"follows_{metric[-2:]}": _follows(part, metric), metric: part[f"win_{metric}"].mean()}
+            row[f"follows_{metric.removeprefix('soft_')}"] = _follows(part, metric)
+            row[metric] = part[f"win_{metric}"].mean()
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -90,14 +92,21 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     rows = []
     for setting, part in pairs.groupby("setting", sort=False):
         texts = part.drop_duplicates(["task", "instance"])
-        draws = protocol_of(step.profile, part.task.iloc[0], setting).draws
-        row = {"setting": setting, "pairs": len(part), "tasks": part.task.nunique(), "methods": part.method.nunique()}
-        row |= {"instances": len(texts), "no_effect": float((texts.full - texts.erased < 1e-8).mean()), "draws": draws}
+        row = {
+            "setting": setting,
+            "pairs": len(part),
+            "tasks": part.task.nunique(),
+            "methods": part.method.nunique(),
+            "instances": len(texts),
+            "no_effect": (texts.full - texts.erased < 1e-8).mean(),
+            "draws": protocol_of(step.profile, part.task.iloc[0], setting).draws,
+        }
         for metric, mean in mean_diagnosticity(part).items():
             row[metric] = mean
-            row[f"{metric}_ties"] = float((np.abs(part[metric] - part[f"{metric}_rival"]) < 1e-6).mean())
+            row[f"{metric}_ties"] = (np.abs(part[metric] - part[f"{metric}_rival"]) < 1e-6).mean()
         for metric, hard in HARD_OF.items():
-            row |= {f"{metric}_difference": row[metric] - row[hard], f"{metric}_follows": _follows(part, metric)}
+            row[f"{metric}_difference"] = row[metric] - row[hard]
+            row[f"{metric}_follows"] = _follows(part, metric)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -114,18 +123,20 @@ def deeplift_coverage(step: Step) -> pd.DataFrame:
     task, model, seed = step.profile.explained_runs("faithfulness")[0]
     loaded = load_classifier(step.results.model(step.profile.read_by(task), model, seed), model, "cpu")
     covered, others = list_coverage(loaded.network) if loaded.family == "transformer" else ([], [])
-    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
     found = gradient_correlations(load_attributions(step.results, step.profile, task, model, seed))
-    return pd.DataFrame([row | {"correlation": found.mean(), "least": found.min(), "texts": len(found)}])
+    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
+    row |= {"correlation": found.mean(), "least": found.min(), "texts": len(found)}
+    return pd.DataFrame([row])
 
 
 def gradient_correlations(records: dict) -> pd.Series:
     """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x input, if any."""
-    found, both = {}, ("deeplift", "gradient_x_input_absolute")
+    found = {}
     for name, by_method in records.items():
-        if all(m in by_method for m in both):
-            one, other = (pd.Series(np.abs(by_method[m].scores)) for m in both)
-            found[name] = one.corr(other, method="spearman")
+        if {"deeplift", "gradient_x_input_absolute"} <= set(by_method):
+            sizes = pd.Series(np.abs(by_method["deeplift"].scores))
+            others = pd.Series(np.abs(by_method["gradient_x_input_absolute"].scores))
+            found[name] = sizes.corr(others, method="spearman")
     return pd.Series(found, dtype=float).dropna()
 
 
@@ -167,11 +178,13 @@ def largest_drivers(table: pd.DataFrame) -> Iterator[tuple]:
     by how much the lowest setting is still above the published value.
     """
     table = table[table.tasks == table.tasks.max()] if len(table) else table
+    together = table.change.isin(TOGETHER)
+    single = table[~together & (table.change != "none")]
+    joined = table[together]
     for metric in HARD if len(table) else ():
-        together = table.change.isin(TOGETHER)
-        single, joined = table[~together & (table.change != "none")], table[together]
         most = single.loc[single[f"{metric}_change"].idxmin()]
-        lowest, published = table.loc[table[metric].idxmin()], most[f"{metric}_published"]
+        lowest = table.loc[table[metric].idxmin()]
+        published = most[f"{metric}_published"]
         alone = (most[metric], most[f"{metric}_before"], most[f"{metric}_change"], most.texts)
         ends = (joined[metric].min(), lowest.title, lowest[metric], published, lowest[metric] - published)
         yield metric, most.change, most.title, *alone, *ends

@@ -4,11 +4,10 @@ import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.sentences import list_rows, of_row, sentence
 from compendium.papers.common.style import task_title
 
 MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
-ENDS = ("change", "low", "high")  # of a change of a measure: columns `nc_change`, `nc_low`, `nc_high`, ...
 
 
 @sentence
@@ -93,10 +92,12 @@ def say_remains(remains: pd.DataFrame) -> str:
 def say_ratios(ratios: pd.DataFrame) -> str:
     """Where hard measures are most diagnostic, beside the soft ones, on the first task."""
     part = ratios[ratios.task == ratios.task.iloc[0]]
-    hard, soft = part[part.ratio.notna()], part[part.ratio.isna()]
+    hard = part[part.ratio.notna()]
+    soft = part[part.ratio.isna()]
     if hard.empty or soft.empty:
         return "One of the two kinds of measures is not here."
-    best, level = hard.loc[hard.diagnosticity.idxmax()], soft.loc[soft.diagnosticity.idxmax()]
+    best = hard.loc[hard.diagnosticity.idxmax()]
+    level = soft.loc[soft.diagnosticity.idxmax()]
     return (
         f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic with {100 * best.ratio:.0f} % of the "
         f"tokens, {of_row(best, 'diagnosticity')}; the better of the soft metrics, {MEASURES[level.metric]}, reaches "
@@ -120,7 +121,8 @@ def say_scale(keep: pd.DataFrame) -> str:
     part = keep[keep.setting == "main"]
     if part.empty:
         return "The main protocol has no soft measure here."
-    least, most = part.loc[part.keep_rate.idxmin()], part.loc[part.keep_rate.idxmax()]
+    least = part.loc[part.keep_rate.idxmin()]
+    most = part.loc[part.keep_rate.idxmax()]
     weights = part.pairs / part.pairs.sum()
     follows = (part.follows_ns * weights).sum()
     return (
@@ -133,34 +135,40 @@ def say_scale(keep: pd.DataFrame) -> str:
 
 @sentence
 def say_changes(largest: pd.DataFrame, changes: pd.DataFrame) -> str:
-    rows = largest.merge(changes.drop(columns="title"), on="setting")
-    shown = [
-        f"{MEASURES[row.metric]} by {of_row(row, *(f'{row.metric}_{end}' for end in ENDS), '+')} (“{row.title}”)"
-        for _, row in rows.iterrows()
-    ]
-    return f"The largest moves: {'; '.join(shown)}." if shown else "No change was measured."
+    rows = largest[["metric", "setting"]].merge(changes, on="setting")
+    shown = list_rows("{row.measure} by {row:+moved low high} (“{row.title}”)", _of_metric(rows))
+    return f"The largest moves: {shown}." if shown else "No change was measured."
 
 
 @sentence
 def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
     rows = largest[["metric", "change"]].merge(drivers, on="change")
-    shown = [
-        f"“{row.title}” lowers {MEASURES[row.metric]} most, by "
-        f"{of_row(row, *(f'{row.metric}_{end}' for end in ENDS), '+')} to {row[row.metric]:.2f} (published "
-        f"{row[f'{row.metric}_published']:.2f})"
-        for _, row in rows.iterrows()
-    ]
-    return f"{'; '.join(shown)}." if shown else ""
+    return list_rows(
+        "“{row.title}” lowers {row.measure} most, by {row:+moved low high} to {row.value:.2f} (published "
+        "{row.published:.2f})",
+        _of_metric(rows),
+    )
+
+
+def _of_metric(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each row with the cells of its own metric: of `nc`, those of columns `nc`, `nc_change`, `nc_low`, ..."""
+    found = []
+    for row in rows.to_dict("records"):
+        metric = row["metric"]
+        cells = {"title": row["title"], "measure": MEASURES[metric], "value": row[metric]}
+        cells |= {end: row.get(f"{metric}_{end}") for end in ("low", "high", "published")}
+        found.append(cells | {"moved": row[f"{metric}_change"]})
+    return pd.DataFrame(found)
 
 
 @sentence
 def say_settings(settings: pd.DataFrame) -> str:
-    row = settings[settings.setting == "main"].iloc[0]
-    return (
-        f"Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {100 * row.nc_ties:.0f} % tie on NC, "
-        f"{100 * row.soft_nc_ties:.0f} % on Soft-NC, {100 * row.ns_ties:.0f} % on NS and {100 * row.soft_ns_ties:.0f} "
-        f"% on Soft-NS; erasing everything changes nothing in {100 * row.no_effect:.0f} % of the texts."
+    said = (
+        "Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {row.nc_ties:percent} tie on NC, "
+        "{row.soft_nc_ties:percent} on Soft-NC, {row.ns_ties:percent} on NS and {row.soft_ns_ties:percent} on Soft-NS; "
+        "erasing everything changes nothing in {row.no_effect:percent} of the texts."
     )
+    return list_rows(said, settings[settings.setting == "main"])
 
 
 @sentence

@@ -92,9 +92,11 @@ def rule_setting(profile: Profile, task: str, setting: str) -> str:
     the joint study reads, always under their own."""
     if setting == "equal_means":
         return setting
-    main, other = main_deviation(profile, task), RULE_SETTINGS[setting]
+    main = main_deviation(profile, task)
+    other = RULE_SETTINGS[setting]
     same = main.apply(Protocol()) == other.apply(Protocol())
-    return "main" if same and (main.methods, main.permuted) == (other.methods, other.permuted) else setting
+    same = same and main.methods == other.methods and main.permuted == other.permuted
+    return "main" if same else setting
 
 
 def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Setting]:
@@ -102,7 +104,8 @@ def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Settin
 
     `main` comes first; then the rules beside it, the changes, and those for hard erasure alone (`hard: ...`).
     """
-    spec, main = profile.faithfulness_of(task), main_deviation(profile, task)
+    spec = profile.faithfulness_of(task)
+    main = main_deviation(profile, task)
     found = {"main": Setting(main_protocol(profile, task), main.methods, main.permuted)}
     for name, rule in RULE_SETTINGS.items():
         measured = name != "released" or spec.released_rows is None or at < spec.released_rows
@@ -124,7 +127,8 @@ def protocol_of(profile: Profile, task: str, setting: str) -> Protocol:
 
 def list_changes(profile: Profile, task: str, at: int = -1) -> dict[str, Deviation]:
     """Every change of protocol in `list_settings`, and `control`, which they are compared with."""
-    spec, control = profile.faithfulness_of(task), {"control": Deviation("as in the main run")}
+    spec = profile.faithfulness_of(task)
+    control = {"control": Deviation("as in the main run")}
     scale = control | SCALE if at < spec.scale_rows else {}
     if at >= spec.control_rows:
         return scale

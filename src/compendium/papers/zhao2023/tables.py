@@ -44,8 +44,9 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
     """Means over instances with bootstrap intervals, one row a combination of keys and a measure."""
     rows = []
     for key, part in values.groupby(keys, sort=False):
-        found = mean_low_high(part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3]).T
-        rows += [(*key, measure, *of, len(part)) for measure, of in zip(HARD_MEASURES, found, strict=True)]
+        found = mean_low_high(part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3])
+        for measure, interval in zip(HARD_MEASURES, found.T, strict=True):
+            rows.append((*key, measure, *interval, len(part)))
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
 
 
@@ -77,18 +78,31 @@ def _trained(step: Step, published: pd.DataFrame) -> Iterator[tuple[str, str, st
 @table_of(
     "task model train_rows test_rows explained words_mean classes f1 f1_sd seeds dataset published_f1 published_words"
 )
-def table_1(step: Step) -> Iterator[tuple]:
+def table_1(step: Step) -> Iterator[dict]:
     """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
-    profile, runs = step.profile, step.profile.explained_runs("faithfulness")
+    profile = step.profile
+    seeds = pd.DataFrame(profile.explained_runs("faithfulness"), columns=RUN).groupby(["task", "model"]).seed
     for task, model, name, theirs in _trained(step, reported("zhao_table1_data")):
-        trained, seeds = (profile.read_by(task), model), [run[2] for run in runs if run[:2] == (task, model)]
-        tables = [step.results.read_table("accuracy", "02_train", *trained, seed) for seed in seeds]
-        scores, f1 = pd.concat(tables), 100 * pd.concat(tables).macro_f1
+        trained = ("accuracy", "02_train", profile.read_by(task), model)
+        tables = [step.results.read_table(*trained, seed) for seed in seeds.get_group((task, model))]
+        scores = pd.concat(tables)
+        f1 = 100 * scores.macro_f1
         words = pq.read_table(corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")])["words"]
-        length, classes = pc.mean(pc.list_value_length(words)).as_py(), len(corpora.TASKS[task].labels)
-        rows = (scores.train_rows.iloc[0], scores.test_rows.iloc[0], profile.rows_explained(task, model))
-        ours = (*rows, length, classes, f1.mean(), f1.std(ddof=0), len(tables))
-        yield task, model, *ours, name, theirs.f1_mean, theirs.avg_len_words
+        yield {
+            "task": task,
+            "model": model,
+            "train_rows": scores.train_rows.iloc[0],
+            "test_rows": scores.test_rows.iloc[0],
+            "explained": profile.rows_explained(task, model),
+            "words_mean": pc.mean(pc.list_value_length(words)).as_py(),
+            "classes": len(corpora.TASKS[task].labels),
+            "f1": f1.mean(),
+            "f1_sd": f1.std(ddof=0),
+            "seeds": len(tables),
+            "dataset": name,
+            "published_f1": theirs.f1_mean,
+            "published_words": theirs.avg_len_words,
+        }
 
 
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -118,31 +132,34 @@ def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]
     One row an example and side (the method, random scores) with the four metrics; and what coloured_text shows of each
     text: its words, the scores of both sides, and which words are evidence, which nobody knows.
     """
-    main, rows, shown = pairs[pairs.setting == "main"], [], []
+    main = pairs[pairs.setting == "main"]
     there = list(dict.fromkeys(zip(main.task, main.method, strict=True)))
     first = {(published_dataset(task), method): (task, method) for task, method in reversed(there)}
     chosen = [first[wanted] for wanted in EXAMPLES if wanted in first]
+    rows = []
+    shown = []
     # a profile without any of the three shows its first task and method
     for number, (task, method) in enumerate(chosen or there[:1], start=1):
         part = main[(main.task == task) & (main.method == method)]
         one = part.iloc[int((part.nc - part.nc_rival).abs().to_numpy().argmin())]
         for side, suffix in ((method, ""), ("random", "_rival")):
-            rows.append((number, one.task, one.instance, side, *(one[f"{metric}{suffix}"] for metric in FAITHFULNESS)))
+            values = {metric: one[f"{metric}{suffix}"] for metric in FAITHFULNESS}
+            rows.append({"example": number, "task": task, "instance": one.instance, "method": side} | values)
         shown.append(_read_example(step, one))
     return pd.DataFrame(rows, columns=["example", "task", "instance", "method", *FAITHFULNESS]), shown
 
 
 def _read_example(step: Step, one: pd.Series) -> tuple[tuple[str, ...], dict[str, np.ndarray], list[bool]]:
     """The words of the chosen text, what the two sides say of them, and no evidence."""
-    profile, run = step.profile, (one.task, one.model, int(one.seed))
+    profile = step.profile
+    run = (one.task, one.model, int(one.seed))
     instance = next(i for i in to_explain(profile, one.task, one.model) if i.id == one.instance)
     tokens = load_tokens(step.results, profile, *run)[instance.id]
     records = load_attributions(step.results, profile, *run)[one.instance]
     read = np.unique(tokens.word[tokens.word >= 0])
-    on_tokens = {m: record.on_tokens(len(tokens)) for m, record in records.items() if m in (one.method, "random")}
-    if "random" not in on_tokens:  # it did not explain, and was drawn as rival
-        on_tokens["random"] = np.zeros(len(tokens))
-        on_tokens["random"][tokens.content] = random_scores(tokens, *run, instance.id)
+    on_tokens = {"random": np.zeros(len(tokens))}  # drawn as rival, unless it has explained
+    on_tokens["random"][tokens.content] = random_scores(tokens, *run, instance.id)
+    on_tokens |= {method: record.on_tokens(len(tokens)) for method, record in records.items()}
     scores = {METHODS[m].title: to_words(on_tokens[m], tokens, instance)[read] for m in (one.method, "random")}
     words = np.array(instance.word_texts(), dtype=object)[read]
     return tuple(words), scores, [False] * len(words)
@@ -155,7 +172,8 @@ def _read_example(step: Step, one: pd.Series) -> tuple[tuple[str, ...], dict[str
 def table_5(step: Step) -> Iterator[tuple]:
     """Training: a row a task and model with the weights it starts from and how it is trained, beside the published."""
     for task, model, name, theirs in _trained(step, reported("zhao_table5_hyperparameters")):
-        spec, used = step.profile.models[model], step.profile.training_of(step.profile.read_by(task), model)
+        spec = step.profile.models[model]
+        used = step.profile.training_of(step.profile.read_by(task), model)
         weights = spec.weights or f"{spec.architecture}, from scratch"
         ours = (weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs)
         yield task, model, *ours, name, theirs.model, theirs.batch_size, theirs.lr_model, theirs.epochs
@@ -203,7 +221,8 @@ def printed_rules(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     texts: of the published rule; released_texts: of the released code, which may have been measured on fewer.
     """
     text = [f"{v:.3f} ({c:.3f})" for v, c in zip(table.diagnosticity, table.chance, strict=True)]
-    rows, keys = [], [*by, "metric"]
+    keys = [*by, "metric"]
+    rows = []
     for key, part in table.assign(text=text).groupby(keys, sort=False):
         cells = part.set_index("rule")
         row = dict(zip(keys, key, strict=True)) | {"title": METRICS[key[-1]].title}
