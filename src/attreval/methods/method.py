@@ -7,7 +7,7 @@ Written in a file of this package, it is a member of METHODS (see `attreval.meth
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,8 @@ Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
+Count = Annotated[int, Field(ge=1)]
+Size = Annotated[float, Field(gt=0)]
 WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
 FAMILIES = (*NETWORKS, "function")  # a function from texts to probabilities, of which nothing else can be asked
@@ -59,9 +61,9 @@ class UnitSettings(Section):
     head_state: Literal["after", "before"] = "after"
     head_choice: Literal["per_class", "class_mean", "one_for_all"] = "per_class"
     attention_rule: Literal["gauss", "riemann"] = "gauss"
-    attention_steps: int = Field(default=8, ge=1)
-    attention_steps_most: int = Field(default=32, ge=1)
-    attention_tolerance: float = Field(default=0.01, gt=0)
+    attention_steps: Count = 8
+    attention_steps_most: Count = 32
+    attention_tolerance: Size = 0.01
     attention_clip: bool = True
     span_rule: SpanRule = "louvain"
     louvain_drop_last: bool = False
@@ -90,19 +92,19 @@ class Budget(Section):
         units: what methods of units, pairs and spans go by.
     """
 
-    path_steps: int = Field(default=50, ge=1)
-    path_steps_most: int = Field(default=800, ge=1)
-    gap_tolerance: float = Field(default=0.02, gt=0)
+    path_steps: Count = 50
+    path_steps_most: Count = 800
+    gap_tolerance: Size = 0.02
     path_baseline: PathBaseline | Literal["auto"] = "auto"
     lime_samples: int = Field(default=5000, ge=2)
-    lime_kernel_width: float = Field(default=25.0, gt=0)
+    lime_kernel_width: Size = 25.0
     lime_reliability: float = Field(default=0.9, gt=0, le=1)
     shap_evaluations: int = Field(default=500, ge=4)
-    riemann_steps: int = Field(default=50, ge=1)
-    limsse_samples: int = Field(default=3000, ge=1)
+    riemann_steps: Count = 50
+    limsse_samples: Count = 3000
     limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
     limsse_solver: Literal["descent", "exact"] = "descent"
-    limsse_epochs: int = Field(default=1000, ge=1)
+    limsse_epochs: Count = 1000
     limsse_draw: int = Field(default=0, ge=0)
     decomposition_output_gate: bool = True
     windows: WindowRule = "cut"
@@ -141,12 +143,17 @@ class CostFunction(Protocol):
         """length: L, tokens as the model reads them. content: n, those that are scored. layers: of the model."""
 
 
-def constant_cost(evaluations: int) -> CostFunction:
+@dataclass(frozen=True)
+class FixedCost:
     """The cost of a method that asks for as many evaluations of any text."""
-    return lambda length, content, budget, layers=1: evaluations
+
+    evaluations: int
+
+    def __call__(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
+        return self.evaluations
 
 
-ASKS_NOTHING = constant_cost(0)
+ASKS_NOTHING = FixedCost(0)
 
 
 @dataclass(frozen=True)
@@ -248,7 +255,7 @@ def method(
             f"{title!r} asks for {evaluations!r} evaluations, which is not a number; give cost=, a number or a "
             "function (length, content, budget, layers=1) -> evaluations"
         )
-    known = cost if callable(cost) else constant_cost(int(evaluations if cost is None else cost))
+    known = cost if callable(cost) else FixedCost(int(evaluations if cost is None else cost))
     facts.setdefault("families", NETWORKS if kind in ASKS_FOR else FAMILIES)
 
     def make(converse: Converse) -> Method:

@@ -10,6 +10,7 @@ Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a dir
 a kernel.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -135,28 +136,35 @@ class Recurrent(Gated):
 
     def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
         x = both_ways(x, mask, self.directions)
-        h = c = x.new_zeros(len(x), x.shape[2], self.hidden)
+        start = x.new_zeros(len(x), x.shape[2], self.hidden)
         if x.shape[1] == 0:
-            return last_states(h), []
+            return last_states(start), []
         if isinstance(rules, RelevanceRules):
             return last_states(RelevanceWalk.apply(x, self, mask, rules)), []
         hide = None
         if self.training and self.dropout:
-            hide = functional.dropout(torch.ones_like(h), self.dropout)
+            hide = functional.dropout(torch.ones_like(start), self.dropout)
         steps: list[Trace] = []
         shown = None
-        full = mask.all(dim=1).flatten().tolist()
-        for a, whole, here in zip(self.read_inputs(x), full, mask, strict=True):
-            before = (h, c)
-            h, c, kept, gate = self.step(a, h, c, hide)
-            if not whole:
-                h = torch.where(here, h, before[0])
-                c = torch.where(here, c, before[1])
+        walked = self.walk(self.read_inputs(x), start, mask, hide)
+        for here, (h, c, kept, gate) in zip(mask, walked, strict=True):
             if keep:
                 shown = gate if shown is None or gate is None else torch.where(here, gate, shown)
                 kept = torch.where(here, kept, 1.0)
                 steps.append(Trace(kept, h if self.cell == "gru" else c, shown))
         return last_states(h), steps
+
+    def walk(
+        self, inputs: Iterable[Tensor], h: Tensor, mask: Tensor, hide: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor | None]]:
+        """What `step` gives for each token, from state and cell `h` on; on padding both stay as they are."""
+        c = h
+        full = mask.all(dim=1).flatten().tolist()
+        for a, whole, here in zip(inputs, full, mask, strict=True):
+            new_h, new_c, kept, gate = self.step(a, h, c, hide)
+            h = new_h if whole else torch.where(here, new_h, h)
+            c = new_c if whole else torch.where(here, new_c, c)
+            yield h, c, kept, gate
 
     def step(self, a: Tensor, h: Tensor, c: Tensor, hide: Tensor | None = None) -> tuple:
         """State and cell after a token, what was kept of them, and the output gate; a: (d, B, G H) from its inputs.

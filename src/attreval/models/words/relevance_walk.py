@@ -37,23 +37,16 @@ class RelevanceWalk(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, core: Any, mask: Tensor, rules: RelevanceRules) -> Tensor:
         inputs = core.read_inputs(x)
-        h = c = x.new_zeros(len(x), x.shape[2], core.hidden)
-        full = mask.all(dim=1).flatten().tolist()
-        states = []
-        cells = []
-        for a, whole, here in zip(inputs, full, mask, strict=True):
+        states = [x.new_zeros(len(x), x.shape[2], core.hidden)]
+        cells = list(states)
+        for h, c, *_ in core.walk(inputs, states[0], mask):
             states.append(h)
             cells.append(c)
-            h, c, *_ = core.step(a, h, c)
-            if not whole:
-                h = torch.where(here, h, states[-1])
-                c = torch.where(here, c, cells[-1])
         ctx.core = core
         ctx.rules = rules
-        ctx.full = full
-        walked = [torch.stack(some, 1) for some in (inputs, states, cells)]
+        walked = [torch.stack(some, 1) for some in (inputs, states[:-1], cells[:-1])]
         ctx.save_for_backward(x, mask, *walked)
-        return h
+        return states[-1]
 
     @staticmethod
     def backward(ctx: Any, arriving: Tensor) -> tuple[Tensor, None, None, None]:
@@ -69,6 +62,7 @@ class RelevanceWalk(torch.autograd.Function):
         through, share = rules.activation_factor(factors.pre, core.bias[:, None, None, -n:], counts)
         entering = factors.entering * through
         back = core.recurrent_kernel[..., -n:].transpose(1, 2)
+        full = mask.all(dim=1).flatten().tolist()
         of_h = arriving
         of_c = torch.zeros_like(arriving)
         at_pre = []
@@ -82,7 +76,7 @@ class RelevanceWalk(torch.autograd.Function):
                 passed = passed + (here * share[:, t]).sum(dim=-1, keepdim=True)
             of_h = passed if lstm else torch.addcmul(passed, of_h, kept)
             of_c = of_state * kept if lstm else of_c
-            if not ctx.full[t]:
+            if not full[t]:
                 here = here.masked_fill(~mask[t], 0)
                 of_h = torch.where(mask[t], of_h, after[0])
                 of_c = torch.where(mask[t], of_c, after[1])
