@@ -95,8 +95,9 @@ def _find_sentences(tokens: Tokens) -> list[list[int]]:
 def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:
     """(n, n) from (L, L): the mean (or `max`) over all pairs of pieces of two units."""
     if by == "max":
-        rows = np.stack([matrix[list(g)].max(axis=0) for g in units.groups])
-        return np.stack([rows[:, list(g)].max(axis=1) for g in units.groups], axis=1)
+        groups = [list(group) for group in units.groups]
+        rows = np.stack([matrix[group].max(axis=0) for group in groups])
+        return np.stack([rows[:, group].max(axis=1) for group in groups], axis=1)
     share = np.zeros((len(units), len(matrix)))
     for u, group in enumerate(units.groups):
         share[u, list(group)] = 1 / len(group)

@@ -80,7 +80,8 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
     first = np.eye(len(layers[0]))[0]
     for mixing in layers[::-1]:
         total = mixing.sum(axis=1, keepdims=True)
-        first = first @ np.divide(mixing, total, out=np.zeros_like(mixing), where=total > 0)
+        shares = np.divide(mixing, total, out=np.zeros_like(mixing), where=total > 0)
+        first = first @ shares
     return first
 
 
@@ -158,8 +159,9 @@ def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
-    means = np.array([weights[0, list(group)].mean() for group in units.groups])
-    return Scores(means, features=units.groups, special=tokens.special_share(weights[0]))
+    first = weights[0]
+    means = np.array([first[list(group)].mean() for group in units.groups])
+    return Scores(means, features=units.groups, special=tokens.special_share(first))
 
 
 @_head(

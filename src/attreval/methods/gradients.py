@@ -87,12 +87,12 @@ def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
 
 
 AVERAGED = (  # the other two of the eight are gradient_l2 and gradient_x_input
-    averaged_gradient(False, "probability", "l2", order=12),
-    averaged_gradient(False, "probability", "dot", order=13),
-    averaged_gradient(True, "logit", "l2", order=14),
-    averaged_gradient(True, "logit", "dot", order=15),
-    averaged_gradient(True, "probability", "l2", order=16),
-    averaged_gradient(True, "probability", "dot", order=17),
+    averaged_gradient(False, "probability", "l2", 12),
+    averaged_gradient(False, "probability", "dot", 13),
+    averaged_gradient(True, "logit", "l2", 14),
+    averaged_gradient(True, "logit", "dot", 15),
+    averaged_gradient(True, "probability", "l2", 16),
+    averaged_gradient(True, "probability", "dot", 17),
 )
 
 

@@ -155,8 +155,9 @@ def logistic(a: np.ndarray) -> np.ndarray:
 
 def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -> np.ndarray:
     """(n,) weights that minimise the mean loss without the L1 penalty, with a ridge of 1e-6."""
-    inside = (cuts[:, :1] <= np.arange(n)) & (np.arange(n) < cuts[:, 1:])
-    design = inside.astype(float)
+    starts, ends = cuts.T[..., None]
+    places = np.arange(n)
+    design = ((starts <= places) & (places < ends)).astype(float)
     if not classify:
         gram = design.T @ design / len(cuts) + RIDGE * np.eye(n)
         return np.linalg.solve(gram, design.T @ values / len(cuts))

@@ -56,8 +56,8 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
 
 def predict(scorer: Scorer, tokens: Sequence[Tokens]) -> np.ndarray:
     """(instances, K) class probabilities of the whole texts."""
-    logits = scorer.logits([(t.ids, t.segments) for t in tokens], account="prediction")
-    return softmax(logits)
+    rows = [(one.ids, one.segments) for one in tokens]
+    return softmax(scorer.logits(rows, account="prediction"))
 
 
 def explain(
@@ -132,7 +132,9 @@ def try_methods(model: Any) -> dict[str, str]:
 
     Each is run on two short texts with the LEAST budget.
     """
-    texts = [Instance(str(i), (text,), 0, words_of((text,))) for i, text in enumerate(TEXTS)]
+    texts = []
+    for number, words in enumerate(TEXTS):
+        texts.append(Instance(str(number), (words,), 0, words_of((words,))))
     found = {}
     for name, method in METHODS.items():
         if model.family not in method.families:

@@ -45,8 +45,9 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
     known = [text for text in sorted(vocabulary, key=vocabulary.get) if text not in special]
     plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
     for texts in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
+        probes = [Instance("probe", (text,), 0, np.zeros((0, 3))) for text in texts]
         try:
-            short, long = [model.tokens(Instance("probe", (text,), 0, np.zeros((0, 3)))) for text in texts]
+            short, long = map(model.tokens, probes)
         except ValueError:  # no token at all
             continue
         ids = np.concatenate([short.ids[short.content], long.ids[long.content]])

@@ -49,7 +49,8 @@ def knows(network: nn.Module) -> bool:
     if getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None):
         return False
     _, attention, shape = _find(network)
-    needed: list[Any] = [getattr(attention, name, None) for name in (shape.query, shape.key, shape.value)]
+    names = (shape.query, shape.key, shape.value)
+    needed: list[Any] = [getattr(attention, name, None) for name in names]
     return all(type(one) is nn.Linear and one.bias is not None for one in needed)
 
 

@@ -186,7 +186,8 @@ class Prompt:
         prompt = [*self.before, *one.ids.tolist(), *self.behind]
         scores = []
         for word in self.spoken:
-            given = torch.tensor([[*prompt, *word[:-1]]], device=next(network.parameters()).device)
+            device = next(network.parameters()).device
+            given = torch.tensor([[*prompt, *word[:-1]]], device=device)
             answer = network(input_ids=given, attention_mask=torch.ones_like(given))
             logits = answer.logits[0, len(prompt) - 1 :]
             if not self.single:

@@ -63,7 +63,8 @@ _STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
 _STEPWISE = ("recurrent", "quasi")
 # measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts it
 _TRANSFORMER_COSTS = {"batch": 24, "step": 0}  # least squares over 16 shapes of batches of MiniLM
-_COSTS = {"convolutional": {"batch": 128, "step": 0}, **{family: {"batch": 0, "step": 6} for family in _STEPWISE}}
+_STEPWISE_COSTS = {"batch": 0, "step": 6}
+_COSTS = {"convolutional": {"batch": 128, "step": 0}, "recurrent": _STEPWISE_COSTS, "quasi": _STEPWISE_COSTS}
 
 
 class Scorer:

@@ -153,13 +153,16 @@ def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
     groups: dict[tuple[bool, bool], list] = {(False, False): [], (True, False): []}
     for name, parameter in network.named_parameters():
         head = not name.startswith(f"{prefix}.") if prefix else name.startswith("output.")
+        head = head and spec.head_learning_rate is not None
         plain = name.endswith("bias") or "LayerNorm" in name
-        groups.setdefault((plain, head and spec.head_learning_rate is not None), []).append(parameter)
-    return [
-        {"params": parameters, "weight_decay": 0.0 if plain else spec.weight_decay}
-        | ({"lr": spec.head_learning_rate} if head else {})
-        for (plain, head), parameters in groups.items()
-    ]
+        groups.setdefault((plain, head), []).append(parameter)
+    found = []
+    for (plain, head), parameters in groups.items():
+        group = {"params": parameters, "weight_decay": 0.0 if plain else spec.weight_decay}
+        if head:
+            group["lr"] = spec.head_learning_rate
+        found.append(group)
+    return found
 
 
 def _plan_steps(network: torch.nn.Module, spec: Any, total: int) -> tuple[Optimizer, LRScheduler | None]:

@@ -54,7 +54,8 @@ class SoFar:
         self.stale = 0
         self.best = score
         self.best_loss = dev.loss
-        self.weights = {name: value.detach().cpu().clone() for name, value in network.state_dict().items()}
+        state = network.state_dict()
+        self.weights = {name: value.detach().cpu().clone() for name, value in state.items()}
         return True
 
     def count(self) -> None:

@@ -48,7 +48,8 @@ def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
             row = [span.get("segment", 0), span.get("start"), span.get("end")]
         elif len(row) == 2:
             row.insert(0, 0)
-        if len(row) != 3 or not all(isinstance(x, (int, float, np.number)) and x == int(x) for x in row):
+        whole = [isinstance(x, (int, float, np.number)) and x == int(x) for x in row]
+        if len(row) != 3 or not all(whole):
             raise ValueError(f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}")
         segment, start, end = map(int, row)
         if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):

@@ -75,7 +75,8 @@ class AttentionPath(Question):
         if len(wanted) == 1:
             nodes = [sums.passes[number].factor for sums, number in batch]
             dtype = ledger.model.at(ledger.precision).dtype
-            factors = {wanted[0]: torch.tensor(nodes, dtype=dtype, device=ids.device)[:, None, None, None]}
+            scales = torch.tensor(nodes, dtype=dtype, device=ids.device)
+            factors = {wanted[0]: scales[:, None, None, None]}
         with torch.set_grad_enabled(graph):
             logits, seen = ledger.model.attend(ids, mask, segments, ledger.precision, wanted, factors)
             scores = {"logit": logits, "probability": torch.softmax(logits, dim=-1)}

@@ -66,7 +66,8 @@ class ValueZeroing(Question):
         """One, with a pass a token. ValueError for a model without attention, or whose layers cannot be run alone."""
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
-        return [_Columns(self.key(), (self.ids, self.segments), [("values",)] * len(self.ids), self)]
+        groups = [("values",)] * len(self.ids)
+        return [_Columns(self.key(), (self.ids, self.segments), groups, self)]
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:

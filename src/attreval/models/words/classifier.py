@@ -77,7 +77,8 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
         """(B, K) logits of (B, L, D) word embeddings; mask (B, L) is 0 on padding."""
-        x, mask = rules.inputs(self.dropout(x).transpose(0, 1), mask.bool().T[..., None])
+        words = self.dropout(x).transpose(0, 1)
+        x, mask = rules.inputs(words, mask.bool().T[..., None])
         h = self.dropout(self.core(x, mask, rules))
         scores = self.output(rules.linear_input(h))
         source = (rules.bias_channel(h), h.shape[-1])
@@ -92,7 +93,8 @@ class Network(nn.Module):
         mask = mask.bool().T[..., None]
         trace = self.core.trace(x.transpose(0, 1), mask)
         later = trace.kept.flip(1).cumprod(1).flip(1)
-        later = torch.cat([later[:, 1:], torch.ones_like(later[:, :1])], dim=1)
+        whole = torch.ones_like(later[:, :1])
+        later = torch.cat([later[:, 1:], whole], dim=1)
         state = later * trace.state  # (d, L, B, H)
         if trace.shown is not None:
             state = torch.tanh(state)
@@ -223,7 +225,8 @@ class WordClassifier:
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        weights = {name: w.detach().float().cpu().contiguous() for name, w in self.network.state_dict().items()}
+        state = self.network.state_dict()
+        weights = {name: weight.detach().float().cpu().contiguous() for name, weight in state.items()}
         save_file(weights, folder / "model.safetensors")
         described = {
             "sizes": asdict(self.sizes),

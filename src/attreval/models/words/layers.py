@@ -252,7 +252,8 @@ class Quasi(Gated):
         shown = None
         lstm = self.cell == "lstm"
         full = mask.all(dim=1).flatten().tolist()
-        for t, (opened, g) in enumerate(zip(gates.unbind(1), activations.unbind(1), strict=True)):
+        walked = zip(gates.unbind(1), activations.unbind(1), strict=True)
+        for t, (opened, g) in enumerate(walked):
             i, kept, o = opened.chunk(3, dim=-1) if lstm else (1 - opened, opened, None)
             new = rules.gated_sum((kept, state), (i, g)) if t else rules.gated_sum((i, g))
             shown = o if shown is None or full[t] else torch.where(mask[t], o, shown)
