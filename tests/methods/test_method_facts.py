@@ -11,6 +11,7 @@ from reference.words import tiny_words
 
 from attreval.methods import METHODS, methods_in
 from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
+from attreval.methods.method import method as as_method
 from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient, ValueZeroing
 from attreval.models.scorer import Scorer
 
@@ -157,3 +158,16 @@ def test_a_method_says_why_it_does_not_apply_where_it_does_not():
             assert bool(method.why_not(family)) == (family not in method.families), method.name
     assert "cells" in METHODS["decomposition"].why_not("transformer")
     assert "attention" in METHODS["attention"].why_not("convolutional")
+
+
+def test_a_cost_is_a_number_or_a_function_and_none_is_made_of_words():
+    def converse(tokens, target, budget, rng):
+        yield
+
+    facts = {"source": "ours", "kind": "perturbation"}
+    given = as_method("Mine", evaluations="n + 1", cost=lambda length, content, budget, layers=1: content + 1, **facts)
+    fixed = as_method("Mine", evaluations="two for each side", cost=4, **facts)
+    known = as_method("Mine", evaluations="3", **facts)
+    assert [one(converse).cost(9, 7, SMALL, 1) for one in (given, fixed, known)] == [8, 4, 3]
+    with pytest.raises(ValueError, match="'one for each token' evaluations, which is not a number; give cost="):
+        as_method("Mine", evaluations="one for each token", **facts)

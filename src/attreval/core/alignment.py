@@ -27,13 +27,19 @@ def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
             f"instance {instance.id!r} has nothing to explain: its text {instance.segments!r:.80} gives no token; "
             "leave it out, or give it at least one word"
         )
-    offsets = np.array(
-        [(-1, 0, 0) if s is None else (s, *o) for s, o in zip(sides, encoded["offset_mapping"], strict=True)],
-        dtype=np.int64,
-    )
+    places = np.array([side or 0 for side in sides])
+    offsets = np.column_stack([places, encoded["offset_mapping"]])
+    offsets[special] = (-1, 0, 0)
     ids = encoded["input_ids"]
-    segments, texts = encoded.get("token_type_ids", np.zeros(len(ids))), tokenizer.convert_ids_to_tokens(ids)
-    return place_tokens(instance, ids, segments, offsets, texts, fill_ids(tokenizer), tokenizer.unk_token_id)
+    return place_tokens(
+        instance,
+        ids,
+        encoded.get("token_type_ids", np.zeros(len(ids))),
+        offsets,
+        tokenizer.convert_ids_to_tokens(ids),
+        fill_ids(tokenizer),
+        tokenizer.unk_token_id,
+    )
 
 
 def place_tokens(
@@ -47,16 +53,20 @@ def place_tokens(
 ) -> Tokens:
     """Tokens with the words of the instance that they belong to, by (L, 3) offsets; fills: of padding and masks."""
     shares = overlap_shares(offsets, instance.words)
+    none = np.zeros((len(offsets), 1))
+    word = np.argmax(np.hstack([none, shares]), axis=1) - 1  # -1 where a token has a share of none
+    pad, mask = fills
+    covered = shares.any(axis=0)
     return Tokens(
         ids=np.array(ids, dtype=np.int64),
         segments=np.array(segments, dtype=np.int64),
         special=offsets[:, 0] < 0,
-        word=np.where(shares.any(axis=1), shares.argmax(axis=1), -1) if len(instance.words) else np.full(len(ids), -1),
+        word=word,
         offsets=offsets,
         texts=tuple(texts),
-        mask_id=fills[1],
-        pad_id=fills[0],
-        dropped=int((~shares.any(axis=0)).sum()),
+        mask_id=mask,
+        pad_id=pad,
+        dropped=int((~covered).sum()),
         unknown_id=unknown_id,
     )
 
@@ -68,13 +78,28 @@ def fill_ids(tokenizer: Any) -> tuple[int, int]:
     metrics erase to. Methods erase to the mask token; where there is none (GPT-2, Llama, T5) to the unknown token, else
     padding, else the end of text, else 0.
     """
-    pad, unknown, end = (tokenizer.pad_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
 
-    def first(*ids: int | None) -> int:
+    def first(*names: str) -> int:
+        ids = [getattr(tokenizer, f"{name}_token_id") for name in names]
         return next((known for known in ids if known is not None), 0)
 
-    mask = tokenizer.mask_token_id
-    return first(pad, mask, end, unknown), first(mask, unknown, pad, end)
+    return first("pad", "mask", "eos", "unk"), first("mask", "unk", "pad", "eos")
+
+
+def overlaps(offsets: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(L, W) how many characters each of L stretches has of each of W others; below 0 the distance between them.
+
+    offsets, others: (L, 3) and (W, 3), rows of segment, start, end; -inf where their segments differ.
+    """
+    side, start, end = offsets.T[..., None]
+    other, begin, until = others.T
+    shared = np.minimum(end, until) - np.maximum(start, begin)
+    return np.where(side == other, shared, -np.inf)
+
+
+def _divide(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Parts of totals as shares; 0 where a total is 0."""
+    return np.divide(parts, totals, out=np.zeros_like(parts), where=totals > 0)
 
 
 def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
@@ -83,27 +108,26 @@ def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
     offsets: (L, 3) and words: (W, 3), rows of segment, start, end; segment -1 marks a special token.
     A token that overlaps no word (white space, say) belongs whole to the nearest word of its segment.
     """
-    side, start, end = offsets.T
-    same = side[:, None] == words[None, :, 0]
-    overlap = np.minimum(end[:, None], words[None, :, 2]) - np.maximum(start[:, None], words[None, :, 1])
-    shares = np.where(same, np.maximum(overlap, 0), 0).astype(float)
-    for t in np.flatnonzero(same.any(axis=1) & ~shares.any(axis=1)):
-        # where two stretches do not meet, -overlap is the distance between them in characters
-        shares[t, np.where(same[t], -overlap[t], np.inf).argmin()] = 1.0
-    totals = shares.sum(axis=1, keepdims=True)
-    return np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0)
+    overlap = overlaps(offsets, words)
+    shares = np.maximum(overlap, 0)
+    lost = np.isfinite(overlap).any(axis=1) & ~shares.any(axis=1)
+    for token in np.flatnonzero(lost):
+        nearest = overlap[token].argmax()
+        shares[token, nearest] = 1.0
+    return _divide(shares, shares.sum(axis=1, keepdims=True))
 
 
 def to_words(token_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np.ndarray:
-    """(W,) word scores from (L,) token scores; what the content tokens hold in sum, the words hold in sum."""
-    return overlap_shares(tokens.offsets, instance.words).T @ np.asarray(token_scores, dtype=float)
+    """(W,) word scores from (L,) token scores; they have the sum of the content tokens' scores."""
+    shares = overlap_shares(tokens.offsets, instance.words)
+    return shares.T @ np.asarray(token_scores, dtype=float)
 
 
 def to_tokens(word_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np.ndarray:
-    """(L,) token scores from (W,) word scores, each word shared out over its tokens; covered words keep their sum."""
+    """(L,) token scores from (W,) word scores, each shared by the word's tokens; covered words keep their sum."""
     shares = overlap_shares(tokens.offsets, instance.words)
-    totals = shares.sum(axis=0)
-    return shares @ np.divide(np.asarray(word_scores, float), totals, out=np.zeros_like(totals), where=totals > 0)
+    scores = np.asarray(word_scores, float)
+    return shares @ _divide(scores, shares.sum(axis=0))
 
 
 def marked_tokens(word_marks: np.ndarray, tokens: Tokens) -> np.ndarray:

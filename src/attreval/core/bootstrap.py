@@ -15,20 +15,21 @@ def draw_counts(rng: np.random.Generator, n: int, draws: int) -> np.ndarray:
 def mean_of_known(values: np.ndarray) -> np.ndarray:
     """Means over the first axis, NaN left out and without a warning where there is nothing else."""
     known = ~np.isnan(values)
+    totals = np.where(known, values, 0).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+        return totals / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
 
 
 def percentile_interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds over the first axis, NaN left out; NaN where nothing is known."""
     drawn = np.asarray(drawn, dtype=float)
-    flat = drawn.reshape(len(drawn), -1)
-    out = np.full((2, flat.shape[1]), np.nan)
-    known = (~np.isnan(flat)).any(axis=0)
+    ends = [(1 - confidence) / 2, (1 + confidence) / 2]
+    bounds = np.full((2, *drawn.shape[1:]), np.nan)
+    known = ~np.isnan(drawn).all(axis=0)
     if known.any():
-        ends = [(1 - confidence) / 2, (1 + confidence) / 2]
-        out[:, known] = np.nanquantile(flat[:, known], ends, axis=0)
-    return out[0].reshape(drawn.shape[1:]), out[1].reshape(drawn.shape[1:])
+        bounds[:, known] = np.nanquantile(drawn[:, known], ends, axis=0)
+    low, high = bounds
+    return low, high
 
 
 def bootstrap_mean(
@@ -46,9 +47,11 @@ def bootstrap_mean(
         raise ValueError(f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones")
     counts = draw_counts(generator("bootstrap", *names), len(values), draws)
     known = ~np.isnan(values)
-    flat, weight = np.where(known, values, 0).reshape(len(values), -1), known.reshape(len(values), -1)
+    flat = np.where(known, values, 0).reshape(len(values), -1)
+    weight = known.reshape(len(values), -1)
     with np.errstate(invalid="ignore"):
-        mean, drawn = flat.sum(axis=0) / weight.sum(axis=0), (counts @ flat) / (counts @ weight)
+        mean = flat.sum(axis=0) / weight.sum(axis=0)
+        drawn = (counts @ flat) / (counts @ weight)
     low, high = percentile_interval(drawn, confidence)
     shape = values.shape[1:]
     return mean.reshape(shape), low.reshape(shape), high.reshape(shape)

@@ -50,21 +50,21 @@ class Instance:
         if len(self.segments) not in (1, 2):
             raise ValueError(f"instance {self.id!r} has {len(self.segments)} segments; one or two are possible")
         words = np.asarray(self.words, dtype=np.int64).reshape(-1, 3)
+        segment, start, end = words.T
         lengths = np.array([len(text) for text in self.segments])
-        bad = (words[:, 0] < 0) | (words[:, 0] >= len(lengths)) | (words[:, 1] < 0) | (words[:, 1] >= words[:, 2])
-        bad |= words[:, 2] > lengths[np.clip(words[:, 0], 0, len(lengths) - 1)]
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
+        there = (segment >= 0) & (segment < len(lengths)) & (start >= 0) & (start < end)
+        there &= end <= lengths[np.clip(segment, 0, len(lengths) - 1)]
+        if not there.all():
+            at = int(there.argmin())
             raise ValueError(
                 f"instance {self.id!r}: word {at} is {words[at].tolist()} (segment, start, end), outside its text"
             )
-        if self.evidence.marks.size and self.evidence.marks.shape[1] != len(words):
-            raise ValueError(
-                f"instance {self.id!r}: marks for {self.evidence.marks.shape[1]} words, but it has {len(words)}"
-            )
-        for name in ("classes", "tags"):
-            if (found := len(getattr(self.evidence, name))) not in (0, len(words)):
-                raise ValueError(f"instance {self.id!r}: {name} for {found} words, but it has {len(words)}")
+        evidence = self.evidence
+        marked = evidence.marks.shape[1] if evidence.marks.size else 0
+        counts = {"marks": marked, "classes": len(evidence.classes), "tags": len(evidence.tags)}
+        for name, count in counts.items():
+            if count not in (0, len(words)):
+                raise ValueError(f"instance {self.id!r}: {name} for {count} words, but it has {len(words)}")
         object.__setattr__(self, "words", words)
 
     def word_texts(self) -> list[str]:
@@ -158,8 +158,9 @@ class Attribution:
             raise ValueError(
                 f"{self.method} on {self.instance!r}: {scores.shape} scores for {len(self.features)} features"
             )
-        if not np.isfinite(scores).all():
-            at = int(np.flatnonzero(~np.isfinite(scores))[0])
+        finite = np.isfinite(scores)
+        if not finite.all():
+            at = int(finite.argmin())
             raise ValueError(
                 f"{self.method} on {self.instance!r}: score {at} of {len(scores)} is {scores[at]}; "
                 "scores must be finite numbers, so the method or the model overflowed on this input"

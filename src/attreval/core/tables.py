@@ -18,27 +18,59 @@ import pyarrow.parquet as pq
 from attreval.core.records import Attribution, Cost, Evidence, Instance, Tokens
 
 INTERACTION = ("start_a", "end_a", "start_b", "end_b", "label")
-TEXT, INT, LONG, FLOAT = pa.string(), pa.int32(), pa.int64(), pa.float64()
+TEXT = pa.string()
+INT = pa.int32()
+LONG = pa.int64()
+FLOAT = pa.float64()
+INTS = pa.list_(INT)
+TEXTS = pa.list_(TEXT)
 TRIPLES = pa.list_(pa.list_(INT, 3))
 INSTANCE_SCHEMA = pa.schema(
-    {"id": TEXT, "split": TEXT, "segments": pa.list_(TEXT), "label": INT, "words": TRIPLES}
-    | {"marks": pa.list_(pa.list_(FLOAT)), "spans": TRIPLES}
-    | {"interactions": pa.list_(pa.struct(dict.fromkeys(INTERACTION[:4], INT) | {"label": TEXT}))}
-    | {"classes": pa.list_(INT), "tags": pa.list_(TEXT), "attractors": INT}
+    {
+        "id": TEXT,
+        "split": TEXT,
+        "segments": TEXTS,
+        "label": INT,
+        "words": TRIPLES,
+        "marks": pa.list_(pa.list_(FLOAT)),
+        "spans": TRIPLES,
+        "interactions": pa.list_(pa.struct(dict.fromkeys(INTERACTION, INT) | {"label": TEXT})),
+        "classes": INTS,
+        "tags": TEXTS,
+        "attractors": INT,
+    }
 )
 ATTRIBUTION_SCHEMA = pa.schema(
-    {"instance": TEXT, "method": TEXT, "target": INT, "level": TEXT, "features": pa.list_(pa.list_(INT))}
-    | {"scores": pa.list_(FLOAT), "gap": FLOAT, "reliability": FLOAT, "special": FLOAT, "note": TEXT}
-    | dict.fromkeys(Cost.__dataclass_fields__, LONG)
+    {
+        "instance": TEXT,
+        "method": TEXT,
+        "target": INT,
+        "level": TEXT,
+        "features": pa.list_(INTS),
+        "scores": pa.list_(FLOAT),
+        "gap": FLOAT,
+        "reliability": FLOAT,
+        "special": FLOAT,
+        "note": TEXT,
+        **dict.fromkeys(Cost.__dataclass_fields__, LONG),
+    }
 )
 TOKEN_SCHEMA = pa.schema(
-    {"instance": TEXT, "ids": pa.list_(INT), "segments": pa.list_(INT), "special": pa.list_(pa.bool_())}
-    | {"word": pa.list_(INT), "offsets": TRIPLES, "texts": pa.list_(TEXT)}
-    | dict.fromkeys(("mask_id", "pad_id", "dropped", "unknown_id"), INT)
+    {
+        "instance": TEXT,
+        "ids": INTS,
+        "segments": INTS,
+        "special": pa.list_(pa.bool_()),
+        "word": INTS,
+        "offsets": TRIPLES,
+        "texts": TEXTS,
+        **dict.fromkeys(("mask_id", "pad_id", "dropped", "unknown_id"), INT),
+    }
 )
 VALUE_SCHEMA = pa.schema(
     {"task": TEXT, "model": TEXT, "seed": LONG, "instance": TEXT, "method": TEXT, "measure": TEXT, "value": FLOAT}
 )
+ARRAYS = {"ids": np.int64, "segments": np.int64, "special": bool, "word": np.int64, "offsets": np.int64}  # of Tokens
 
 
 def part_of(path: Path) -> Path:
@@ -69,8 +101,9 @@ def write_whole(path: Path | str) -> Iterator[Path]:
 
 def write_json(path: Path | str, value: Any) -> None:
     """Write a JSON file whole, keys sorted."""
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
     with write_whole(path) as part:
-        part.write_text(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.write_text(text + "\n", encoding="utf-8")
 
 
 def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
@@ -94,19 +127,20 @@ def write_values(path: Path | str, frame: pd.DataFrame) -> None:
 
 def read_values(*paths: Path | str) -> pd.DataFrame:
     """What judges say of single instances, read from one or several files; without any, an empty table."""
-    return pa.concat_tables([VALUE_SCHEMA.empty_table(), *(pq.read_table(path) for path in paths)]).to_pandas()
+    tables = [VALUE_SCHEMA.empty_table(), *map(pq.read_table, paths)]
+    return pa.concat_tables(tables).to_pandas()
 
 
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
     """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet metadata."""
-    kept = list(instances)
-    columns = {name: [getattr(i, name) for i in kept] for name in ("id", "split", "segments", "label")}
-    columns |= {name: [getattr(i.evidence, name) for i in kept] for name in ("spans", "classes", "tags", "attractors")}
-    columns |= {
-        "words": _words_column([i.words for i in kept]),
-        "marks": [i.evidence.marks.tolist() for i in kept],
-        "interactions": [[dict(zip(INTERACTION, x, strict=True)) for x in i.evidence.interactions] for i in kept],
-    }
+    columns: dict[str, Any] = {name: [] for name in INSTANCE_SCHEMA.names}
+    for one in instances:
+        evidence = one.evidence
+        relations = [dict(zip(INTERACTION, row, strict=True)) for row in evidence.interactions]
+        row = vars(one) | vars(evidence) | {"marks": evidence.marks.tolist(), "interactions": relations}
+        for name, column in columns.items():
+            column.append(row[name])
+    columns["words"] = _words_column(columns["words"])
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
     _write_parquet(path, pa.table(columns, schema=schema))
 
@@ -114,8 +148,9 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
 def _words_column(words: list[np.ndarray]) -> pa.Array:
     """A column of (W, 3) tables; built from one flat array, since a corpus has millions of words."""
     ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
-    flat = np.concatenate(words).ravel().astype(np.int32) if words else np.zeros(0, np.int32)
-    return pa.ListArray.from_arrays(ends, pa.FixedSizeListArray.from_arrays(flat, 3))
+    flat = np.concatenate([np.zeros((0, 3), np.int32), *words]).astype(np.int32)
+    triples = pa.FixedSizeListArray.from_arrays(flat.ravel(), 3)
+    return pa.ListArray.from_arrays(ends, triples)
 
 
 def read_about(path: Path | str) -> dict:
@@ -125,25 +160,21 @@ def read_about(path: Path | str) -> dict:
 
 def read_instances(path: Path | str, split: str | None = None, limit: int | None = None) -> list[Instance]:
     """Read a task table, or its first `limit` instances of one split."""
-    return [
-        Instance(
-            id=row["id"],
-            split=row["split"],
-            segments=tuple(row["segments"]),
-            label=row["label"],
-            words=row["words"],
-            evidence=Evidence(
-                marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
-                spans=tuple(tuple(span) for span in row["spans"]),
-                interactions=tuple(tuple(x.values()) for x in row["interactions"]),
-                # tables made before these columns existed hold none
-                classes=tuple(row.get("classes") or ()),
-                tags=tuple(row.get("tags") or ()),
-                attractors=row.get("attractors"),
-            ),
-        )
-        for row in islice(_rows(path, split), limit)
-    ]
+    return [_as_instance(row) for row in islice(_rows(path, split), limit)]
+
+
+def _as_instance(row: dict[str, Any]) -> Instance:
+    """A row of a task table as a record; tables made before some columns existed hold none of them."""
+    evidence = Evidence(
+        marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
+        spans=tuple(map(tuple, row["spans"])),
+        interactions=tuple(tuple(one.values()) for one in row["interactions"]),
+        classes=tuple(row.get("classes") or ()),
+        tags=tuple(row.get("tags") or ()),
+        attractors=row.get("attractors"),
+    )
+    segments = tuple(row["segments"])
+    return Instance(row["id"], segments, row["label"], row["words"], row["split"], evidence)
 
 
 def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
@@ -151,10 +182,12 @@ def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(1024):
             kept = batch if split is None else batch.filter(pc.equal(batch["split"], split))
-            words, names = kept["words"], [name for name in kept.schema.names if name != "words"]
-            flat = words.flatten().flatten().to_numpy().astype(np.int64).reshape(-1, 3)  # millions: no list of lists
-            each = np.split(flat, np.cumsum(words.value_lengths())[:-1])
-            yield from ({"words": own} | row for own, row in zip(each, kept.select(names).to_pylist(), strict=False))
+            words = kept["words"]
+            flat = words.flatten().flatten().to_numpy()  # millions: no list of lists
+            ends = np.cumsum(words.value_lengths())
+            each = np.split(flat.astype(np.int64).reshape(-1, 3), ends[:-1])
+            for own, row in zip(each, kept.drop_columns(["words"]).to_pylist(), strict=False):
+                yield row | {"words": own}
 
 
 def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
@@ -167,52 +200,44 @@ def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
 
 def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
-    plain = [name for name in ATTRIBUTION_SCHEMA.names if name not in Cost.__dataclass_fields__]
-    rows = [{name: getattr(a, name) for name in plain} | vars(a.cost) for a in attributions]
+    rows = [vars(one) | vars(one.cost) for one in attributions]
     _write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
 
 
 def read_attributions(*paths: Path | str) -> list[Attribution]:
     """Read one or several attribution tables."""
-    return [
-        Attribution(
-            **{name: row[name] for name in ("instance", "method", "target", "level", "gap")},
-            features=tuple(tuple(feature) for feature in row["features"]),
-            scores=np.array(row["scores"]),
-            # tables of earlier versions lack some of these
-            **{name: row[name] for name in ("reliability", "special", "note") if name in row},
-            cost=Cost(**{name: row[name] for name in Cost.__dataclass_fields__}),
-        )
-        for path in paths
-        for row in pq.read_table(path).to_pylist()
-    ]
+    found = []
+    for row in _read_rows(*paths):
+        features = tuple(map(tuple, row.pop("features")))
+        cost = Cost(**{name: row.pop(name) for name in Cost.__dataclass_fields__})
+        found.append(Attribution(**row, features=features, cost=cost))  # earlier versions have fewer columns
+    return found
 
 
 def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
     """Write what a model reads of instances, by id, a row each, so that judging stored scores needs no model."""
-    rows = [
-        {name: np.asarray(value).tolist() for name, value in vars(one).items()} | {"instance": instance}
-        for instance, one in tokens.items()
-    ]
+    rows = []
+    for instance, one in tokens.items():
+        plain = {name: np.asarray(value).tolist() for name, value in vars(one).items()}
+        rows.append(plain | {"instance": instance})
     _write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
 
 
 def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
     """The tokens in one or several tables by instance id, in the order of the tables."""
-    return {
-        row["instance"]: Tokens(
-            ids=np.array(row["ids"], dtype=np.int64),
-            segments=np.array(row["segments"], dtype=np.int64),
-            special=np.array(row["special"], dtype=bool),
-            word=np.array(row["word"], dtype=np.int64),
-            offsets=np.array(row["offsets"], dtype=np.int64).reshape(-1, 3),
-            texts=tuple(row["texts"]),
-            **{name: row[name] for name in ("mask_id", "pad_id", "dropped")},
-            unknown_id=row.get("unknown_id"),  # tables of earlier versions do not say it
-        )
-        for path in paths
-        for row in pq.read_table(path).to_pylist()
-    }
+    found = {}
+    for row in _read_rows(*paths):
+        instance = row.pop("instance")
+        texts = tuple(row.pop("texts"))
+        row |= {name: np.array(row[name], kind) for name, kind in ARRAYS.items()}
+        found[instance] = Tokens(**row, texts=texts)
+    return found
+
+
+def _read_rows(*paths: Path | str) -> Iterator[dict[str, Any]]:
+    """The rows of tables, one below the other."""
+    for path in paths:
+        yield from pq.read_table(path).to_pylist()
 
 
 def _write_parquet(path: Path | str, table: pa.Table) -> None:

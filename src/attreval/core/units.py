@@ -9,6 +9,7 @@ Letters used for shapes: L tokens, n units.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import eq
 from typing import Any
 
@@ -23,7 +24,7 @@ CLOSES = re.compile(r"[\"'\u2019\u201d)\].!?\u2026]+")  # tokens that still belo
 
 @dataclass(frozen=True)
 class Units:
-    """groups: the token positions of each unit, in order. side: (n,) the part of the input in which each stands."""
+    """The units of a text. groups: the token positions of each, in order. side: (n,) the part of the input of each."""
 
     groups: tuple[tuple[int, ...], ...]
     side: np.ndarray
@@ -37,13 +38,16 @@ class Units:
 
     def pairs(self) -> np.ndarray:
         """(P, 2) units a < b in different parts, or any two where there is but one part."""
-        a, b = np.triu_indices(len(self), k=1)
-        across = self.side[a] != self.side[b] if len(np.unique(self.side)) > 1 else np.ones(len(a), bool)
-        return np.column_stack([a[across], b[across]])
+        pairs = np.column_stack(np.triu_indices(len(self), k=1))
+        if len(np.unique(self.side)) == 1:
+            return pairs
+        a, b = self.side[pairs].T
+        return pairs[a != b]
 
     def covered(self, chosen: Iterable[int]) -> np.ndarray:
         """Token positions of the chosen units, rising."""
-        return np.array(sorted(p for u in chosen for p in self.groups[u]), dtype=np.int64)
+        positions = [position for unit in chosen for position in self.groups[unit]]
+        return np.array(sorted(positions), dtype=np.int64)
 
 
 def find_units(tokens: Tokens, unit: str) -> Units:
@@ -59,34 +63,41 @@ def find_units(tokens: Tokens, unit: str) -> Units:
 
 
 def _find_words(tokens: Tokens, whole: bool) -> list[list[int]]:
-    """The content tokens, those of a word together where it is whole."""
+    """The content tokens, one in a group, or those of a word together where words are `whole`."""
     groups: dict[tuple, list[int]] = {}
     for position in tokens.content.tolist():
         word = int(tokens.word[position])
-        groups.setdefault(("word", word) if whole and word >= 0 else ("token", position), []).append(position)
+        name = ("word", word) if whole and word >= 0 else ("token", position)
+        groups.setdefault(name, []).append(position)
     return list(groups.values())
 
 
 def _find_sentences(tokens: Tokens) -> list[list[int]]:
     """The content tokens of each part, cut behind final marks and what closes with them, where a space follows."""
     groups: list[list[int]] = []
-    before, ended = (-1, 0), False
+    part = -1
+    until = 0
+    ended = False
     for position in tokens.content.tolist():
-        side, start, end = (int(number) for number in tokens.offsets[position])
+        side, start, end = tokens.offsets[position].tolist()
         text = tokens.texts[position].strip()
-        new = side != before[0] or (ended and start > before[1] and not CLOSES.fullmatch(text))
+        closes = CLOSES.fullmatch(text) is not None
+        new = side != part or (ended and start > until and not closes)
         if new:
             groups.append([])
         groups[-1].append(position)
-        before, ended = (side, end), bool(ENDS.search(text)) or (ended and not new and bool(CLOSES.fullmatch(text)))
+        part = side
+        until = end
+        ended = bool(ENDS.search(text)) or (ended and not new and closes)
     return groups
 
 
 def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:
     """(n, n) from (L, L): the mean (or `max`) over all pairs of pieces of two units."""
     if by == "max":
-        rows = np.stack([matrix[list(g)].max(axis=0) for g in units.groups])
-        return np.stack([rows[:, list(g)].max(axis=1) for g in units.groups], axis=1)
+        groups = [list(group) for group in units.groups]
+        rows = np.stack([matrix[group].max(axis=0) for group in groups])
+        return np.stack([rows[:, group].max(axis=1) for group in groups], axis=1)
     share = np.zeros((len(units), len(matrix)))
     for u, group in enumerate(units.groups):
         share[u, list(group)] = 1 / len(group)
@@ -103,7 +114,8 @@ def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
 
 def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Units) -> np.ndarray:
     """(n,) scores of units: sums over the features, each within one unit; 0 where there is none."""
-    at, out = units.of_position(), np.zeros(len(units))
+    at = units.of_position()
+    out = np.zeros(len(units))
     for feature, value in zip(features, values, strict=True):
         out[at[feature[0]]] += value
     return out
@@ -112,7 +124,7 @@ def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Un
 def find_runs(values: Sequence, joined: Callable[[Any, Any], bool] = eq) -> list[tuple[int, int]]:
     """(start, end) of each maximal run, end exclusive: neighbours for which `joined` holds, equal ones by default."""
     starts = [i for i in range(len(values)) if i == 0 or not joined(values[i - 1], values[i])]
-    return list(zip(starts, [*starts[1:], len(values)], strict=True)) if starts else []
+    return list(pairwise([*starts, len(values)]))
 
 
 def consecutive_runs(numbers: Sequence[int]) -> list[Sequence[int]]:

@@ -36,12 +36,12 @@ def _collect_methods() -> dict[str, Method]:
     """METHODS; a module's methods are its own names, or members of its tuples where a loop or factory makes them."""
     if "METHODS" not in globals():
         found: dict[str, Method] = {}
-        files = {module.name for module in pkgutil.iter_modules(__path__, f"{_FOLDER}.")} - {f"{_FOLDER}.run"}
-        for name in sorted(files):  # run, which asks them, imports torch
-            for held in vars(importlib.import_module(name)).values():
-                found |= {
-                    one.name: one for one in (held if isinstance(held, tuple) else (held,)) if type(one) is Method
-                }
+        for file in pkgutil.iter_modules(__path__, f"{_FOLDER}."):
+            if file.name == f"{_FOLDER}.run":  # it asks them, and imports torch
+                continue
+            for held in vars(importlib.import_module(file.name)).values():
+                several = held if isinstance(held, tuple) else (held,)
+                found |= {one.name: one for one in several if type(one) is Method}
         ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
         globals().setdefault("METHODS", {one.name: one for one in ordered})  # a file may have asked for it meanwhile
     return globals()["METHODS"]
@@ -49,11 +49,11 @@ def _collect_methods() -> dict[str, Method]:
 
 def methods_for(family: str, level: str = "token") -> list[str]:
     """The methods of a level that apply to a family of models; none that requires what is not installed."""
-    of_level = (one for one in _collect_methods().values() if one.level == level)
-    return [one.name for one in of_level if family in one.families and not one.missing()]
+    fitting = [one for one in _collect_methods().values() if one.level == level and family in one.families]
+    return [one.name for one in fitting if not one.missing()]
 
 
 def methods_in(paper: str) -> dict[str, str]:
     """A paper's names of methods, in its own order, and ours: {"LIME": "lime", ...}."""
-    named = sorted((*one.in_papers[paper], one.name) for one in _collect_methods().values() if paper in one.in_papers)
-    return {theirs: ours for _, theirs, ours in named}
+    named = [(one.in_papers[paper], one.name) for one in _collect_methods().values() if paper in one.in_papers]
+    return {theirs: ours for (_, theirs), ours in sorted(named)}

@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.units import Units, find_units, mean_matrix
+from attreval.core.units import find_units, mean_matrix
 from attreval.methods.integrated_gradients import gauss_legendre
-from attreval.methods.method import Budget, Rng, Scores, UnitSettings, method, on_content
+from attreval.methods.method import Budget, Rng, Scores, UnitSettings, join_notes, method, on_content
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import AttentionPath, Conversation, HeadImportance, ValueZeroing
 
@@ -34,7 +33,9 @@ def _ask_attention(tokens: Tokens, target: int) -> Conversation:
     All three methods ask the same question, so that the ledger answers two of them.
     """
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), rows=(0,))
-    return answer.attention[0, :, 0].mean(axis=0), answer.gradient[0, :, 0].mean(axis=0)
+    weights = answer.attention[0, :, 0]
+    gradient = answer.gradient[0, :, 0]
+    return weights.mean(axis=0), gradient.mean(axis=0)
 
 
 @_attention(
@@ -79,7 +80,8 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
     first = np.eye(len(layers[0]))[0]
     for mixing in layers[::-1]:
         total = mixing.sum(axis=1, keepdims=True)
-        first = first @ np.divide(mixing, total, out=np.zeros_like(mixing), where=total > 0)
+        shares = np.divide(mixing, total, out=np.zeros_like(mixing), where=total > 0)
+        first = first @ shares
     return first
 
 
@@ -87,35 +89,57 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
 def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) products of attention over layers, mean over heads, half of each being what goes past it."""
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True)
-    passed = np.eye(len(tokens))
-    return on_content(tokens, roll_out([weights + passed for weights in answer.attention.mean(axis=1)]))
+    layers = answer.attention.mean(axis=1) + np.eye(len(tokens))
+    return on_content(tokens, roll_out(layers))
 
 
-@_attention("Value zeroing", source="Mohebbi et al. 2023", evaluations="L", order=35)
+@_attention(
+    "Value zeroing",
+    source="Mohebbi et al. 2023",
+    evaluations="L",
+    cost=lambda length, content, budget, layers=1: length,
+    order=35,
+)
 def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) how much states change in each layer when a token's value is zero, multiplied over layers."""
     distances = yield ValueZeroing(tokens.ids, tokens.segments)
     return on_content(tokens, roll_out(distances))
 
 
-_HEAD: dict[str, Any] = {"kind": "attention", "evaluations": "2", "signed": False, "families": ("transformer",)}
-_LINKED = _HEAD | {
-    "evaluations": "layers x attention_steps to attention_steps_most, + layers + 1",
-    "limits": ("units.attention_steps", "units.attention_steps_most"),
-}
+_head = partial(_attention, evaluations="2")
+_linked = partial(
+    _attention,
+    evaluations="layers x attention_steps to attention_steps_most, + layers + 1",
+    cost=lambda length, content, budget, layers=1: layers * (budget.units.attention_steps_most + 1) + 1,
+    limits=("units.attention_steps", "units.attention_steps_most"),
+)
 
 
 def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversation:
     """The number of the head of the last encoder layer that matters most. settings: method.UnitSettings."""
-    asked = (settings.head_matrix, settings.head_state, settings.head_choice)
-    scores = yield HeadImportance(tokens.ids, tokens.segments, target, *asked)
-    return int(np.argsort(-scores, kind="stable")[settings.head_rank])
+    scores = yield HeadImportance(
+        tokens.ids,
+        tokens.segments,
+        target,
+        matrix=settings.head_matrix,
+        state=settings.head_state,
+        choice=settings.head_choice,
+    )
+    ranked = np.argsort(-scores, kind="stable")
+    return int(ranked[settings.head_rank])
 
 
-def _between_units(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings) -> tuple[Units, np.ndarray]:
-    """The units of a text, and (n, n) what an (L, L) matrix says from unit to unit."""
+def _score_pairs(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings) -> Scores:
+    """Scores of pairs of units from an (L, L) matrix between tokens."""
     units = find_units(tokens, settings.unit)
-    return units, mean_matrix(matrix, units, settings.subword_pairs)
+    return pair_scores(units, mean_matrix(matrix, units, settings.subword_pairs))
+
+
+def _score_spans(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Scores:
+    """Scores of pairs of spans from an (L, L) matrix between tokens."""
+    units = find_units(tokens, settings.unit)
+    between = mean_matrix(matrix, units, settings.subword_pairs)
+    return find_spans(tokens, units, between, settings, rng)
 
 
 def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
@@ -125,36 +149,35 @@ def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
     return answer.attention[0, head]
 
 
-@method(
+@_head(
     "Attention of the most important head",
     source="Jain & Wallace 2019; Ray Choudhury et al. 2023",
     order=47,
     in_papers={"sun2024": (5, "attention token")},
-    **_HEAD,
 )
 def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
-    means = np.array([weights[0, list(group)].mean() for group in units.groups])
-    return Scores(means, features=units.groups, special=tokens.special_share(weights[0]))
+    first = weights[0]
+    means = np.array([first[list(group)].mean() for group in units.groups])
+    return Scores(means, features=units.groups, special=tokens.special_share(first))
 
 
-@method(
+@_head(
     "Attention of the head, pairs",
     source="Clark et al. 2019",
     order=48,
     level="pair",
     in_papers={"sun2024": (6, "attention pair")},
-    **_HEAD,
 )
 def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
-    return pair_scores(*_between_units(tokens, weights, budget.units))
+    return _score_pairs(tokens, weights, budget.units)
 
 
-@method(
+@_head(
     "Attention of the head, spans",
     source="Sun et al. 2024, appendix D",
     order=49,
@@ -162,12 +185,11 @@ def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
     stochastic=True,
     draws="attention_head",
     in_papers={"sun2024": (7, "attention span")},
-    **_HEAD,
 )
 def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the weights of the head."""
     weights = yield from _ask_head(tokens, target, budget)
-    return find_spans(tokens, *_between_units(tokens, weights, budget.units), budget.units, rng)
+    return _score_spans(tokens, weights, budget.units, rng)
 
 
 def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
@@ -177,39 +199,48 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
     and multiplied by them; then layers and heads are summed and what is below 0 is cut off. A layer's attributions
     must sum to what its attention adds to the probability: the number of nodes is doubled until they do.
     """
-    settings, steps = budget.units, budget.units.attention_steps
+    settings = budget.units
+    steps = settings.attention_steps
     while True:
         if settings.attention_rule == "gauss":
             nodes, weights = gauss_legendre(steps)
         else:
-            nodes, weights = tuple(s / steps for s in range(steps)), (1 / steps,) * steps
-        ends = ((*nodes, 0.0, 1.0), (*weights, 0.0, 0.0))  # no share in the sum, but in its check
-        answer = yield AttentionPath(tokens.ids, tokens.segments, target, (), *ends, of="probability")
+            nodes = tuple(s / steps for s in range(steps))
+            weights = (1 / steps,) * steps
+        nodes += (0.0, 1.0)  # the ends have no share in the sum, but in its check
+        weights += (0.0, 0.0)
+        answer = yield AttentionPath(
+            tokens.ids, tokens.segments, target, nodes=nodes, weights=weights, of="probability"
+        )
         linked = answer.attention * answer.gradient
-        gaps = linked.sum(axis=(1, 2, 3)) - (answer.values[:, -1] - answer.values[:, -2])
+        owed = answer.values[:, -1] - answer.values[:, -2]
+        gaps = linked.sum(axis=(1, 2, 3)) - owed
         gap = float(gaps[np.abs(gaps).argmax()])
-        met, total = abs(gap) <= settings.attention_tolerance, linked.sum(axis=(0, 1))
+        met = abs(gap) <= settings.attention_tolerance
         if met or 2 * steps > settings.attention_steps_most:
-            note = "" if met else f"not converged with {steps} nodes: a layer misses {abs(gap):.2g} of the probability"
-            return (np.maximum(total, 0) if settings.attention_clip else total), {"gap": gap, "note": note}
+            break
         steps *= 2
+    note = "" if met else f"not converged with {steps} nodes: a layer misses {abs(gap):.2g} of the probability"
+    total = linked.sum(axis=(0, 1))
+    if settings.attention_clip:
+        total = np.maximum(total, 0)
+    return total, {"gap": gap, "note": note}
 
 
-@method(
+@_linked(
     "Attention attribution",
     source="Hao et al. 2021; Ye et al. 2021",
     order=50,
     level="pair",
     in_papers={"sun2024": (10, "gradients pair")},
-    **_LINKED,
 )
 def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
-    return replace(pair_scores(*_between_units(tokens, matrix, budget.units)), **facts)
+    return replace(_score_pairs(tokens, matrix, budget.units), **facts)
 
 
-@method(
+@_linked(
     "Attention attribution, spans",
     source="Sun et al. 2024, appendix D",
     order=51,
@@ -217,10 +248,9 @@ def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng)
     stochastic=True,
     draws="attention_attribution",
     in_papers={"sun2024": (11, "gradients span")},
-    **_LINKED,
 )
 def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the attribution to links of attention."""
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
-    found = find_spans(tokens, *_between_units(tokens, matrix, budget.units), budget.units, rng)
-    return replace(found, gap=facts["gap"], note="; ".join(filter(None, (facts["note"], found.note))))
+    found = _score_spans(tokens, matrix, budget.units, rng)
+    return replace(found, gap=facts["gap"], note=join_notes(facts["note"], found.note))

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from attreval.core.alignment import overlaps
 from attreval.core.records import Instance, Tokens
-from attreval.methods.method import FAMILIES, Budget, Method, Rng, Scores
+from attreval.methods.method import Budget, Method, Rng, Scores
 from attreval.models.questions import Conversation
 from attreval.texts.data import index_of
 from attreval.texts.decoding import lines_of_json, read_text
@@ -57,32 +58,32 @@ def read_attribution_file(path: Path | str) -> list[GivenScores]:
 
 def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> None:
     """Write attributions as .jsonl or .parquet, by the file's ending; read_attribution_file gives them back."""
-    from attreval.core.tables import write_whole
+    from attreval.core.tables import write_whole  # slow to import, and the list of methods is read by every command
 
     path = Path(path)
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise ValueError(f"attributions are written as .jsonl or .parquet; got {path.name}")
+    parquet = path.suffix == ".parquet"
     objects = [
         {
             "id": row.id,
             "text": list(row.segments),
             "method": row.method,
-            "target": row.target,
+            "target": str(row.target) if parquet and row.target is not None else row.target,
             "spans": np.asarray(row.spans).tolist(),
             "scores": np.asarray(row.scores, float).tolist(),
         }
         for row in rows
     ]
-    if path.suffix not in (".jsonl", ".parquet"):
-        raise ValueError(f"attributions are written as .jsonl or .parquet; got {path.name}")
     with write_whole(path) as part:
-        if path.suffix == ".jsonl":
-            lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in objects)
-            Path(part).write_text("".join(lines), encoding="utf-8")
-        else:
+        if parquet:
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            listed = [one | {"target": None if one["target"] is None else str(one["target"])} for one in objects]
-            pq.write_table(pa.Table.from_pylist(listed), part)
+            pq.write_table(pa.Table.from_pylist(objects), part)
+        else:
+            lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in objects]
+            part.write_text("".join(lines), encoding="utf-8")
 
 
 def _rows(path: Path) -> Iterator[dict]:
@@ -101,15 +102,16 @@ def _read_row(row: dict, where: str) -> GivenScores:
     if missing:
         raise ValueError(f"{where}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
     text = row["text"]
-    segments = (text,) if isinstance(text, str) else tuple(text) if isinstance(text, list | tuple) else ()
+    segments = tuple(text) if isinstance(text, list | tuple) else (text,)
     if not 1 <= len(segments) <= 2 or not all(isinstance(part, str) for part in segments):
         raise ValueError(f"{where}: `text` is a string, or two for a pair; got {text!r:.80}")
     try:
         scores = np.array(row["scores"], dtype=float).reshape(-1)
     except (TypeError, ValueError):
         raise ValueError(f"{where}: `scores` is a list of numbers; got {row['scores']!r:.80}") from None
-    if not np.isfinite(scores).all():
-        raise ValueError(f"{where}: score {int(np.flatnonzero(~np.isfinite(scores))[0])} is no finite number")
+    finite = np.isfinite(scores)
+    if not finite.all():
+        raise ValueError(f"{where}: score {finite.argmin()} is no finite number")
     if row.get("spans") is not None:
         spans = read_spans(row["spans"], segments, where)
     elif row.get("tokens") is not None:
@@ -128,8 +130,12 @@ def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "
     Marks of word pieces (`##`, `Ġ`, `▁`), case and accents do not count. ValueError where words are left out between
     tokens, or a part of one behind them: of several equal words nobody could say which is meant.
     """
-    letters = [[(c, at) for at, char in enumerate(text) for c in _plain(char)] for text in segments]
-    plain = ["".join(c for c, _ in one) for one in letters]
+    plain = []
+    places = []  # by segment, of each letter of its plain text where that stands
+    for text in segments:
+        letters = [_plain(char) for char in text]
+        plain.append("".join(letters))
+        places.append(np.repeat(np.arange(len(text)), list(map(len, letters))))
     out: list[tuple[int, int, int]] = []
     segment = at = 0
     for token in tokens:
@@ -148,7 +154,8 @@ def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "
                 "; leave special tokens out but no words, or give `spans`"
             )
         start, at = found.span(1)
-        out.append((segment, letters[segment][start][1], letters[segment][at - 1][1] + 1))
+        first, last = places[segment][[start, at - 1]]
+        out.append((segment, first, last + 1))
     if _inside(plain[segment], at):
         raise ValueError(f"{where}: {tokens[-1]!r} ends inside a word of {segments[segment]!r:.60}; give `spans`")
     return np.array(out, dtype=np.int64).reshape(-1, 3)
@@ -170,12 +177,10 @@ def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
 
     Tokens in no span get 0; a span that the model does not read is left out.
     """
-    (side, start, end), spans = tokens.offsets.T, given.spans
-    overlap = np.minimum(end[:, None], spans[None, :, 2]) - np.maximum(start[:, None], spans[None, :, 1])
-    overlap = np.where(side[:, None] == spans[None, :, 0], np.maximum(overlap, 0), 0).astype(float)
+    overlap = np.maximum(overlaps(tokens.offsets, given.spans), 0)
     read = overlap.sum(axis=0)
-    scores = overlap @ np.divide(given.scores, read, out=np.zeros(len(spans)), where=read > 0)
-    return scores[tokens.content]
+    each = np.divide(given.scores, read, out=np.zeros(len(read)), where=read > 0)
+    return (overlap @ each)[tokens.content]
 
 
 def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterable[str] = ()) -> dict[str, Method]:
@@ -192,10 +197,12 @@ def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterab
                 f"the attributions name a method {row.method!r}, as one here is named; give it another name, such as "
                 f"{row.method + '_theirs'!r}"
             )
-        explained = None if row.target is None else index_of(row.target, labels)
-        if explained is None and row.target is not None:
-            there = ", ".join(map(str, labels))
-            raise ValueError(f"{row.method!r} explains the class {row.target!r}; there are: {there}")
+        explained = None
+        if row.target is not None:
+            explained = index_of(row.target, labels)
+            if explained is None:
+                there = ", ".join(map(str, labels))
+                raise ValueError(f"{row.method!r} explains the class {row.target!r}; there are: {there}")
         of_text = by_method.setdefault(row.method, {}).setdefault(row.segments, [])
         if any((row.id, explained) == (other.id, known) for known, other in of_text):
             which = repr(row.id) if row.id else f"{row.segments!r:.80}"
@@ -213,10 +220,9 @@ def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
         rows = stored.get(instance.segments, [])
         if not rows:
             raise ValueError(f"{name!r} has no scores for the text {instance.segments!r:.80}")
-        own = [
-            one for one in rows if one[1].id and f"/{instance.id}".endswith(f"/{one[1].id}")
-        ]  # behind task and split
-        of_class = {known: row for known, row in reversed(own or rows)}
+        whole = f"/{instance.id}"  # behind task and split stands the id of a row
+        own = [(known, row) for known, row in rows if row.id and whole.endswith(f"/{row.id}")]
+        of_class = dict(reversed(own or rows))
         row = of_class.get(target, of_class.get(None))
         if row is None:
             raise AnotherClass(
@@ -228,6 +234,5 @@ def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
         raise ValueError(f"{name!r} was made elsewhere: it has no scores for other texts than those of its file")
         yield
 
-    return Method(
-        name, name.replace("_", " "), converse, "0", "made elsewhere", "given", families=FAMILIES, given=given
-    )
+    title = name.replace("_", " ")
+    return Method(name, title, converse, "0", "made elsewhere", "given", given=given)

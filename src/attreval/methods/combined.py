@@ -6,37 +6,42 @@ the units that stay. This is ours, not the paper's.
 Letters used for shapes: n units.
 """
 
+from itertools import groupby
+
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, unit_scores
 from attreval.methods.attention import attention_attribution_spans, attention_head, attention_head_spans
 from attreval.methods.integrated_gradients import integrated_gradients
-from attreval.methods.method import Budget, Method, Rng, Scores, method
+from attreval.methods.method import Budget, Method, Rng, Scores, join_notes, method
 from attreval.methods.shapley import bivariate_shapley_spans, kernel_shap
 from attreval.models.questions import Conversation
 
 
 def trim(span: list[int], scores: np.ndarray) -> list[int]:
     """Neighbouring units without those at the ends that score below the mean of all; the best one always stays."""
-    high = [i for i, u in enumerate(span) if scores[u] >= scores.mean()]
+    high = [place for place, unit in enumerate(span) if scores[unit] >= scores.mean()]
     if not high:
-        return [max(span, key=lambda u: scores[u])]
+        return [max(span, key=scores.__getitem__)]
     return span[high[0] : high[-1] + 1]
 
 
 def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scores:
     """Trimmed and rescored pairs of spans, each once. single: scores of units or their pieces; spans: of pairs."""
-    pieces = tuple((int(t),) for t in tokens.content)
-    scores = unit_scores(pieces if single.features is None else single.features, single.values, units)
-    at, found = units.of_position(), {}
+    features = tokens.content[:, None].tolist() if single.features is None else single.features
+    scores = unit_scores(features, single.values, units)
+    at = units.of_position()
+    found = {}
     for feature in spans.features or ():
-        chosen = sorted({at[p] for p in feature})
-        parts = [[u for u in chosen if units.side[u] == side] for side in np.unique(units.side)]
-        kept = [u for part in parts if part for u in trim(part, scores)]
-        found[tuple(units.covered(kept).tolist())] = float(scores[kept].mean())
-    note = "; ".join(filter(None, (single.note, spans.note)))
-    return Scores(np.array(list(found.values()), dtype=float), features=tuple(found), note=note)
+        chosen = sorted({at[position] for position in feature})
+        kept = []
+        for _, part in groupby(chosen, key=units.side.__getitem__):
+            kept += trim(list(part), scores)
+        pair = tuple(units.covered(kept).tolist())
+        found[pair] = float(scores[kept].mean())
+    values = np.array(list(found.values()), dtype=float)
+    return Scores(values, features=tuple(found), note=join_notes(single.note, spans.note))
 
 
 def combined(name: str, title: str, one: Method, spans: Method, evaluations: str, order: int, place: int) -> Method:
@@ -45,19 +50,25 @@ def combined(name: str, title: str, one: Method, spans: Method, evaluations: str
     place: its row in the list of Sun et al. (2024).
     """
 
+    def cost(length: int, content: int, budget: Budget, layers: int = 1) -> int:
+        text = (length, content, budget, layers)
+        return one.cost(*text) + spans.cost(*text)
+
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         state = rng.bit_generator.state
         single = yield from one.converse(tokens, target, budget, rng)
         rng.bit_generator.state = state  # the same draws, so that the second finds its answers in the ledger
         pairs = yield from spans.converse(tokens, target, budget, rng)
-        return combine(tokens, find_units(tokens, budget.units.unit), single, pairs)
+        units = find_units(tokens, budget.units.unit)
+        return combine(tokens, units, single, pairs)
 
-    return method(
+    made = method(
         title,
         name=name,
         source="ours, after the outlook of Sun et al. 2024",
         kind=one.kind,
         evaluations=evaluations,
+        cost=cost,
         order=order,
         level="span",
         signed=one.signed,
@@ -67,23 +78,33 @@ def combined(name: str, title: str, one: Method, spans: Method, evaluations: str
         stochastic=True,
         draws=spans.draws,
         in_papers={"sun2024": (place, name.replace("_", " "))},
-    )(converse)
+    )
+    return made(converse)
 
 
 shapley_combined = combined(
-    *("shapley_combined", "Shapley, combined", kernel_shap, bivariate_shapley_spans),
+    "shapley_combined",
+    "Shapley, combined",
+    kernel_shap,
+    bivariate_shapley_spans,
     evaluations=f"2 {kernel_shap.evaluations}",
     order=52,
     place=4,
 )
 attention_combined = combined(
-    *("attention_combined", "Attention of the head, combined", attention_head, attention_head_spans),
+    "attention_combined",
+    "Attention of the head, combined",
+    attention_head,
+    attention_head_spans,
     evaluations="4",
     order=53,
     place=8,
 )
 gradients_combined = combined(
-    *("gradients_combined", "Integrated gradients, combined", integrated_gradients, attention_attribution_spans),
+    "gradients_combined",
+    "Integrated gradients, combined",
+    integrated_gradients,
+    attention_attribution_spans,
     evaluations=f"{integrated_gradients.evaluations}, and {attention_attribution_spans.evaluations}",
     order=54,
     place=12,

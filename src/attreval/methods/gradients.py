@@ -62,34 +62,37 @@ def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
     """
     norm = measure.replace("l2", "L2")
     row = 1 + 4 * (measure == "dot") + 2 * path + (of == "probability")
+    theirs = f"grad_{'int_' if path else '1'}{of[0].replace('l', 's')}_{norm}"
 
-    @method(
+    @_gradient(
         f"{'Integrated gradient' if path else 'Gradient'} of {of} ({norm})",
         name=f"gradient_{'integrated' if path else 'simple'}_{of}_{measure}",
         source="Poerner et al. 2018, section 3.1",
-        kind="gradient",
         evaluations="riemann_steps" if path else "1",
+        cost=lambda length, content, budget, layers=1: budget.riemann_steps if path else 1,
         order=order,
         signed=measure == "dot",
         limits=("riemann_steps",) if path else (),
-        in_papers={"poerner2018": (row, f"grad_{'int_' if path else '1'}{of[0].replace('l', 's')}_{norm}")},
+        in_papers={"poerner2018": (row, theirs)},
     )
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         steps = budget.riemann_steps if path else 1
-        nodes, weights = tuple((i + 1) / steps for i in range(steps)), (1 / steps,) * steps
+        nodes = tuple((i + 1) / steps for i in range(steps))
+        weights = (1 / steps,) * steps
         answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, of=of)
-        return on_content(tokens, np.linalg.norm(answer.gradient, axis=1) if measure == "l2" else answer.dot())
+        scores = np.linalg.norm(answer.gradient, axis=1) if measure == "l2" else answer.dot()
+        return on_content(tokens, scores)
 
     return converse
 
 
 AVERAGED = (  # the other two of the eight are gradient_l2 and gradient_x_input
-    averaged_gradient(False, "probability", "l2", order=12),
-    averaged_gradient(False, "probability", "dot", order=13),
-    averaged_gradient(True, "logit", "l2", order=14),
-    averaged_gradient(True, "logit", "dot", order=15),
-    averaged_gradient(True, "probability", "l2", order=16),
-    averaged_gradient(True, "probability", "dot", order=17),
+    averaged_gradient(False, "probability", "l2", 12),
+    averaged_gradient(False, "probability", "dot", 13),
+    averaged_gradient(True, "logit", "l2", 14),
+    averaged_gradient(True, "logit", "dot", 15),
+    averaged_gradient(True, "probability", "l2", 16),
+    averaged_gradient(True, "probability", "dot", 17),
 )
 
 
@@ -116,4 +119,5 @@ def gradient_x_input_shared(tokens: Tokens, target: int, budget: Budget, rng: Rn
 def shared_dot(tokens: Tokens, answer: PathAnswer) -> np.ndarray:
     """(L,) dot products of embedding and gradient of the embedding matrix: summed over all places of the same token."""
     same = tokens.ids[:, None] == tokens.ids
-    return ((same.astype(float) @ answer.gradient) * answer.difference).sum(axis=1)
+    gradient = same.astype(float) @ answer.gradient
+    return (gradient * answer.difference).sum(axis=1)

@@ -14,13 +14,14 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.methods.gradients import shared_dot
-from attreval.methods.method import Budget, Rng, method, on_content
+from attreval.methods.method import Budget, Rng, join_notes, method, on_content
 from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGradient
 
 _integrated = partial(
     method,
     kind="gradient",
     evaluations="path_steps to path_steps_most, + 2",
+    cost=lambda length, content, budget, layers=1: budget.path_steps_most + 2,
     limits=("path_steps", "path_steps_most"),
 )
 _STARTS = {  # of paths that do not start from padding, where the method's name does not say it
@@ -34,7 +35,8 @@ _STARTS = {  # of paths that do not start from padding, where the method's name 
 def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """m nodes and weights of Gauss-Legendre quadrature on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(steps)
-    return tuple((nodes + 1) / 2), tuple(weights / 2)
+    nodes = (nodes + 1) / 2
+    return tuple(nodes), tuple(weights / 2)
 
 
 def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Conversation:
@@ -46,21 +48,24 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
     while True:
         answer, total, owed = yield from ask(steps)
         gap = float(total) - owed
-        met = abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed))
-        if met or 2 * steps > budget.path_steps_most:
+        if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)):
+            return answer, {"gap": gap, "note": note}
+        if 2 * steps > budget.path_steps_most:
             missed = f"the path misses {abs(gap):.2g} of the {abs(owed):.2g} that it must add up to"
-            notes = "" if met else f"not converged with {steps} nodes: {missed}", note
-            return answer, {"gap": gap, "note": "; ".join(filter(None, notes))}
+            missed = f"not converged with {steps} nodes: {missed}"
+            return answer, {"gap": gap, "note": join_notes(missed, note)}
         steps *= 2
 
 
 def _fill_of(tokens: Tokens, baseline: str) -> int:
     """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a vocabulary without."""
     ids = {"pad": tokens.pad_id, "mask": tokens.mask_id, "unknown": tokens.unknown_id, "zero": ZERO, "mean": MEAN}
-    if (fill := ids["pad" if baseline == "auto" else baseline]) is None:
+    fill = ids["pad" if baseline == "auto" else baseline]
+    if fill is None:
+        there = [name for name, known in ids.items() if known is not None]
         raise ValueError(
             "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has none; "
-            f"it can be: {', '.join(name for name, known in ids.items() if known is not None)}"
+            f"it can be: {', '.join(there)}"
         )
     return fill
 
@@ -83,9 +88,11 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
             answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
             return answer, (answer.gradient * answer.difference).sum(), owed
         # no text: what the model says of it stands at the end of a path that is asked for it without weight
-        ends = (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0)
-        answer = yield PathGradient(tokens.ids, tokens.segments, target, *ends, base)
-        return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
+        nodes += (0.0, 1.0)
+        weights += (0.0, 0.0)
+        answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
+        start, end = answer.values[-2:]
+        return answer, answer.dot().sum(), float(end - start)
 
     return (yield from _refine(budget, ask, started))
 
@@ -142,7 +149,7 @@ def integrated_gradients_released(tokens: Tokens, target: int, budget: Budget, r
 
     Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared by a token's places.
     """
-    nodes = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
+    nodes = tuple(i / 10 for i in range(11))  # the last is the text itself
     weights = (1 / len(nodes),) * len(nodes)
     answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, where="entry")
     return on_content(tokens, shared_dot(tokens, answer))

@@ -12,6 +12,7 @@ Letters used for shapes: B samples, L tokens, n content tokens, Q masks that the
 """
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from attreval.core.records import Tokens
 from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.models.questions import Conversation, Evaluate
 
-FIRST, GROWTH = 64, 2  # texts of the first round, and by how much each further one is larger
-QUERIES, SURE = 10_000, 1_000  # masks of which the process's mean makes the scores, and its covariance their certainty
+FIRST = 64  # texts of the first round; each further one doubles what was read
+QUERIES = 10_000  # masks of which the process's mean makes the scores
+SURE = 1_000  # those of them whose covariance makes the certainty of the scores
 NOISE = 1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
 
 
@@ -33,7 +35,8 @@ def draw_masks(length: int, samples: int, rng: Rng) -> np.ndarray:
 def remove_random(length: int, removed: np.ndarray, rng: Rng) -> np.ndarray:
     """(B, L) bool: the first row is whole, the others lose so many random positions, (B - 1,) of 1..L."""
     ranks = rng.random((len(removed), length)).argsort(axis=1).argsort(axis=1)
-    return np.concatenate([np.ones((1, length), bool), ranks >= removed[:, None]])
+    whole = np.ones((1, length), bool)
+    return np.concatenate([whole, ranks >= removed[:, None]])
 
 
 def sample_weights(masks: np.ndarray, width: float) -> np.ndarray:
@@ -46,27 +49,47 @@ def fit_surrogate(masks: np.ndarray, probabilities: np.ndarray, weights: np.ndar
     """(L,) coefficients of the weighted ridge regression (alpha 1, free intercept) of probabilities on masks."""
     from sklearn.linear_model import Ridge  # slow to import, and the list of methods is read by every command
 
-    return Ridge(alpha=1.0, fit_intercept=True).fit(masks.astype(float), probabilities, sample_weight=weights).coef_
+    ridge = Ridge(alpha=1.0, fit_intercept=True)
+    ridge.fit(masks.astype(float), probabilities, sample_weight=weights)
+    return ridge.coef_
 
 
-@method(
-    "LIME",
-    source="Ribeiro et al. 2016",
+def _most_texts(length: int, content: int, budget: Budget, layers: int = 1) -> int:
+    """How many masked texts are read at most."""
+    return max(2, min(length**2, budget.lime_samples))
+
+
+_surrogate = partial(
+    method,
     kind="perturbation",
-    evaluations="max(2, min(L^2, lime_samples))",
-    order=9,
+    cost=_most_texts,
     sampled=True,
     limits=("lime_samples",),
     stochastic=True,
+)
+
+
+def _ask_masked(tokens: Tokens, target: int, masks: np.ndarray) -> Conversation:
+    """Ask for the (B,) class probability of (B, L) masked texts."""
+    ids = np.where(masks, tokens.ids, tokens.mask_id)
+    probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
+    return probabilities[:, target]
+
+
+@_surrogate(
+    "LIME",
+    source="Ribeiro et al. 2016",
+    evaluations="max(2, min(L^2, lime_samples))",
+    order=9,
     in_papers={"kamp2023": (2, "LIME")},
 )
 def lime(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) LIME coefficients for the probability of the target class."""
     length = len(tokens)
-    masks = draw_masks(length, max(2, min(length**2, budget.lime_samples)), rng)
-    ids = np.where(masks, tokens.ids[None], tokens.mask_id)
-    probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
-    coefficients = fit_surrogate(masks, probabilities[:, target], sample_weights(masks, budget.lime_kernel_width))
+    masks = draw_masks(length, _most_texts(length, length, budget), rng)
+    values = yield from _ask_masked(tokens, target, masks)
+    weights = sample_weights(masks, budget.lime_kernel_width)
+    coefficients = fit_surrogate(masks, values, weights)
     return Scores(coefficients[tokens.content])
 
 
@@ -75,7 +98,8 @@ def draw_weighted(length: int, samples: int, width: float, rng: Rng) -> np.ndarr
     removed = np.arange(1, length + 1)
     sizes = np.arange(length)[None] >= removed[:, None]
     chances = sample_weights(sizes, width)
-    return remove_random(length, rng.choice(removed, samples - 1, p=chances / chances.sum()), rng)
+    drawn = rng.choice(removed, samples - 1, p=chances / chances.sum())
+    return remove_random(length, drawn, rng)
 
 
 def distinct(masks: np.ndarray, most: int) -> np.ndarray:
@@ -111,41 +135,42 @@ def read_process(process: Any, queries: np.ndarray, content: np.ndarray) -> tupl
     some = queries[:SURE].astype(float)
     _, covariance = process.predict(some, return_cov=True)
     centred = some - some.mean(axis=0)
-    regression = np.linalg.solve(centred.T @ centred + np.eye(some.shape[1]), centred.T)[content]
+    gram = centred.T @ centred + np.eye(some.shape[1])
+    regression = np.linalg.solve(gram, centred.T)[content]
     regression = regression - regression.mean(axis=0)  # what all scores share decides no order
-    spread = float(((scores - scores.mean()) ** 2).sum())
+    deviations = scores - scores.mean()
+    spread = float((deviations**2).sum())
+    if not spread:
+        return scores, 1.0
     doubt = float(np.einsum("nq,qr,nr->", regression, covariance, regression))
-    return scores, spread / (spread + max(0.0, doubt)) if spread else 1.0
+    return scores, spread / (spread + max(0.0, doubt))
 
 
-@method(
+@_surrogate(
     "LIME (Gaussian process)",
     source="ours: the limit of Ribeiro et al. 2016 by Bayesian quadrature",
-    kind="perturbation",
     evaluations="64 to max(2, min(L^2, lime_samples))",
     order=10,
-    sampled=True,
-    limits=("lime_samples",),
-    stochastic=True,
 )
 def lime_gaussian_process(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) LIME coefficients for the probability of the target class, as reliable as `lime_reliability` asks."""
-    length, width = len(tokens), budget.lime_kernel_width
-    most = max(2, min(length**2, budget.lime_samples))
+    length = len(tokens)
+    width = budget.lime_kernel_width
+    most = _most_texts(length, length, budget)
     masks = distinct(draw_weighted(length, 2 * most, width, rng), most)
     queries = draw_weighted(length, QUERIES, width, rng)
-    values, kernel, size = np.zeros(0), None, FIRST
+    values = np.zeros(0)
+    kernel = None
+    size = FIRST
     while True:
-        part = masks[len(values) : size]
-        ids = np.where(part, tokens.ids[None], tokens.mask_id)
-        probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
-        values = np.concatenate([values, probabilities[:, target]])
-        if not np.ptp(values):
-            scores, reliability = np.zeros(len(tokens.content)), 1.0
-        else:
+        more = yield from _ask_masked(tokens, target, masks[len(values) : size])
+        values = np.concatenate([values, more])
+        scores = np.zeros(len(tokens.content))
+        reliability = 1.0
+        if np.ptp(values):
             process = fit_process(masks[: len(values)], values, kernel)
             scores, reliability = read_process(process, queries, tokens.content)
             kernel = process.kernel_
         if len(values) == len(masks) or reliability >= budget.lime_reliability:
             return Scores(scores, reliability=reliability)
-        size *= GROWTH
+        size *= 2

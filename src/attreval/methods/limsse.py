@@ -33,7 +33,10 @@ from attreval.methods.method import Budget, Method, Rng, Scores, method
 from attreval.models.questions import Computation, Conversation, Evaluate, softmax
 
 LONGEST = 6
-RATE, MOMENTUM, PENALTY, SEED = 0.01, 0.9, 0.01, 12345  # of the released code
+RATE = 0.01  # these four are the released code's
+MOMENTUM = 0.9
+PENALTY = 0.01
+SEED = 12345
 TOGETHER = 8192  # F * N of a loop, at most; measured: more gain nothing, and hold more memory
 RIDGE = 1e-6
 
@@ -60,24 +63,32 @@ class Descent(Computation):
         found: dict[int, np.ndarray] = {}
         order = sorted(range(len(asked)), key=lambda i: (asked[i].epochs, asked[i].n))
         while order:
-            part = [order.pop()]
-            longest, epochs = asked[part[0]].n, asked[part[0]].epochs
-            while order and asked[order[-1]].epochs == epochs and (len(part) + 1) * longest <= TOGETHER:
-                part.append(order.pop())
+            longest = asked[order[-1]]
+            room = max(1, TOGETHER // longest.n)
+            part = [i for i in order[-room:] if asked[i].epochs == longest.epochs]
+            del order[-len(part) :]
+            part.reverse()
             part.sort(key=lambda i: not asked[i].classify)
-            found |= zip(part, _descend([asked[i] for i in part], epochs), strict=True)
+            weights = _descend([asked[i] for i in part], longest.epochs)
+            found |= zip(part, weights, strict=True)
         return [found[i] for i in range(len(asked))]
 
 
 def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
     """(n,) weights of each of F fits; those that classify come first."""
-    size, shape = max(fit.n for fit in fits), (LONGEST, len(fits), max(fit.n for fit in fits))
-    classes, values, shares = sum(fit.classify for fit in fits), np.zeros(shape), np.zeros(shape)
-    weights, step = np.zeros(shape[1:]), np.zeros(shape[1:])
+    size = max(fit.n for fit in fits)
+    shape = (LONGEST, len(fits), size)
+    classes = sum(fit.classify for fit in fits)
+    values = np.zeros(shape)
+    shares = np.zeros(shape)
+    weights = np.zeros(shape[1:])
+    step = np.zeros(shape[1:])
     for f, fit in enumerate(fits):
-        at: Any = (fit.cuts[:, 1] - fit.cuts[:, 0] - 1, f, fit.cuts[:, 0])
+        starts, ends = fit.cuts.T
+        at: Any = (ends - starts - 1, f, starts)
         values[at] = fit.values
-        np.add.at(shares, at, (1 if fit.classify else 2) / len(fit.cuts))  # 0 for a substring that is not there
+        share = (1 if fit.classify else 2) / len(fit.cuts)
+        np.add.at(shares, at, share)  # 0 for a substring that is not there
         limit = np.sqrt(6 / (fit.n + 1))
         weights[f, : fit.n] = np.random.RandomState(SEED).uniform(-limit, limit, fit.n)
     # what a shorter text has behind its end moves too, but nothing that is read ever holds it
@@ -85,10 +96,8 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
     until = as_strided(running[:, 1:], shape, (running.strides[1], *running.strides))  # [l - 1, :, s] is s + l
     margin = np.zeros((LONGEST, len(fits), LONGEST + size))
     errors = margin[..., LONGEST:]
-    row, one = margin.strides[1:]
-    ended = as_strided(
-        margin[:, :, LONGEST - 1 :], shape, (margin.strides[0] - one, row, one)
-    )  # [l - 1, :, t] is t - l
+    length, row, one = margin.strides
+    ended = as_strided(margin[:, :, LONGEST - 1 :], shape, (length - one, row, one))  # [l - 1, :, t] is t - l
     for _ in range(epochs):
         np.cumsum(weights, axis=1, out=running[:, 1 : size + 1])
         np.subtract(until, running[:, :size], out=errors)
@@ -96,7 +105,8 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
             errors[:, :classes] = 0.5 * np.tanh(0.5 * errors[:, :classes]) + 0.5
         np.subtract(errors, values, out=errors)
         np.multiply(errors, shares, out=errors)
-        slope = np.cumsum(errors.sum(axis=0) - ended.sum(axis=0), axis=1) + PENALTY * np.sign(weights)
+        begun = errors.sum(axis=0) - ended.sum(axis=0)
+        slope = np.cumsum(begun, axis=1) + PENALTY * np.sign(weights)
         step = MOMENTUM * step - RATE * slope
         weights = weights + MOMENTUM * step - RATE * slope
     return [weights[f, : fit.n].copy() for f, fit in enumerate(fits)]
@@ -115,20 +125,26 @@ def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:
         drawn = np.stack([starts, starts + lengths], axis=1)
         return drawn[np.lexsort((starts, lengths))]
     every = [(start, start + length) for length in range(1, longest + 1) for start in range(n - length + 1)]
-    drawn = np.array(every)
-    if len(drawn) > samples:
-        drawn = drawn[np.sort(rng.choice(len(drawn), samples, replace=False))]
-    return drawn
+    if len(every) <= samples:
+        return np.array(every)
+    kept = rng.choice(len(every), samples, replace=False)
+    return np.array(every)[np.sort(kept)]
 
 
 def _read_substrings(tokens: Tokens, cuts: np.ndarray) -> Conversation:
     """Ask for the (w, K) logits of each substring; those of one length share a question."""
-    special, lengths, logits = np.flatnonzero(tokens.special), cuts[:, 1] - cuts[:, 0], []
+    special = np.flatnonzero(tokens.special)
+    starts, ends = cuts.T
+    lengths = ends - starts
+    logits = []
     for length in np.unique(lengths):
-        windows = tokens.content[cuts[lengths == length, :1] + np.arange(length)]
+        first = starts[lengths == length]
+        windows = tokens.content[first[:, None] + np.arange(length)]
         around = np.broadcast_to(special, (len(windows), len(special)))
-        kept = np.sort(np.concatenate([around, windows], axis=1), axis=1)
-        logits.append((yield Evaluate(tokens.ids[kept], tokens.segments[kept])))
+        kept = np.concatenate([around, windows], axis=1)
+        kept.sort(axis=1)
+        answer = yield Evaluate(tokens.ids[kept], tokens.segments[kept])
+        logits.append(answer)
     return np.concatenate(logits)
 
 
@@ -139,8 +155,9 @@ def logistic(a: np.ndarray) -> np.ndarray:
 
 def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -> np.ndarray:
     """(n,) weights that minimise the mean loss without the L1 penalty, with a ridge of 1e-6."""
-    inside = (cuts[:, :1] <= np.arange(n)) & (np.arange(n) < cuts[:, 1:])
-    design = inside.astype(float)
+    starts, ends = cuts.T[..., None]
+    places = np.arange(n)
+    design = ((starts <= places) & (places < ends)).astype(float)
     if not classify:
         gram = design.T @ design / len(cuts) + RIDGE * np.eye(n)
         return np.linalg.solve(gram, design.T @ values / len(cuts))
@@ -148,10 +165,18 @@ def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         sums = design @ weights
-        mean = np.mean(np.logaddexp(0, sums) - values * sums) + RIDGE * weights @ weights
-        return mean, design.T @ (logistic(sums) - values) / len(cuts) + 2 * RIDGE * weights
+        losses = np.logaddexp(0, sums) - values * sums
+        slope = design.T @ (logistic(sums) - values) / len(cuts)
+        return np.mean(losses) + RIDGE * weights @ weights, slope + 2 * RIDGE * weights
 
-    return minimize(loss, np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9}).x
+    options = {"maxiter": 5000, "gtol": 1e-9}
+    return minimize(loss, np.zeros(n), jac=True, method="L-BFGS-B", options=options).x
+
+
+def _most_substrings(length: int, content: int, budget: Budget, layers: int = 1) -> int:
+    """How many substrings are read at most."""
+    longest = min(content, LONGEST)
+    return min(longest * (2 * content + 1 - longest) // 2, budget.limsse_samples)
 
 
 def limsse(loss: str, name: str, place: int) -> Method:
@@ -166,6 +191,7 @@ def limsse(loss: str, name: str, place: int) -> Method:
         source="Poerner et al. 2018, section 3.6",
         kind="perturbation",
         evaluations="min(min(n, 6) x (2n + 1 - min(n, 6)) / 2, limsse_samples)",
+        cost=_most_substrings,
         order=22 + place,
         limits=("limsse_samples",),
         stochastic=True,
@@ -174,18 +200,18 @@ def limsse(loss: str, name: str, place: int) -> Method:
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         n = len(tokens.content)
         # not from rng: the three losses read the same substrings, so the ledger answers two of them
-        shared = generator("limsse", tokens.ids.tolist(), *([budget.limsse_draw] if budget.limsse_draw else []))
+        another = [budget.limsse_draw] if budget.limsse_draw else []
+        shared = generator("limsse", tokens.ids.tolist(), *another)
         cuts = draw_substrings(n, budget.limsse_samples, budget.limsse_sampling, shared)
         logits = yield from _read_substrings(tokens, cuts)
-        if loss == "class":
+        values = (softmax(logits) if loss == "probability" else logits)[:, target]
+        classify = loss == "class"
+        if classify:
             values = (logits.argmax(axis=1) == target).astype(float)
-        elif loss == "logit":
-            values = logits[:, target]
-        else:
-            values = softmax(logits)[:, target]
         if budget.limsse_solver == "exact":
-            return Scores(_fit_exactly(cuts, n, values, loss == "class"))
-        return Scores((yield Descent(cuts, n, values, loss == "class", budget.limsse_epochs)))
+            return Scores(_fit_exactly(cuts, n, values, classify))
+        weights = yield Descent(cuts, n, values, classify, budget.limsse_epochs)
+        return Scores(weights)
 
     return converse
 

@@ -4,12 +4,10 @@ Written in a file of this package, it is a member of METHODS (see `attreval.meth
 `attreval.explain` and `attreval.evaluate`, in lists and cards, by the contracts, and by a profile that names it.
 """
 
-import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -23,6 +21,8 @@ Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
+Count = Annotated[int, Field(ge=1)]
+Size = Annotated[float, Field(gt=0)]
 WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
 FAMILIES = (*NETWORKS, "function")  # a function from texts to probabilities, of which nothing else can be asked
@@ -61,9 +61,9 @@ class UnitSettings(Section):
     head_state: Literal["after", "before"] = "after"
     head_choice: Literal["per_class", "class_mean", "one_for_all"] = "per_class"
     attention_rule: Literal["gauss", "riemann"] = "gauss"
-    attention_steps: int = Field(default=8, ge=1)
-    attention_steps_most: int = Field(default=32, ge=1)
-    attention_tolerance: float = Field(default=0.01, gt=0)
+    attention_steps: Count = 8
+    attention_steps_most: Count = 32
+    attention_tolerance: Size = 0.01
     attention_clip: bool = True
     span_rule: SpanRule = "louvain"
     louvain_drop_last: bool = False
@@ -92,19 +92,19 @@ class Budget(Section):
         units: what methods of units, pairs and spans go by.
     """
 
-    path_steps: int = Field(default=50, ge=1)
-    path_steps_most: int = Field(default=800, ge=1)
-    gap_tolerance: float = Field(default=0.02, gt=0)
+    path_steps: Count = 50
+    path_steps_most: Count = 800
+    gap_tolerance: Size = 0.02
     path_baseline: PathBaseline | Literal["auto"] = "auto"
     lime_samples: int = Field(default=5000, ge=2)
-    lime_kernel_width: float = Field(default=25.0, gt=0)
+    lime_kernel_width: Size = 25.0
     lime_reliability: float = Field(default=0.9, gt=0, le=1)
     shap_evaluations: int = Field(default=500, ge=4)
-    riemann_steps: int = Field(default=50, ge=1)
-    limsse_samples: int = Field(default=3000, ge=1)
+    riemann_steps: Count = 50
+    limsse_samples: Count = 3000
     limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
     limsse_solver: Literal["descent", "exact"] = "descent"
-    limsse_epochs: int = Field(default=1000, ge=1)
+    limsse_epochs: Count = 1000
     limsse_draw: int = Field(default=0, ge=0)
     decomposition_output_gate: bool = True
     windows: WindowRule = "cut"
@@ -131,6 +131,31 @@ def on_content(tokens: Tokens, values: np.ndarray, **facts: Any) -> Scores:
     return Scores(values[tokens.content], special=tokens.special_share(values), **facts)
 
 
+def join_notes(*notes: str) -> str:
+    """Notes on scores as one, without the empty ones."""
+    return "; ".join(filter(None, notes))
+
+
+class CostFunction(Protocol):
+    """How many model evaluations a method asks for of a text; the most where that is a range."""
+
+    def __call__(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
+        """length: L, tokens as the model reads them. content: n, those that are scored. layers: of the model."""
+
+
+@dataclass(frozen=True)
+class FixedCost:
+    """The cost of a method that asks for as many evaluations of any text."""
+
+    evaluations: int
+
+    def __call__(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
+        return self.evaluations
+
+
+ASKS_NOTHING = FixedCost(0)
+
+
 @dataclass(frozen=True)
 class Method:
     """One way to explain a prediction, and all that is known of it.
@@ -138,7 +163,8 @@ class Method:
     Attributes:
         converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
         kind: one of KINDS.
-        evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
+        evaluations: how many model evaluations it asks for, in words, over L tokens and n content tokens.
+        cost: the same as a function, (length, content, budget, layers=1) -> evaluations: see CostFunction.
         signed: whether a score's sign tells evidence for from evidence against.
         level: what it scores, a `token` or unit, a `pair` or a `span` pair.
         families: models it applies to; where not named, all that can be asked what its kind asks.
@@ -148,8 +174,9 @@ class Method:
         draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
         in_papers: paper -> its row in the paper's list of methods, and its name there.
         given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
-        lacking: what other families do not have for it, or have in its place; empty where that is attention, or where
-            there are none.
+        lacking: why it does not apply to the other families; may be empty where they have no attention, or where there
+            are none.
+        about: what it computes, in a sentence; where empty, the first line of the docstring of `converse` says it.
         requires: packages without which it cannot run.
         extra: the extra of attreval that brings them.
         order: its place among all methods, which tables keep; those without one come last, by name.
@@ -174,23 +201,8 @@ class Method:
     requires: tuple[str, ...] = ()
     extra: str = ""
     order: int = 0
-
-    def cost(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
-        """Model evaluations that it asks for, by its formula; the most where that is a range.
-
-        Args:
-            length: L, tokens of the text as the model reads it, special ones included.
-            content: n, tokens that are scored.
-            budget: what it may spend.
-            layers: of the model, for methods that ask about each layer.
-        """
-        formula = re.sub(r"\babout |\b\w+ to ", "", self.evaluations)  # of "8 to n" the most, n
-        spelt = {r", and|, \+": " +", r"(?<= )x(?= )": "*", r"\^": "**", r"(?<=\d) ?(?=[nL]\b|min)": "*"}
-        for words, sign in spelt.items():
-            formula = re.sub(words, sign, formula)
-        values = {"L": length, "n": content, "layers": layers, **budget.units.model_dump(), **budget.model_dump()}
-        known = {"__builtins__": {}, "min": min, "max": max}
-        return max(0, math.ceil(eval(formula, known, values)))  # formulas of ours alone
+    cost: CostFunction = ASKS_NOTHING
+    about: str = ""
 
     @property
     def install(self) -> str:
@@ -212,23 +224,42 @@ class Method:
 
     def limited(self, budget: Budget, size: int) -> Budget:
         """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""
-        fields = {name: size for name in self.limits if "." not in name}
+        own = dict.fromkeys((name for name in self.limits if "." not in name), size)
         units = {name.removeprefix("units."): size for name in self.limits if "." in name}
-        return budget.changed(units=budget.units.changed(**units), **fields)
+        return budget.changed(units=budget.units.changed(**units), **own)
 
 
 def method(
-    title: str, *, source: str, kind: str, evaluations: str, name: str = "", **facts: Any
+    title: str,
+    *,
+    source: str,
+    kind: str,
+    evaluations: str,
+    cost: CostFunction | int | None = None,
+    name: str = "",
+    **facts: Any,
 ) -> Callable[[Converse], Method]:
     """A decorator that makes a conversation a Method of its name.
 
     Args:
+        cost: How many evaluations that is, a function as Method has it, or a number. May be left out where
+            `evaluations` is a number.
         name: Where it is not the function's.
         facts: The others of Method, whose docstring says what each means.
+
+    Raises:
+        ValueError: There is no cost, and `evaluations` is not a number.
     """
+    if cost is None and not evaluations.isdecimal():
+        raise ValueError(
+            f"{title!r} asks for {evaluations!r} evaluations, which is not a number; give cost=, a number or a "
+            "function (length, content, budget, layers=1) -> evaluations"
+        )
+    known = cost if callable(cost) else FixedCost(int(evaluations if cost is None else cost))
+    facts.setdefault("families", NETWORKS if kind in ASKS_FOR else FAMILIES)
 
     def make(converse: Converse) -> Method:
-        facts.setdefault("families", NETWORKS if kind in ASKS_FOR else FAMILIES)
-        return Method(name or converse.__name__, title, converse, evaluations, source, kind, **facts)
+        named = name or converse.__name__
+        return Method(named, title, converse, evaluations, source, kind, cost=known, **facts)
 
     return make

@@ -23,7 +23,8 @@ def windows(n: int, size: int, rule: WindowRule) -> list[np.ndarray]:
     """The windows of `size` neighbouring content tokens, those that borders cut short first; see Budget.windows."""
     first = 1 - size if rule == "cut" else 0
     end = n if rule.startswith("cut") else max(1, n - size + 1)  # one window of all tokens where there are fewer
-    return sorted((np.arange(max(0, at), min(n, at + size)) for at in range(first, end)), key=len)
+    every = [np.arange(max(0, at), min(n, at + size)) for at in range(first, end)]
+    return sorted(every, key=len)
 
 
 def _occlude(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -50,18 +51,23 @@ def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: 
         source=single if size == 1 else "Poerner et al. 2018, 3.5",
         kind="perturbation",
         evaluations=f"n + {size}",
+        cost=lambda length, content, budget, layers=1: content + size,
         order=order,
         in_papers={"poerner2018": (row + SIZES.index(size), f"{short}_{size}")},
     )
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         content = tokens.content
         erased = windows(len(content), size, budget.windows)
-        rows = [(tokens.ids, tokens.segments), *(erase(tokens, content[window]) for window in erased)]
+        rows = [(tokens.ids, tokens.segments)]
+        rows += [erase(tokens, content[window]) for window in erased]
         ids, segments = map(list, zip(*rows, strict=True))
         hint = Windows(tokens.ids, size, blank=erase is _occlude)
-        logits = (yield Evaluate(ids, segments, windows=hint))[:, target]
-        scores, held = np.zeros(len(content)), np.zeros(len(content))
-        for window, effect in zip(erased, logits[0] - logits[1:], strict=True):
+        answer = yield Evaluate(ids, segments, windows=hint)
+        logits = answer[:, target]
+        effects = logits[0] - logits[1:]
+        scores = np.zeros(len(content))
+        held = np.zeros(len(content))
+        for window, effect in zip(erased, effects, strict=True):
             scores[window] += effect / size
             held[window] += 1 / size
         return Scores(scores / held if budget.windows == "mean" else scores)

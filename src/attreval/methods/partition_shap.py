@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -112,6 +113,7 @@ class _Masker:
     source="Lundberg & Lee 2017; Kamp et al. 2023",
     kind="perturbation",
     evaluations="about min(2/3 n^2 + 4/3, shap_evaluations)",
+    cost=lambda length, content, budget, layers=1: min(ceil(2 / 3 * content**2 + 4 / 3), budget.shap_evaluations),
     order=11,
     sampled=True,
     limits=("shap_evaluations",),
@@ -142,8 +144,11 @@ def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
             return ask_for(coalitions, ask)
 
         owed = ends[1] - ends[0]
-        values = owed[None] if len(content) == 1 else owen_values(probabilities, tokens, budget.shap_evaluations)
-        return values[:, target], values[:, target].sum() - owed[target]
+        values = owed[None]
+        if len(content) > 1:
+            values = owen_values(probabilities, tokens, budget.shap_evaluations)
+        scores = values[:, target]
+        return scores, scores.sum() - owed[target]
 
     values, gap = yield from converse_by_calls(work, rng)
     return Scores(values, gap=float(gap))
@@ -164,7 +169,8 @@ def load_shap() -> Any:
     import numba
 
     config: Any = numba.config
-    compiled, config.DISABLE_JIT = config.DISABLE_JIT, 1
+    compiled = config.DISABLE_JIT
+    config.DISABLE_JIT = 1
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, about its colours
@@ -185,15 +191,17 @@ def phrase_tree(tokens: Tokens) -> np.ndarray:
     whole = load_shap().maskers._text.partition_tree(texts, [_SEPARATOR])
     n = sum(place is not None for place in places)
     cluster: list[int | None] = list(places)  # of each node of shap's tree, the node of ours
-    sizes, rows = [1] * n, []
-    for left, right, *_ in whole:
-        parts = [part for part in (cluster[int(left)], cluster[int(right)]) if part is not None]
-        if len(parts) == 2:
-            sizes.append(sizes[parts[0]] + sizes[parts[1]])
-            rows.append((*parts, sizes[-1] / n, sizes[-1]))
-            cluster.append(len(sizes) - 1)
-        else:
+    sizes = [1] * n
+    rows = []
+    for merged in whole[:, :2].astype(int):
+        parts = [part for part in (cluster[node] for node in merged) if part is not None]
+        if len(parts) < 2:
             cluster.append(parts[0] if parts else None)
+            continue
+        size = sum(sizes[part] for part in parts)
+        cluster.append(len(sizes))
+        sizes.append(size)
+        rows.append((*parts, size / n, size))
     return np.array(rows, dtype=float)
 
 
@@ -218,13 +226,11 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
             places.append(None)
             before = None
         piece = _MARK.sub("", tokens.texts[t])
-        goes_on = (
-            before is not None
-            and tokens.offsets[before, 2] == tokens.offsets[t, 1]
-            and re.fullmatch(r"\w", _MARK.sub("", tokens.texts[before])[-1:])
-            and _LETTER.match(piece)
-        )
-        texts.append(f"##{piece}" if goes_on else piece)
+        if before is not None and tokens.offsets[before, 2] == tokens.offsets[t, 1] and _LETTER.match(piece):
+            last_letter = _MARK.sub("", tokens.texts[before])[-1:]
+            if re.fullmatch(r"\w", last_letter):
+                piece = f"##{piece}"
+        texts.append(piece)
         places.append(number)
         number += 1
     return texts, places

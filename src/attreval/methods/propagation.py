@@ -6,6 +6,7 @@ al. 2022) and GIM (Edin et al. 2025b) beside it, in models.transformer_lrp; Deep
 2023, section 4.3), or follows its rule in every layer; both are in models.transformer_deeplift.
 """
 
+from functools import partial
 from typing import Any, Literal
 
 from attreval.core.records import Tokens
@@ -22,6 +23,7 @@ from attreval.models.questions import (
     Rule,
 )
 
+_propagation = partial(method, kind="propagation", evaluations="1")
 _NO_ATTENTION = "they have no attention, whose rule is all that sets it apart from `lrp`"
 
 
@@ -37,8 +39,8 @@ def relevance(
         answer = yield PathGradient(tokens.ids, tokens.segments, target, rule=rule, where=where)
         return on_content(tokens, answer.gradient.sum(axis=1))
 
-    converse.__doc__ = about
-    return method(title, kind="propagation", evaluations="1", **facts)(converse)
+    made = _propagation(title, about=about, **facts)
+    return made(converse)
 
 
 lrp = relevance(
@@ -112,11 +114,9 @@ deeplift_released = relevance(
 )
 
 
-@method(
+@_propagation(
     "Cell decomposition",
     source="Murdoch & Szlam 2017; Poerner et al. 2018",
-    kind="propagation",
-    evaluations="1",
     order=30,
     families=("recurrent", "quasi"),
     in_papers={"poerner2018": (15, "decomp")},

@@ -9,24 +9,27 @@ Letters used for shapes: N coalitions, n units.
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import find_units
-from attreval.methods.method import Budget, Rng, method
-from attreval.methods.shapley import ASKS_COALITIONS, all_coalitions, ask_values
+from attreval.methods.method import Budget, Rng
+from attreval.methods.shapley import all_coalitions, ask_values, plays_coalitions
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import Conversation
 
 REQUIRES = ("shapiq", "lightgbm")
-_FACTS = ASKS_COALITIONS | {
-    "evaluations": "min(2^n, shapley_samples)",
-    "draws": "uniform_coalitions",
-    "requires": REQUIRES,
-    "extra": "interactions",
-}
+_interactions = partial(
+    plays_coalitions,
+    evaluations="min(2^n, shapley_samples)",
+    cost=lambda length, content, budget, layers=1: min(2**content, budget.units.shapley_samples),
+    draws="uniform_coalitions",
+    requires=REQUIRES,
+    extra="interactions",
+)
 MOST_UNITS = 1023  # the sampler's weights add up to 2^n, which must be a float
 FEWEST_COALITIONS = 79  # a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
 
@@ -68,7 +71,8 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
     They are 0 where trees cannot split twice: below FEWEST_COALITIONS, or in a game that no single unit moves.
     """
     samples, n = masks.shape
-    out, size = np.zeros((n, n)), values.std()
+    out = np.zeros((n, n))
+    size = values.std()
     if samples < FEWEST_COALITIONS or np.ptp(values) == 0:
         return out
 
@@ -87,7 +91,9 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
         return out
     for members, value in found.dict_values.items():
         if len(members) == 2:
-            out[members] = out[members[::-1]] = size * value
+            first, second = members
+            out[first, second] = size * value
+            out[second, first] = size * value
     return out
 
 
@@ -112,11 +118,14 @@ def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], n
 
 def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """The units and the (n, n) matrix of interactions: exact where the budget covers all coalitions."""
-    units, samples = find_units(tokens, budget.units.unit), budget.units.shapley_samples
-    n, seed = len(units), int(rng.integers(2**31))
+    units = find_units(tokens, budget.units.unit)
+    samples = budget.units.shapley_samples
+    n = len(units)
+    seed = int(rng.integers(2**31))
     if n < 63 and 2**n <= samples:
         masks = all_coalitions(n)
-        return units, banzhaf_interactions(masks, (yield from ask_values(tokens, target, units, masks)))
+        values = yield from ask_values(tokens, target, units, masks)
+        return units, banzhaf_interactions(masks, values)
     if n > MOST_UNITS:
         raise ValueError(
             f"ProxySPEX draws coalitions of at most {MOST_UNITS} units, and this text has {n}; units of words "
@@ -127,13 +136,14 @@ def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
     return units, fit_interactions(masks, values, seed)
 
 
-@method("ProxySPEX", source="Butler et al. 2025", order=45, level="pair", **_FACTS)
+@_interactions("ProxySPEX", source="Butler et al. 2025", order=45, level="pair")
 def proxyspex(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs by ProxySPEX (Butler et al. 2025): their faithful Banzhaf interaction; 0 below 79 coalitions."""
-    return pair_scores(*(yield from _ask_interactions(tokens, target, budget, rng)))
+    units, matrix = yield from _ask_interactions(tokens, target, budget, rng)
+    return pair_scores(units, matrix)
 
 
-@method("ProxySPEX, spans", source="Butler et al. 2025; Sun et al. 2024, appendix D", order=46, level="span", **_FACTS)
+@_interactions("ProxySPEX, spans", source="Butler et al. 2025; Sun et al. 2024, appendix D", order=46, level="span")
 def proxyspex_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans by ProxySPEX."""
     units, matrix = yield from _ask_interactions(tokens, target, budget, rng)

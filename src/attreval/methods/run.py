@@ -43,20 +43,21 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
     for name in names:
         if name not in METHODS:
             raise ValueError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
-        if reason := METHODS[name].missing():
+        method = METHODS[name]
+        if reason := method.missing():
             raise ValueError(f"the method {name!r} {reason}")
-        if family is not None and family not in METHODS[name].families:
+        if family is not None and family not in method.families:
             raise ValueError(
-                f"the method {name!r} does not apply to {family} models, only to: {', '.join(METHODS[name].families)}; "
-                f"{METHODS[name].why_not(family)}; for these there are: {', '.join(methods_for(family))}"
+                f"the method {name!r} does not apply to {family} models, only to: {', '.join(method.families)}; "
+                f"{method.why_not(family)}; for these there are: {', '.join(methods_for(family))}"
             )
     return list(names)
 
 
 def predict(scorer: Scorer, tokens: Sequence[Tokens]) -> np.ndarray:
     """(instances, K) class probabilities of the whole texts."""
-    logits = scorer.logits([(t.ids, t.segments) for t in tokens], account="prediction")
-    return softmax(logits)
+    rows = [(one.ids, one.segments) for one in tokens]
+    return softmax(scorer.logits(rows, account="prediction"))
 
 
 def explain(
@@ -78,35 +79,35 @@ def explain(
     """
     if target not in ("predicted", "gold"):
         raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
-    names, methods = list(names), pick_methods(methods, scorer.model.family)
+    methods = pick_methods(methods, scorer.model.family)
     out: list[Explained] = []
     for start in range(0, len(instances), group):
         part = instances[start : start + group]
-        tokens = [scorer.model.tokens(i) for i in part]
+        tokens = [scorer.model.tokens(one) for one in part]
         probabilities = predict(scorer, tokens)
-        predicted = probabilities.argmax(axis=1)
+        predicted = probabilities.argmax(axis=1).tolist()
+        targets = [one.label for one in part] if target == "gold" else predicted
         if budget.path_baseline == "auto" and any("path_steps" in METHODS[m].limits for m in methods):
             begin = choose_start(scorer.model, tokens[0].pad_id, tokens[0].mask_id)
             budget = budget.changed(path_baseline=begin)
-        targets = [i.label if target == "gold" else int(k) for i, k in zip(part, predicted, strict=True)]
-        asked = [(i, m) for i in range(len(part)) for m in methods if METHODS[m].given is None]
-        answered = scorer.converse(
-            (
-                f"{part[i].id}\x1f{m}",
-                METHODS[m].converse(
-                    tokens[i], targets[i], budget, generator(*names, part[i].id, METHODS[m].draws or m)
-                ),
-            )
-            for i, m in asked
-        )
-        scores = dict(zip(asked, answered, strict=True))
-        for m in methods:
-            if given := METHODS[m].given:
-                scores |= {(i, m): given(part[i], tokens[i], targets[i]) for i in range(len(part))}
-        costs = {(i, m): scorer.costs.pop(f"{part[i].id}\x1f{m}", Cost()) for i in range(len(part)) for m in methods}
-        for i, instance in enumerate(part):
-            made = {m: attribution(instance, tokens[i], m, targets[i], scores[i, m], costs[i, m]) for m in methods}
-            out.append(Explained(instance, tokens[i], int(predicted[i]), probabilities[i], made))
+        scores: dict[tuple[int, str], Scores] = {}
+        talks = {}
+        for at, instance in enumerate(part):
+            for name in methods:
+                method = METHODS[name]
+                if method.given:
+                    scores[at, name] = method.given(instance, tokens[at], targets[at])
+                    continue
+                rng = generator(*names, instance.id, method.draws or name)
+                talk = method.converse(tokens[at], targets[at], budget, rng)
+                talks[at, name] = (f"{instance.id}\x1f{name}", talk)
+        scores |= zip(talks, scorer.converse(talks.values()), strict=True)
+        for at, instance in enumerate(part):
+            made = {}
+            for name in methods:
+                cost = scorer.costs.pop(f"{instance.id}\x1f{name}", Cost())
+                made[name] = attribution(instance, tokens[at], name, targets[at], scores[at, name], cost)
+            out.append(Explained(instance, tokens[at], predicted[at], probabilities[at], made))
         scorer.forget()
         if notify:
             notify(len(out), len(instances))
@@ -117,9 +118,13 @@ def attribution(
     instance: Instance, tokens: Tokens, method: str, target: int, scores: Scores, cost: Cost
 ) -> Attribution:
     """Scores as a record."""
-    features = tuple((int(t),) for t in tokens.content) if scores.features is None else scores.features
-    facts = {name: getattr(scores, name) for name in ("gap", "reliability", "special", "note")}
-    return Attribution(instance.id, method, target, METHODS[method].level, features, scores.values, cost=cost, **facts)
+    facts = dict(vars(scores))
+    values = facts.pop("values")
+    features = facts.pop("features")
+    if features is None:
+        features = tuple((position,) for position in tokens.content.tolist())
+    level = METHODS[method].level
+    return Attribution(instance.id, method, target, level, features, values, cost=cost, **facts)
 
 
 def try_methods(model: Any) -> dict[str, str]:
@@ -127,7 +132,9 @@ def try_methods(model: Any) -> dict[str, str]:
 
     Each is run on two short texts with the LEAST budget.
     """
-    texts = [Instance(str(i), (text,), 0, words_of((text,))) for i, text in enumerate(TEXTS)]
+    texts = []
+    for number, words in enumerate(TEXTS):
+        texts.append(Instance(str(number), (words,), 0, words_of((words,))))
     found = {}
     for name, method in METHODS.items():
         if model.family not in method.families:
@@ -136,5 +143,7 @@ def try_methods(model: Any) -> dict[str, str]:
             explain(Scorer(model), texts, [name], LEAST, ("check",))
             found[name] = ""
         except ValueError as error:
-            found[name] = str(error).removeprefix(f"{texts[0].id}, {name}: ").removeprefix(f"{texts[1].id}, {name}: ")
+            found[name] = str(error)
+            for text in texts:
+                found[name] = found[name].removeprefix(f"{text.id}, {name}: ")
     return found

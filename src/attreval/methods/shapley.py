@@ -6,9 +6,10 @@ orders in which units come; phi(i|j) of Bivariate Shapley is that of i in a game
 Letters used for shapes: N coalitions, n units, R games.
 """
 
+from functools import partial
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import helmert
@@ -19,19 +20,35 @@ from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import Conversation, Evaluate
 
-ASKS_COALITIONS: dict[str, Any] = {  # what is known of every method that plays games of coalitions
-    "kind": "perturbation",
-    "evaluations": "min(2^n, shapley_samples + 2)",
-    "sampled": True,
-    "limits": ("units.shapley_samples",),
-    "stochastic": True,
-    "draws": "coalitions",
-}
+plays_coalitions = partial(  # what is known of every method that plays games of coalitions
+    method,
+    kind="perturbation",
+    sampled=True,
+    limits=("units.shapley_samples",),
+    stochastic=True,
+)
+_shapley = partial(
+    plays_coalitions,
+    evaluations="min(2^n, shapley_samples + 2)",
+    cost=lambda length, content, budget, layers=1: min(2**content, budget.units.shapley_samples + 2),
+    draws="coalitions",
+)
+
+
+class Game(NamedTuple):
+    """(N, n) bool coalitions of units, their (N,) weights and values; empty, full: of no unit and of all."""
+
+    masks: np.ndarray
+    weights: np.ndarray
+    values: np.ndarray
+    empty: float
+    full: float
 
 
 def all_coalitions(n: int) -> np.ndarray:
     """(2^n, n) bool: row r holds the units whose bits are set in r."""
-    return (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    bits = np.arange(2**n)[:, None] >> np.arange(n)
+    return bits & 1 == 1
 
 
 def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +64,10 @@ def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndar
     mirrored = np.where(2 * sizes == n, 1, 2)
     weight = mirrored * (n - 1) / (sizes * (n - sizes))
     weight /= weight.sum()
-    rows, weights, left, rest = [], [], samples, 1.0
+    rows: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
+    left = samples
+    rest = 1.0
     for size, double, share in zip(sizes.tolist(), mirrored, weight, strict=True):
         count = comb(n, size) * int(double)
         if not enumerate_all and left * share / rest < count * (1 - 1e-8):
@@ -57,12 +77,16 @@ def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndar
         np.put_along_axis(block, chosen, True, axis=1)
         rows.append(np.concatenate([block, ~block]) if double == 2 else block)
         weights.append(np.full(count, share / count))
-        left, rest = left - count, rest - share
+        left -= count
+        rest -= share
         if size == sizes[-1]:
             return np.concatenate(rows), np.concatenate(weights)
-    sizes, weight = sizes[len(rows) :], weight[len(rows) :]
+    sizes = sizes[len(rows) :]
+    weight = weight[len(rows) :]
     block, counts = _draw_mirrored(n, max(1, left // 2), sizes, weight / weight.sum(), rng)
-    return np.concatenate([*rows, block]), np.concatenate([*weights, rest * counts / counts.sum()])
+    rows.append(block)
+    weights.append(rest * counts / counts.sum())
+    return np.concatenate(rows), np.concatenate(weights)
 
 
 def _draw_mirrored(
@@ -73,13 +97,15 @@ def _draw_mirrored(
     Draws go on until there are so many different pairs, or four times as many draws.
     """
     drawn = rng.choice(sizes, size=4 * pairs, p=chances)
-    some = rng.random((len(drawn), n)).argsort(axis=1).argsort(axis=1) < drawn[:, None]
+    ranks = rng.random((len(drawn), n)).argsort(axis=1).argsort(axis=1)
+    some = ranks < drawn[:, None]
     some ^= some[:, :1]  # of a coalition and its complement, the one without the first unit stands for both
     _, first, which = np.unique(some, axis=0, return_index=True, return_inverse=True)
     end = np.sort(first)[pairs] if len(first) > pairs else len(some)
     counts = np.bincount(np.ravel(which)[:end], minlength=len(first))
-    kept = some[first[counts > 0]]
-    return np.concatenate([kept, ~kept]), np.tile(counts[counts > 0], 2)
+    met = counts > 0
+    kept = some[first[met]]
+    return np.concatenate([kept, ~kept]), np.tile(counts[met], 2)
 
 
 def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -92,9 +118,11 @@ def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, tota
     even = np.broadcast_to(np.asarray(totals, float) / n, (targets.shape[1],))
     if n == 1:
         return even[None].copy()
-    basis, root = helmert(n).T, np.sqrt(weights)[:, None]  # (n, n - 1), orthonormal, columns sum to 0
+    basis = helmert(n).T  # (n, n - 1), orthonormal, columns sum to 0
+    root = np.sqrt(weights)[:, None]
+    design = masks.astype(float) @ basis
     rest = targets - masks.sum(axis=1)[:, None] * even
-    found = np.linalg.lstsq(root * (masks.astype(float) @ basis), root * rest, rcond=None)[0]
+    found, *_ = np.linalg.lstsq(root * design, root * rest, rcond=None)
     return even + basis @ found
 
 
@@ -106,31 +134,27 @@ def ask_values(tokens: Tokens, target: int, units: Units, masks: np.ndarray, sam
 
 
 def ask_coalitions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Ask for the class probability of coalitions: units, masks, weights, (N,) values, and those of nobody and all."""
+    """Ask for the class probability of coalitions: the units, and the Game."""
     units = find_units(tokens, budget.units.unit)
     masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)
     ends = np.array([[False], [True]]).repeat(len(units), axis=1)
     # what is enumerated is exact, and exact questions are asked exactly
     sampled = len(masks) < 2 ** min(len(units), 62) - 2
-    p = yield from ask_values(tokens, target, units, np.concatenate([ends, masks]), sampled)
-    return units, masks, weights, p[2:], p[0], p[1]
+    values = yield from ask_values(tokens, target, units, np.concatenate([ends, masks]), sampled)
+    empty, full = values[:2]
+    return units, Game(masks, weights, values[2:], empty, full)
 
 
 def shapley_values(masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float) -> np.ndarray:
     """(n,) Shapley values of a game: (N,) values of coalitions, `empty` and `full` of the empty and of the full one."""
-    return fit_values(masks, weights, (values - empty)[:, None], np.array([full - empty]))[:, 0]
+    gains = (values - empty)[:, None]
+    return fit_values(masks, weights, gains, np.array([full - empty]))[:, 0]
 
 
-@method(
-    "Kernel SHAP",
-    source="Lundberg & Lee 2017",
-    order=42,
-    in_papers={"sun2024": (1, "shapley token")},
-    **ASKS_COALITIONS,
-)
+@_shapley("Kernel SHAP", source="Lundberg & Lee 2017", order=42, in_papers={"sun2024": (1, "shapley token")})
 def kernel_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) Shapley values of the class probability, masked units become the mask token (Lundberg & Lee 2017)."""
-    units, *game = yield from ask_coalitions(tokens, target, budget, rng)
+    units, game = yield from ask_coalitions(tokens, target, budget, rng)
     return Scores(shapley_values(*game), features=units.groups)
 
 
@@ -143,37 +167,37 @@ def bivariate_values(
     constant paid where j is; and as every coalition is there with its complement, neither does the additive part of
     the game: it is fitted exactly, so that no control variate is needed for it.
     """
-    out = fit_values(masks, weights, (values - empty)[:, None] * masks, np.full(masks.shape[1], full - empty))
+    gains = (values - empty)[:, None] * masks
+    out = fit_values(masks, weights, gains, np.full(masks.shape[1], full - empty))
     np.fill_diagonal(out, 0.0)
     return out
 
 
 def _ask_bivariate(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """The units and the (n, n) matrix of phi(i|j)."""
-    units, *game = yield from ask_coalitions(tokens, target, budget, rng)
+    units, game = yield from ask_coalitions(tokens, target, budget, rng)
     return units, bivariate_values(*game)
 
 
-@method(
+@_shapley(
     "Bivariate Shapley",
     source="Masoomi et al. 2023",
     order=43,
     level="pair",
     in_papers={"sun2024": (2, "shapley pair")},
-    **ASKS_COALITIONS,
 )
 def bivariate_shapley(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs by Bivariate Shapley: the mean of phi(a|b) and phi(b|a) (Masoomi et al. 2023)."""
-    return pair_scores(*(yield from _ask_bivariate(tokens, target, budget, rng)))
+    units, matrix = yield from _ask_bivariate(tokens, target, budget, rng)
+    return pair_scores(units, matrix)
 
 
-@method(
+@_shapley(
     "Bivariate Shapley, spans",
     source="Sun et al. 2024, appendix D",
     order=44,
     level="span",
     in_papers={"sun2024": (3, "shapley span")},
-    **ASKS_COALITIONS,
 )
 def bivariate_shapley_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans by Bivariate Shapley."""

@@ -8,7 +8,7 @@ Letters used for shapes: n units.
 
 import random
 from collections.abc import Callable
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import networkx as nx
@@ -58,12 +58,13 @@ def strongest_link(graph: nx.DiGraph, seed: int) -> Communities:
     links = nx.Graph()
     links.add_nodes_from(graph)
     for node in graph:
-        weight = {
-            m: graph[node].get(m, {"weight": 0})["weight"] + graph[m].get(node, {"weight": 0})["weight"]
-            for m in nx.all_neighbors(graph, node)
-        }
+        weight: dict[int, float] = {}
+        for other in nx.all_neighbors(graph, node):
+            there = graph.get_edge_data(node, other, {"weight": 0})
+            back = graph.get_edge_data(other, node, {"weight": 0})
+            weight[other] = there["weight"] + back["weight"]
         if weight:
-            links.add_edge(node, max(weight, key=lambda m: weight[m]))
+            links.add_edge(node, max(weight, key=weight.__getitem__))
     return list(nx.connected_components(links))
 
 
@@ -76,8 +77,8 @@ def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
     """Scores of pairs of units: the mean of both directions of an (n, n) matrix (Sun et al. 2024, appendix D)."""
     pairs = units.pairs()
     a, b = pairs.T
-    features = tuple(tuple(sorted((*units.groups[i], *units.groups[j]))) for i, j in pairs.tolist())
-    return Scores((matrix[a, b] + matrix[b, a]) / 2, features=features)
+    features = [tuple(units.covered(pair).tolist()) for pair in pairs]
+    return Scores((matrix[a, b] + matrix[b, a]) / 2, features=tuple(features))
 
 
 def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.DiGraph:
@@ -86,13 +87,16 @@ def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.
     Nodes stand in text order. Modularity knows no negative weights, so these pairs have no edge; their scores stay.
     drop_last: leave out the last unit of each part, as the code of Ray Choudhury et al. (2023) does.
     """
-    last = {int(np.flatnonzero(units.side == s)[-1]) for s in np.unique(units.side)} if drop_last else set()
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(units)))
-    for a, b in units.pairs().tolist():
-        for i, j in ((a, b), (b, a)):
-            if matrix[i, j] > 0 and not {a, b} & last:
+    for pair in units.pairs().tolist():
+        for i, j in permutations(pair):
+            if matrix[i, j] > 0:
                 graph.add_edge(i, j, weight=float(matrix[i, j]))
+    if drop_last:
+        for side in np.unique(units.side):
+            last = np.flatnonzero(units.side == side)[-1]
+            graph.remove_edges_from([*graph.in_edges(last), *graph.out_edges(last)])
     return graph
 
 
@@ -103,17 +107,20 @@ def find_communities(units: Units, matrix: np.ndarray, settings: UnitSettings, r
         raise ValueError(f"span rule {settings.span_rule!r} is not known; there are: {', '.join(RULES)}")
     if not graph.number_of_edges():
         return []
-    return sorted(map(set, RULES[settings.span_rule](graph, int(rng.integers(2**31)))), key=min)
+    found = RULES[settings.span_rule](graph, int(rng.integers(2**31)))
+    return sorted(map(set, found), key=min)
 
 
-def _whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, int, tuple[int, ...]]]:
-    """(part, place among the part's words, token positions) of the words all of whose tokens are in a community."""
+def _stretches(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, tuple[int, ...]]]:
+    """(part, token positions) of each stretch of neighbouring words all of whose tokens are in a community."""
     inside = set(units.covered(community).tolist())
-    words, place, out = find_units(tokens, "word"), dict[int, int](), []
-    for group, side in zip(words.groups, words.side.tolist(), strict=True):
-        place[side] = place.get(side, -1) + 1
-        if inside.issuperset(group):
-            out.append((side, place[side], group))
+    words = find_units(tokens, "word")
+    whole = [at for at, group in enumerate(words.groups) if inside.issuperset(group)]
+    runs = find_runs(whole, lambda a, b: a + 1 == b and words.side[a] == words.side[b])
+    out = []
+    for start, end in runs:
+        positions = words.covered(whole[start:end])
+        out.append((int(words.side[whole[start]]), tuple(positions.tolist())))
     return out
 
 
@@ -123,19 +130,20 @@ def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitS
     A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024, appendix D).
     settings: method.UnitSettings. Spans of one part never overlap, since communities do not.
     """
-    both, at = (matrix + matrix.T) / 2, units.of_position()
-    features, scores = [], []
+    both = (matrix + matrix.T) / 2
+    at = units.of_position()
+    alone = len(np.unique(units.side)) == 1
+    features = []
+    scores = []
     communities = find_communities(units, matrix, settings, rng)
     for community in communities:
-        words = _whole_words(tokens, units, community)
-        runs = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])  # of words that stand side by side
-        found = [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in runs]
+        found = _stretches(tokens, units, community)
         for (side, a), (other, b) in product(found, repeat=2):
-            if side < other or (len(np.unique(units.side)) == 1 and a < b):
+            if side < other or (alone and a < b):
+                rows = sorted({at[position] for position in a})
+                columns = sorted({at[position] for position in b})
                 features.append(tuple(sorted(a + b)))
-                scores.append(both[np.ix_(sorted({at[p] for p in a}), sorted({at[p] for p in b}))].mean())
-    return Scores(
-        np.array(scores, dtype=float),
-        features=tuple(features),
-        note="" if features else ALONE if communities else UNLINKED,
-    )
+                scores.append(both[np.ix_(rows, columns)].mean())
+    missing = ALONE if communities else UNLINKED
+    values = np.array(scores, dtype=float)
+    return Scores(values, features=tuple(features), note="" if features else missing)

@@ -4,7 +4,9 @@ Loaded or wrapped, a model is read alone and in a padded batch, by ids and by wo
 logits of its own forward pass. What else a question needs is tried out when it is first needed, on the same two texts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,15 +15,17 @@ from torch import Tensor
 
 from attreval.core.records import Instance, Tokens
 from attreval.models.placing import evaluating
-from attreval.models.scorer import pad_rows
+from attreval.models.questions.question import to_array
+from attreval.models.scorer import Scorer
 
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
+_near = partial(torch.allclose, atol=10 * TOLERANCE)
 _BROKEN = (ValueError, RuntimeError, TypeError, IndexError, AttributeError, KeyError, NotImplementedError)
 
 
 class Reading(NamedTuple):
-    """difference: the largest of logits from transformers' own, NaN where reading fails; failure: how it failed."""
+    """The largest difference of logits from transformers' own, NaN where reading fails, and how it failed."""
 
     difference: float
     failure: str = ""
@@ -35,29 +39,29 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
 
     ValueError where the tokenizer turns every text into unknown tokens.
     """
-    unknown = model.tokenizer.unk_token_id
-    vocabulary = sorted(model.tokenizer.get_vocab().items(), key=lambda item: item[1])
-    special = set(model.tokenizer.all_special_tokens)  # made anew each time it is asked for
-    known = [text for text, _ in vocabulary if text not in special]
+    tokenizer = model.tokenizer
+    vocabulary = tokenizer.get_vocab()
+    special = set(tokenizer.all_special_tokens)  # made anew each time it is asked for
+    known = [text for text in sorted(vocabulary, key=vocabulary.get) if text not in special]
     plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
-    for short, long in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
+    for texts in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
+        probes = [Instance("probe", (text,), 0, np.zeros((0, 3))) for text in texts]
         try:
-            both = tuple(model.tokens(Instance("probe", (text,), 0, np.zeros((0, 3)))) for text in (short, long))
+            short, long = map(model.tokens, probes)
         except ValueError:  # no token at all
             continue
-        ids = np.concatenate([one.ids[one.content] for one in both])
-        if unknown is None or (ids != unknown).any():
-            return both
+        ids = np.concatenate([short.ids[short.content], long.ids[long.content]])
+        if tokenizer.unk_token_id is None or (ids != tokenizer.unk_token_id).any():
+            return short, long
     raise ValueError(
-        f"the tokenizer of {model.name} turns every word into {model.tokenizer.unk_token}: it is not the one that the "
+        f"the tokenizer of {model.name} turns every word into {tokenizer.unk_token}: it is not the one that the "
         "model was trained with, or its files are lost"
     )
 
 
-def rows_of(model: Any, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
+def rows_of(model: Any, texts: Sequence[Tokens]) -> tuple[Tensor, Tensor, Tensor]:
     """(n, L) ids, mask and segments of texts, padded at the end."""
-    rows = pad_rows([(one.ids, one.segments) for one in texts], model.pad_id)
-    return tuple(x.to(model.device) for x in rows)
+    return Scorer(model).padded([(one.ids, one.segments) for one in texts])
 
 
 def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarray:
@@ -66,7 +70,9 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
     ValueError for logits of another shape, or of a single class.
     """
     ids, mask, segments = rows_of(model, (one,))
-    given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": segments} if model.typed else {})
+    given = {"input_ids": ids, "attention_mask": mask}
+    if model.typed:
+        given["token_type_ids"] = segments
     start = getattr(model.network.config, "position_start", None)
     if start is not None:  # not what the architecture expects, and wanted so
         given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
@@ -79,8 +85,7 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
             f"it gives logits of shape {tuple(logits.shape)} for a text; with {count} labels "
             f"({', '.join(model.labels)}) they must have shape (1, {count}), of 2 classes or more"
         )
-    out = model.ordered(logits)
-    return out[0].double().cpu().numpy()
+    return to_array(model.ordered(logits)[0])
 
 
 def compare_readings(model: Any, precision: str = "float32") -> dict[str, Reading]:
@@ -98,14 +103,15 @@ def compare_readings(model: Any, precision: str = "float32") -> dict[str, Readin
         ) from error
     if not np.isfinite(own).all():
         raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
-    alone, batch, found = [rows_of(model, (one,)) for one in texts], [rows_of(model, texts)], {}
-    for by in ("ids", "embeddings"):
-        for way, batches in (("alone", alone), ("in a batch", batch)):
-            try:
-                logits = np.concatenate([_read(model, rows, by, precision) for rows in batches])
-                found[f"{by} {way}"] = Reading(float(np.abs(logits - own).max() / max(1.0, np.abs(own).max())))
-            except _BROKEN as error:
-                found[f"{by} {way}"] = Reading(float("nan"), _in_short(error))
+    size = max(1.0, np.abs(own).max())
+    ways: dict[str, list[Sequence[Tokens]]] = {"alone": [[one] for one in texts], "in a batch": [texts]}
+    found = {}
+    for by, (way, batches) in product(("ids", "embeddings"), ways.items()):
+        try:
+            logits = np.concatenate([_read(model, batch, by, precision) for batch in batches])
+            found[f"{by} {way}"] = Reading(float(np.abs(logits - own).max() / size))
+        except _BROKEN as error:
+            found[f"{by} {way}"] = Reading(float("nan"), _in_short(error))
     return found
 
 
@@ -116,14 +122,14 @@ def _in_short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
-def _read(model: Any, rows: tuple[Tensor, Tensor, Tensor], by: str, precision: str) -> np.ndarray:
-    """(n, K) logits by ids or by embeddings."""
-    ids, mask, segments = rows
+def _read(model: Any, texts: Sequence[Tokens], by: str, precision: str) -> np.ndarray:
+    """(n, K) logits of a batch by ids or by embeddings."""
+    ids, mask, segments = rows_of(model, texts)
     with torch.inference_mode(), evaluating(model.network):
         if by == "ids":
-            return model.logits(ids, mask, segments, precision).double().cpu().numpy()
+            return to_array(model.logits(ids, mask, segments, precision))
         vectors = model.embed(ids, precision)
-        return model.logits(None, mask, segments, precision, embeddings=vectors).double().cpu().numpy()
+        return to_array(model.logits(None, mask, segments, precision, embeddings=vectors))
 
 
 def check_readings(model: Any) -> dict[str, str]:
@@ -141,12 +147,11 @@ def check_readings(model: Any) -> dict[str, str]:
     for way, read in wrong.items():
         ways.setdefault(str(read), []).append(way)
     said = "; ".join(f"{' and '.join(names)}: {read}" for read, names in ways.items())
-    if by_ids := [way for way in wrong if way.startswith("ids")]:
-        how = (
-            "change with what stands beside a text in a batch"
-            if by_ids == ["ids in a batch"]
-            else "are not transformers'"
-        )
+    by_ids = [way for way in wrong if way.startswith("ids")]
+    if by_ids:
+        how = "are not transformers'"
+        if by_ids == ["ids in a batch"]:
+            how = "change with what stands beside a text in a batch"
         raise ValueError(
             f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: its logits by ids "
             f"{how} ({said}; allowed is {TOLERANCE:g})"
@@ -157,7 +162,8 @@ def check_readings(model: Any) -> dict[str, str]:
 
 def _list_wrong(model: Any, precision: str) -> dict[str, Reading]:
     """The ways of reading whose logits are not transformers' own within the tolerance."""
-    return {way: read for way, read in compare_readings(model, precision).items() if not read.difference <= TOLERANCE}
+    readings = compare_readings(model, precision)
+    return {way: read for way, read in readings.items() if not read.difference <= TOLERANCE}
 
 
 def _attention(model: Any) -> str:
@@ -168,21 +174,22 @@ def _attention(model: Any) -> str:
     logits, seen = model.attend(ids, mask, segments, wanted=range(model.layers))
     if len(seen) != model.layers:
         return f"{len(seen)} of its {model.layers} layers show their attention weights"
+    rows, length = ids.shape
     for weights in seen.values():
-        if weights.ndim != 4 or weights.shape[0] != len(ids) or weights.shape[2:] != (ids.shape[1],) * 2:
+        if weights.ndim != 4 or len(weights) != rows or weights.shape[2:] != (length, length):
             return f"its attention weights are {tuple(weights.shape)}, not from every token to every token"
-        sums = weights.double().sum(dim=-1)[mask.bool()[:, None].expand(weights.shape[:3])]
+        kept = mask.bool()[:, None].expand(weights.shape[:3])
+        sums = weights.double().sum(dim=-1)[kept]
         if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
             return "what it attends with does not sum to 1"
-    if not torch.allclose(logits, model.logits(ids, mask, segments), atol=10 * TOLERANCE, rtol=10 * TOLERANCE):
+    if not _near(logits, model.logits(ids, mask, segments), rtol=10 * TOLERANCE):
         return "its logits change when its attention weights are looked at"
     return ""
 
 
 def _first_token(model: Any) -> str:
     """Attention of the first token, and heads chosen by its state, need a first token that sums up the text."""
-    texts = probe_texts(model)
-    if not model.reads_first or not texts[0].special[0] or not texts[1].special[0]:
+    if not model.reads_first or not all(text.special[0] for text in probe_texts(model)):
         return "its classes are not read off a first token such as [CLS], whose attention or state is asked for"
     return ""
 
@@ -204,7 +211,7 @@ def _layers(model: Any) -> str:
         return f"{len(calls)} of its {model.layers} layers can be told from what they take and give"
     for call in calls:
         again = run_without(call, torch.full((2,), -1, device=ids.device))
-        if again.shape[1:] != call.state.shape[1:] or not torch.allclose(again, call.state, atol=10 * TOLERANCE):
+        if again.shape[1:] != call.state.shape[1:] or not _near(again, call.state):
             return "a layer that is run again alone gives other states"
     return ""
 
@@ -213,9 +220,9 @@ def _bias(model: Any) -> str:
     """A number added to attention scores must reach every layer."""
     ids, mask, segments = rows_of(model, probe_texts(model))
     plain = model.logits(ids, mask, segments)
-    shape = (len(ids), 1, 1, ids.shape[1])
-    none = model.logits(ids, mask, segments, bias=torch.zeros(shape, dtype=torch.float64, device=ids.device))
-    return "" if torch.allclose(none, plain, atol=10 * TOLERANCE) else "a bias of 0 changes its logits"
+    bias = torch.zeros_like(ids, dtype=torch.float64)[:, None, None]
+    same = _near(model.logits(ids, mask, segments, bias=bias), plain)
+    return "" if same else "a bias of 0 changes its logits"
 
 
 def _entry(model: Any) -> str:
@@ -228,10 +235,11 @@ def _entry(model: Any) -> str:
         return x
 
     logits = model.logits(ids, mask, segments, entering=look)
-    if seen != [(*ids.shape, model.width)] * (len(model.prompt.begun) if model.prompt else 1):
+    times = len(model.prompt.begun) if model.prompt else 1
+    if seen != [(*ids.shape, model.width)] * times:
         return f"the vectors that enter it have shapes {seen}, not once {(*ids.shape, model.width)}"
-    plain = model.logits(ids, mask, segments)
-    return "" if torch.allclose(logits, plain, atol=10 * TOLERANCE) else "what enters it cannot be told apart"
+    same = _near(logits, model.logits(ids, mask, segments))
+    return "" if same else "what enters it cannot be told apart"
 
 
 def _deeplift(model: Any) -> str:
@@ -239,8 +247,8 @@ def _deeplift(model: Any) -> str:
     from attreval.models.questions import DEEPLIFT
 
     ids, mask, segments = rows_of(model, probe_texts(model))
+    targets = torch.zeros_like(ids[:, 0])
     with torch.enable_grad():
-        targets = torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
         try:
             scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
         except ImportError as error:
@@ -267,11 +275,14 @@ def _complete_deeplift(model: Any) -> str:
     from attreval.models.questions import DEEPLIFT_COMPLETE
 
     ids, mask, segments = rows_of(model, probe_texts(model))
-    vectors, targets = model.embed(ids), torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
-    found = model.relevance(vectors, mask, segments, targets, DEEPLIFT_COMPLETE).sum(dim=(1, 2))
-    ends = [model.logits(None, mask, segments, embeddings=x)[:, 0] for x in (vectors, torch.zeros_like(vectors))]
-    owed = ends[0] - ends[1]
-    missing = float(((found - owed).abs() / owed.abs().clamp(min=1)).max())
+    vectors = model.embed(ids)
+    targets = torch.zeros_like(ids[:, 0])
+    scores = model.relevance(vectors, mask, segments, targets, DEEPLIFT_COMPLETE)
+    end = model.logits(None, mask, segments, embeddings=vectors)
+    start = model.logits(None, mask, segments, embeddings=torch.zeros_like(vectors))
+    owed = (end - start)[:, 0]
+    gaps = scores.sum(dim=(1, 2)) - owed
+    missing = float((gaps.abs() / owed.abs().clamp(min=1)).max())
     if missing <= 10 * TOLERANCE:
         return ""
     return (
@@ -307,7 +318,8 @@ def try_out(model: Any, need: str) -> str:
     probe = PROBES[need]
     try:
         with torch.no_grad(), evaluating(model.network):
-            return next(filter(None, map(model.refusal, probe.first)), "") or probe.ask(model)
+            lacking = filter(None, map(model.refusal, probe.first))
+            return next(lacking, "") or probe.ask(model)
     except ValueError as error:
         return str(error)
     except _BROKEN as error:

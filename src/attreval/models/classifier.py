@@ -116,11 +116,9 @@ class Contrast:
         """(B, L, D) relevance for the one class less that for the other, see `Transformer.relevance`."""
         import torch
 
-        one, other = (
-            self.model.relevance(embeddings, mask, segments, torch.full_like(targets, k), rule, where)
-            for k in self.classes
-        )
-        return one - other
+        one, other = [torch.full_like(targets, k) for k in self.classes]
+        found = self.model.relevance(embeddings, mask, segments, one, rule, where)
+        return found - self.model.relevance(embeddings, mask, segments, other, rule, where)
 
     def output_of(self, target: int) -> int:
         """ValueError: the head that matters most is chosen for one class of the network."""

@@ -10,6 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+_LAYER = {  # module of a BART layer -> where that of a BERT layer stands
+    "fc1": "intermediate.dense",
+    "fc2": "output.dense",
+    "final_layer_norm": "output.LayerNorm",
+}
+
 
 def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     """(B, K) logits of (B, L, D) word embeddings; mask 0 marks padding, at the end.
@@ -26,34 +32,34 @@ def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     shifted = torch.cat([network.get_input_embeddings()(first), embeddings[:, :-1]], dim=1)
     decoded = network.base_model(
         attention_mask=mask, inputs_embeds=embeddings, decoder_inputs_embeds=shifted, use_cache=False
-    ).last_hidden_state
+    )
+    rows = torch.arange(len(mask), device=mask.device)
     last = mask.sum(dim=1) - 1
-    return network.classification_head(decoded[torch.arange(len(mask), device=mask.device), last])
+    return network.classification_head(decoded.last_hidden_state[rows, last])
 
 
 def build(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
     """A BART classifier with fresh weights. spec: config.ModelSpec; head: its classes, as configuration."""
     from transformers import BartConfig, BartForSequenceClassification
 
-    return BartForSequenceClassification(
-        BartConfig(
-            vocab_size=len(tokenizer),
-            d_model=spec.hidden,
-            encoder_layers=spec.layers,
-            decoder_layers=spec.decoder_layers,
-            encoder_attention_heads=spec.heads,
-            decoder_attention_heads=spec.heads,
-            encoder_ffn_dim=4 * spec.hidden,
-            decoder_ffn_dim=4 * spec.hidden,
-            max_position_embeddings=512,
-            bos_token_id=tokenizer.cls_token_id,
-            eos_token_id=tokenizer.sep_token_id,
-            decoder_start_token_id=tokenizer.sep_token_id,
-            forced_eos_token_id=None,
-            pad_token_id=tokenizer.pad_token_id,
-            **head,
-        )
-    ).float()
+    config = BartConfig(
+        vocab_size=len(tokenizer),
+        d_model=spec.hidden,
+        encoder_layers=spec.layers,
+        decoder_layers=spec.decoder_layers,
+        encoder_attention_heads=spec.heads,
+        decoder_attention_heads=spec.heads,
+        encoder_ffn_dim=4 * spec.hidden,
+        decoder_ffn_dim=4 * spec.hidden,
+        max_position_embeddings=512,
+        bos_token_id=tokenizer.cls_token_id,
+        eos_token_id=tokenizer.sep_token_id,
+        decoder_start_token_id=tokenizer.sep_token_id,
+        forced_eos_token_id=None,
+        pad_token_id=tokenizer.pad_token_id,
+        **head,
+    )
+    return BartForSequenceClassification(config).float()
 
 
 def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
@@ -63,38 +69,41 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
     starts from the self-attention of the same layer, since both read states of the same kind (after Rothe et al. 2020).
     Raises ValueError where the sizes do not fit.
     """
-    own, theirs = network.config, encoder.config
+    own = network.config
+    theirs = encoder.config
+    sources = encoder.encoder.layer
     wanted = {"hidden": own.d_model, "heads": own.encoder_attention_heads, "tokens": own.vocab_size}
     there = {"hidden": theirs.hidden_size, "heads": theirs.num_attention_heads, "tokens": theirs.vocab_size}
-    if (
-        theirs.model_type != "bert"
-        or wanted != there
-        or max(own.encoder_layers, own.decoder_layers) > len(encoder.encoder.layer)
-    ):
+    deeper = max(own.encoder_layers, own.decoder_layers) > len(sources)
+    if theirs.model_type != "bert" or wanted != there or deeper:
         raise ValueError(
             f"an encoder-decoder of {wanted} and {own.encoder_layers} + {own.decoder_layers} layers cannot start from "
-            f"{name}: {theirs.model_type} with {there} and {len(encoder.encoder.layer)} layers; give it the same "
+            f"{name}: {theirs.model_type} with {there} and {len(sources)} layers; give it the same "
             "`hidden`, `heads` and `tokenizer`, and at most as many layers"
         )
-    embeddings, part = encoder.embeddings, network.model
+    embeddings = encoder.embeddings
+    part = network.model
     with torch.no_grad():
         part.shared.weight.copy_(embeddings.word_embeddings.weight)
         places = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
         for side in (part.encoder, part.decoder):
             side.embed_positions.weight[2 : 2 + len(places)] = places
             side.layernorm_embedding.load_state_dict(embeddings.LayerNorm.state_dict())
-            for layer, source in zip(side.layers, encoder.encoder.layer, strict=False):
-                _copy_attention(layer.self_attn, layer.self_attn_layer_norm, source.attention)
+            for layer, source in zip(side.layers, sources, strict=False):
+                names = {**_LAYER, **_attention_names("self_attn")}
                 if side is part.decoder:
-                    _copy_attention(layer.encoder_attn, layer.encoder_attn_layer_norm, source.attention)
-                layer.fc1.load_state_dict(source.intermediate.dense.state_dict())
-                layer.fc2.load_state_dict(source.output.dense.state_dict())
-                layer.final_layer_norm.load_state_dict(source.output.LayerNorm.state_dict())
+                    names |= _attention_names("encoder_attn")
+                for name, place in names.items():
+                    weights = source.get_submodule(place).state_dict()
+                    layer.get_submodule(name).load_state_dict(weights)
 
 
-def _copy_attention(attention: nn.Module, norm: nn.Module, source: nn.Module) -> None:
-    """Copy a BERT attention block into a BART one and the normalisation behind it."""
-    for name in ("query", "key", "value"):
-        getattr(attention, f"{name[0]}_proj").load_state_dict(getattr(source.self, name).state_dict())
-    attention.out_proj.load_state_dict(source.output.dense.state_dict())
-    norm.load_state_dict(source.output.LayerNorm.state_dict())
+def _attention_names(block: str) -> dict[str, str]:
+    """Module of a BART attention block, or the normalisation behind it -> where that of a BERT layer stands."""
+    return {
+        f"{block}.q_proj": "attention.self.query",
+        f"{block}.k_proj": "attention.self.key",
+        f"{block}.v_proj": "attention.self.value",
+        f"{block}.out_proj": "attention.output.dense",
+        f"{block}_layer_norm": "attention.output.LayerNorm",
+    }

@@ -44,14 +44,13 @@ def knows(network: nn.Module) -> bool:
     """Whether the last layer of a network is one that `last_layer` can compute for the first token alone."""
     config = network.config
     more = ("is_decoder", "add_cross_attention", "chunk_size_feed_forward", "output_attentions", "output_hidden_states")
-    if (
-        config.model_type not in _SHAPES
-        or any(getattr(config, name, False) for name in more)
-        or getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None)
-    ):
+    if config.model_type not in _SHAPES or any(getattr(config, name, False) for name in more):
+        return False
+    if getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None):
         return False
     _, attention, shape = _find(network)
-    needed: list[Any] = [getattr(attention, name, None) for name in (shape.query, shape.key, shape.value)]
+    names = (shape.query, shape.key, shape.value)
+    needed: list[Any] = [getattr(attention, name, None) for name in names]
     return all(type(one) is nn.Linear and one.bias is not None for one in needed)
 
 
@@ -73,7 +72,8 @@ def agrees(network: nn.Module) -> bool:
                 short = forward.classify(network, mask, ids=ids)
     except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):  # another release of transformers, say
         return False
-    return bool((plain - short).abs().max() <= TOLERANCE * plain.abs().max().clamp(min=1))
+    size = plain.abs().max().clamp(min=1)
+    return bool((plain - short).abs().max() <= TOLERANCE * size)
 
 
 def _find(network: nn.Module) -> tuple[nn.Module, nn.Module, _Shape]:
@@ -97,7 +97,8 @@ def last_layer(network: nn.Module) -> Iterator[None]:
         states[:] = [hidden]
         return run(hidden[:, :1], *args, **more)
 
-    layer.forward, attention.forward = first, _attend_first(attention, shape, states)
+    layer.forward = first
+    attention.forward = _attend_first(attention, shape, states)
     try:
         yield
     finally:
@@ -106,8 +107,10 @@ def last_layer(network: nn.Module) -> Iterator[None]:
 
 def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> Callable:
     """A forward pass of self-attention that is given the first token, and looks at all of them in `states`."""
-    query, key, value = (getattr(attention, name) for name in (shape.query, shape.key, shape.value))
-    out = getattr(attention, shape.out) if shape.out else lambda x: x
+    query = getattr(attention, shape.query)
+    key = getattr(attention, shape.key)
+    value = getattr(attention, shape.value)
+    out = getattr(attention, shape.out) if shape.out else nn.Identity()
 
     def attend(
         first: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
@@ -116,11 +119,14 @@ def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> 
         size = attention.attention_head_size
         asked = query(first).view(len(first), -1, size)  # (B, H, d)
         back = torch.einsum("bhd,hde->bhe", asked, key.weight.view(-1, size, key.in_features))
-        scores = (back @ hidden.transpose(1, 2) * size**-0.5)[:, :, None]  # (B, H, 1, L); a key's bias moves all alike
+        scores = back @ hidden.transpose(1, 2) * size**-0.5  # (B, H, L); a key's bias moves all alike
+        scores = scores[:, :, None]
         if position_bias is not None:
             scores = scores + position_bias[:, :, :1]
-        scores = add_mask(scores, None if attention_mask is None else attention_mask[:, :, :1])
-        weights = attention.dropout(functional.softmax(scores, dim=-1))[:, :, 0]  # (B, H, L)
+        if attention_mask is not None:
+            scores = add_mask(scores, attention_mask[:, :, :1])
+        weights = attention.dropout(functional.softmax(scores, dim=-1))
+        weights = weights[:, :, 0]  # (B, H, L)
         mean = torch.einsum("bhe,hde->bhd", weights @ hidden, value.weight.view(-1, size, value.in_features))
         mean = mean + weights.sum(dim=-1, keepdim=True) * value.bias.view(-1, size)
         return out(mean.reshape(len(first), 1, -1)), None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
@@ -50,12 +49,13 @@ def _nearest(path: Path) -> str:
         return f" (and no {path.parent} either)"
     folders = sorted(other.name for other in path.parent.iterdir() if other.is_dir())
     like = difflib.get_close_matches(path.name, folders, n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(str(path.parent / other) for other in like)}?" if like else ""
+    shown = " or ".join(str(path.parent / other) for other in like)
+    return f"; did you mean {shown}?" if like else ""
 
 
 @contextmanager
 def _told(name: str) -> Iterator[None]:
-    """Errors of transformers and safetensors as one line that names the model."""
+    """Turn errors of transformers and safetensors into one line that names the model."""
     from safetensors import SafetensorError
 
     try:
@@ -70,9 +70,8 @@ def _told(name: str) -> Iterator[None]:
             text = "it needs Python code that lies beside its weights, which is never run here"
         if isinstance(error, OSError) and not Path(name).exists():
             text = f"there is no folder of that name here{_nearest(Path(name))}, and of the hub's models: {text}"
-        raise (OSError if isinstance(error, OSError) else ValueError)(
-            f"{name} cannot be loaded as a classifier of texts: {text[:300]}"
-        ) from None
+        kind = OSError if isinstance(error, OSError) else ValueError
+        raise kind(f"{name} cannot be loaded as a classifier of texts: {text[:300]}") from None
 
 
 def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
@@ -85,8 +84,8 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification
 
     kind = AutoModelForCausalLM if speaks else AutoModelForSequenceClassification
-    name, local = str(folder), isinstance(folder, Path)
-    more = {_TRUST: False, "local_files_only": local}
+    name = str(folder)
+    more = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
     if isinstance(folder, Path):
         _refuse_files(folder)
     with _told(name):
@@ -106,7 +105,7 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         )
     with _told(name):
         network, found = kind.from_pretrained(
-            *(folder,),
+            folder,
             config=config,
             dtype=torch.float32,
             use_safetensors=True,
@@ -119,11 +118,12 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
             f"{name} holds no weights for {_some(missing)}: an encoder without its classification head, or a part of a "
             "model; a random head would say nothing. Save the whole trained classifier"
         )
-    if wrong := sorted(found["mismatched_keys"]):
-        raise ValueError(
-            f"{name}: weights and configuration do not fit; the file has "
-            + _some([f"{key} {tuple(there)}, config.json asks for {tuple(asked)}" for key, there, asked in wrong])
-        )
+    sizes = [
+        f"{key} {tuple(there)}, config.json asks for {tuple(asked)}"
+        for key, there, asked in sorted(found["mismatched_keys"])
+    ]
+    if sizes:
+        raise ValueError(f"{name}: weights and configuration do not fit; the file has {_some(sizes)}")
     if wrong := [key for key, weight in network.named_parameters() if not torch.isfinite(weight).all()]:
         raise ValueError(f"{name} has weights that are NaN or infinite, in {_some(wrong)}: its training diverged")
     return network
@@ -194,7 +194,8 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
     """
     from transformers import AutoTokenizer
 
-    name, local = str(folder), isinstance(folder, Path)
+    name = str(folder)
+    local = isinstance(folder, Path)
     if isinstance(folder, Path) and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(
             f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that the model was trained "
@@ -213,7 +214,8 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
         raise ValueError(
             f"the tokenizer of {name} knows no words, only {_some(sorted(special), 8)}: its files are lost"
         )
-    last, rows = max(vocabulary, key=vocabulary.get), network.get_input_embeddings().weight.shape[0]
+    last = max(vocabulary, key=vocabulary.get)
+    rows = len(network.get_input_embeddings().weight)
     if vocabulary[last] >= rows:
         raise ValueError(
             f"the tokenizer of {name} gives ids up to {vocabulary[last]} ({last!r}), the model has {rows} "
@@ -224,21 +226,23 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
 
 def own_names(config: Any, model: str) -> tuple[str, ...]:
     """The classes that a configuration names, in the order of their numbers. ValueError as `check_names`."""
-    named = {int(k): name for k, name in (getattr(config, "id2label", None) or {}).items()}
-    if sorted(named) != list(range(len(named))):
+    given = getattr(config, "id2label", None) or {}
+    named = sorted((int(k), name) for k, name in given.items())
+    numbers = [k for k, _ in named]
+    if numbers != list(range(len(named))):
         raise ValueError(
-            f"{model} numbers its {len(named)} classes {', '.join(map(str, sorted(named)))} (id2label in config.json); "
+            f"{model} numbers its {len(named)} classes {', '.join(map(str, numbers))} (id2label in config.json); "
             f"they are numbered from 0 to {len(named) - 1}, as its outputs are"
         )
-    return check_names([named[k] for k in sorted(named)], model)
+    return check_names([name for _, name in named], model)
 
 
 def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
     """Names of classes as text. ValueError for what is no name, and for one that two classes have, in any case."""
-    often = Counter(str(name).strip().casefold() for name in names)
-    for name in names:
-        named = isinstance(name, str | Integral) and not isinstance(name, bool) and str(name).strip()
-        if not named or often[str(name).strip().casefold()] > 1:
+    plain = [str(name).strip().casefold() for name in names]
+    for name, written in zip(names, plain, strict=True):
+        named = isinstance(name, str | Integral) and not isinstance(name, bool) and written
+        if not named or plain.count(written) > 1:
             why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
             raise ValueError(
                 f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for by its name, so each "
@@ -267,16 +271,17 @@ def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> t
 def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:
     """Where each wanted class stands among a network's own, by name; None where they stand in the same order."""
     plain = [label.lower() for label in own]
-    if plain == [label.lower() for label in wanted]:
+    asked = [label.lower() for label in wanted]
+    if plain == asked:
         return None
-    if sorted(plain) != sorted(label.lower() for label in wanted):
+    if sorted(plain) != sorted(asked):
         how = (
             "name the model's classes, in its order and in the task's words, under `labels` of the model in the profile"
             if are_placeholders(own)
             else "give its classes the task's words under id2label in its config.json, each at its own number"
         )
         raise ValueError(f"the model {name} has classes {', '.join(own)}, the task has {', '.join(wanted)}; {how}")
-    return [plain.index(label.lower()) for label in wanted]
+    return [plain.index(label) for label in asked]
 
 
 def are_placeholders(own: Sequence[str]) -> bool:

@@ -39,25 +39,29 @@ def classify(
     if entering is not None and (rotary or network.config.model_type == "xlnet"):
         # attention alone knows positions: nothing is added to the word embeddings
         vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
-        ids, embeddings, entering = None, entering(vectors), None
+        embeddings = entering(vectors)
+        ids = None
+        entering = None
     length = mask.shape[1]
     if network.config.model_type == "longformer":
         mask, segments, ids, embeddings = _whole_windows(network, mask, segments, ids, embeddings)
     inputs: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
     if segments is not None:
         inputs["token_type_ids"] = segments
-    if (first := first_position(network)) is not None:
-        inputs["position_ids"] = torch.arange(first, first + mask.shape[1], device=mask.device).expand(mask.shape)
+    places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    first = first_position(network)
+    if first is not None:
         most = network.config.max_position_embeddings - 1  # reached by padding alone
-        inputs["position_ids"] = inputs["position_ids"].clamp(max=most)
+        inputs["position_ids"] = (places + first).clamp(max=most)
     if network.config.model_type == "longformer":
-        inputs["global_attention_mask"] = (torch.arange(mask.shape[1], device=mask.device) == 0).long().expand_as(mask)
+        inputs["global_attention_mask"] = (places == 0).long()
     with changed_entry(network, entering and _within(entering, length)):
         if not reads_last_token(network):
             return network(attention_mask=mask, **inputs).logits
         more = {"use_mems": False} if hasattr(network, "sequence_summary") else {"use_cache": False}
         states = network.base_model(attention_mask=mask, **inputs, **more).last_hidden_state
-    last = states[torch.arange(len(mask), device=mask.device), mask.sum(dim=1) - 1]
+    rows = torch.arange(len(mask), device=mask.device)
+    last = states[rows, mask.sum(dim=1) - 1]
     if hasattr(network, "score"):
         return network.score(last)
     return network.logits_proj(network.sequence_summary(last[:, None]))
@@ -70,14 +74,23 @@ def _whole_windows(network: nn.Module, mask: Tensor, *rows: Tensor | None) -> li
     """
     window = network.config.attention_window
     more = -mask.shape[1] % (window if isinstance(window, int) else max(window))
-    return [
-        None if x is None else torch.cat([x, x.new_zeros(len(x), more, *x.shape[2:])], dim=1) for x in (mask, *rows)
-    ]
+    out: list[Tensor | None] = []
+    for x in (mask, *rows):
+        if x is not None:
+            zeros = x.new_zeros(len(x), more, *x.shape[2:])
+            x = torch.cat([x, zeros], dim=1)
+        out.append(x)
+    return out
 
 
 def _within(change: Callable[[Tensor], Tensor], length: int) -> Callable[[Tensor], Tensor]:
     """A change of the first `length` vectors only, where rows are longer."""
-    return lambda x: torch.cat([change(x[:, :length]), x[:, length:]], dim=1) if x.shape[1] > length else change(x)
+
+    def changed(x: Tensor) -> Tensor:
+        inside = change(x[:, :length])
+        return torch.cat([inside, x[:, length:]], dim=1)
+
+    return changed
 
 
 def reads_last_token(network: nn.Module) -> bool:

@@ -37,7 +37,8 @@ def load_infill(folder: str | Path, tokenizer: Any = None, device: str = "cpu", 
         raise ValueError(
             f"the model in {folder} is no masked language model: {sorted(loaded['missing_keys'])[0]} is missing"
         )
-    network, special = network.to(device).eval(), []
+    network = network.to(device).eval()
+    special = []
     if tokenizer is not None:
         own = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         if own.get_vocab() != tokenizer.get_vocab():
@@ -49,17 +50,21 @@ def load_infill(folder: str | Path, tokenizer: Any = None, device: str = "cpu", 
         if tokens.mask_id in (None, tokens.pad_id):
             raise ValueError("tokens are written anew in place of a mask token, and this tokenizer has none")
         never = sorted({*special, tokens.pad_id, tokens.mask_id, *tokens.ids[tokens.special].tolist()})
-        out, rng = rows.copy(), np.random.default_rng(seed_of("infill", seed, tokens.ids.tobytes()))
+        typed = getattr(network.config, "type_vocab_size", 0) > 1
+        out = rows.copy()
+        rng = np.random.default_rng(seed_of("infill", seed, tokens.ids.tobytes()))
         for start in range(0, len(rows), BATCH):
-            part = torch.from_numpy(rows[start : start + BATCH]).to(device)
-            sides = torch.from_numpy(tokens.segments).to(device).expand_as(part)
-            types = {"token_type_ids": sides} if getattr(network.config, "type_vocab_size", 0) > 1 else {}
+            batch = slice(start, start + BATCH)
+            given = {"input_ids": torch.from_numpy(rows[batch]).to(device)}
+            if typed:
+                sides = torch.from_numpy(tokens.segments).to(device)
+                given["token_type_ids"] = sides.expand_as(given["input_ids"])
             with torch.inference_mode():
-                logits = network(input_ids=part, **types).logits.double().cpu().numpy()  # (b, L, V)
+                logits = network(**given).logits.double().cpu().numpy()  # (b, L, V)
             logits[..., never] = -np.inf
             # the greatest of logits with Gumbel noise is a draw from their softmax
             drawn = (logits + rng.gumbel(size=logits.shape)).argmax(axis=-1)
-            out[start : start + BATCH] = np.where(kept[start : start + BATCH], rows[start : start + BATCH], drawn)
+            out[batch] = np.where(kept[batch], rows[batch], drawn)
         return out
 
     return infill

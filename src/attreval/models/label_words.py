@@ -6,9 +6,10 @@ the same for every text: where a tokenizer would join the text's last sign and t
 Letters used for shapes: B rows, L tokens of texts, D embedding width, K classes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,8 +19,26 @@ from attreval.core.alignment import fill_ids, place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.models import forward
 
-PLACE, _PROBE = "{text}", "a good film"
-_BEFORE, _TEXT, _BEHIND, _PADDING = range(4)  # where a token stands
+PLACE = "{text}"
+_PROBE = "a good film"
+
+
+class _Place(IntEnum):
+    """Where a token stands."""
+
+    BEFORE = 0
+    TEXT = 1
+    BEHIND = 2
+    PADDING = 3
+
+
+class _Read(NamedTuple):
+    """A token of a prompt, with the characters of the text that it covers."""
+
+    place: _Place
+    id: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -49,29 +68,33 @@ class Prompt:
     @property
     def begun(self) -> list[tuple[int, ...]]:
         """What may have been said of a label when its next token is asked for, each once."""
-        return list(dict.fromkeys(word[:at] for word in self.spoken for at in range(len(word))))
+        begun = [word[:at] for word in self.spoken for at in range(len(word))]
+        return list(dict.fromkeys(begun))
 
     @property
     def room(self) -> int:
         """Tokens that template and label words take of those that the network has positions for."""
         return len(self.before + self.behind) + max(map(len, self.begun))
 
-    def encode(self, tokenizer: Any, text: str, tail: str = "") -> list[tuple[int, int, int, int]]:
-        """(place, id, start, end) of each token of the prompt, in characters of the text.
-
-        A space before the text belongs to its first token.
-        """
+    def encode(self, tokenizer: Any, text: str, tail: str = "") -> list[_Read]:
+        """The tokens of the prompt; a space before the text belongs to its first token."""
         left, right = self.around
         encoded = tokenizer(
             left + text + right + tail, add_special_tokens=not self.chat, return_offsets_mapping=True, verbose=False
         )
-        sides, first = encoded.sequence_ids(0), -int(left.endswith(" "))
-        until = max((at + 1 for at, side in enumerate(sides) if side is not None), default=0)  # no end of text behind
+        sides = encoded.sequence_ids(0)
+        while sides and sides[-1] is None:  # no end of text behind
+            sides.pop()
+        first = -int(left.endswith(" "))
         found = []
-        for k, ends in zip(encoded["input_ids"][:until], encoded["offset_mapping"], strict=False):
-            a, b = (end - len(left) for end in ends)
-            place = _BEFORE if b <= first else _TEXT if a < len(text) else _BEHIND
-            found.append((place, k, max(a, 0), max(min(b, len(text)), 0)))
+        for _, token, (start, end) in zip(sides, encoded["input_ids"], encoded["offset_mapping"], strict=False):
+            start -= len(left)
+            end -= len(left)
+            place = _Place.TEXT if start < len(text) else _Place.BEHIND
+            if end <= first:
+                place = _Place.BEFORE
+            start, end = np.clip((start, end), 0, len(text)).tolist()
+            found.append(_Read(place, token, start, end))
         return found
 
     def read(self, instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
@@ -80,21 +103,25 @@ class Prompt:
             raise ValueError(
                 f"instance {instance.id!r} is a pair of texts, and the template {self.template!r} has a place for one"
             )
-        (text,), lead = instance.segments, " " * self.around[0].endswith(" ")
+        (text,) = instance.segments
         found = self.encode(tokenizer, text)
-        rows = [row[1:] for row in found if row[0] == _TEXT]
-        if self.before + self.behind != tuple(row[1] for row in found if row[0] != _TEXT):  # joined with the template
+        ids = [one.id for one in found if one.place == _Place.TEXT]
+        ends = [(one.start, one.end) for one in found if one.place == _Place.TEXT]
+        if self.before + self.behind != tuple(one.id for one in found if one.place != _Place.TEXT):
+            # joined with the template: the text is read alone
+            lead = " " * self.around[0].endswith(" ")
             alone = tokenizer(lead + text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-            ends = [[max(end - len(lead), 0) for end in pair] for pair in alone["offset_mapping"]]
-            rows = [(k, a, b) for k, (a, b) in zip(alone["input_ids"], ends, strict=True)]
-        if not rows:
+            ids = alone["input_ids"]
+            ends = [(max(start - len(lead), 0), max(end - len(lead), 0)) for start, end in alone["offset_mapping"]]
+        if not ids:
             raise ValueError(
                 f"instance {instance.id!r} has nothing to explain: its text {text!r:.80} gives no token; leave it out"
             )
-        ids, starts, ends = np.array(rows[:max_length]).T
-        offsets = np.stack([np.zeros_like(ids), starts, ends], axis=1)
-        names, fills = tokenizer.convert_ids_to_tokens(ids.tolist()), fill_ids(tokenizer)
-        return place_tokens(instance, ids, np.zeros_like(ids), offsets, names, fills, tokenizer.unk_token_id)
+        del ids[max_length:]
+        sides = [0] * len(ids)
+        offsets = np.column_stack([sides, ends[:max_length]])
+        names = tokenizer.convert_ids_to_tokens(ids)
+        return place_tokens(instance, ids, sides, offsets, names, fill_ids(tokenizer), tokenizer.unk_token_id)
 
     def attach(self, network: nn.Module, name: str) -> None:
         """Give a language model a head `score`, from which the label words' logits are read as a classifier's are.
@@ -119,19 +146,24 @@ class Prompt:
             found[said] = logits if self.cap is None else self.cap * torch.tanh(logits / self.cap)
         if self.single:
             return found[()]
-        parts = [[found[w[:j]].log_softmax(dim=-1)[:, w[j]] for j in range(len(w))] for w in self.spoken]
-        return torch.stack([torch.stack(part).sum(dim=0) for part in parts], dim=1)
+        likely = {said: logits.log_softmax(dim=-1) for said, logits in found.items()}
+        scores = []
+        for word in self.spoken:
+            parts = [likely[word[:at]][:, token] for at, token in enumerate(word)]
+            scores.append(torch.stack(parts).sum(dim=0))
+        return torch.stack(scores, dim=1)
 
     def _surround(
         self, network: Any, said: tuple[int, ...], mask: Tensor, ids: Any, embeddings: Any, entering: Any
     ) -> dict[str, Any]:
         """The rows inside the template, behind which some of a label is said; only their own vectors are changed."""
-        fixed = [_BEFORE] * len(self.before) + [_BEHIND] * len(self.behind + said)
-        place, context = (
-            torch.tensor(x, dtype=torch.int64, device=mask.device).expand(len(mask), -1)
-            for x in (fixed, self.before + self.behind + said)
-        )
-        place = torch.cat([place, torch.where(mask.bool(), _TEXT, _PADDING)], dim=1)
+
+        def repeat(row: Sequence[int]) -> Tensor:
+            return torch.tensor(row, dtype=torch.int64, device=mask.device).expand(len(mask), -1)
+
+        fixed = [_Place.BEFORE] * len(self.before) + [_Place.BEHIND] * len(self.behind + said)
+        read = torch.where(mask.bool(), int(_Place.TEXT), int(_Place.PADDING))
+        place = torch.cat([repeat(fixed), read], dim=1)
         order = place.argsort(dim=1, stable=True)
 
         def sort(x: Tensor, by: Tensor = order) -> Tensor:
@@ -139,9 +171,11 @@ class Prompt:
 
         def change(x: Tensor) -> Tensor:
             apart = sort(x, order.argsort(dim=1))
-            return sort(torch.cat([apart[:, : len(fixed)], entering(apart[:, len(fixed) :])], dim=1))
+            own = entering(apart[:, len(fixed) :])
+            return sort(torch.cat([apart[:, : len(fixed)], own], dim=1))
 
-        made: dict[str, Any] = {"mask": (sort(place) < _PADDING).long(), "entering": entering and change}
+        made: dict[str, Any] = {"mask": (sort(place) < _Place.PADDING).long(), "entering": entering and change}
+        context = repeat(self.before + self.behind + said)
         if embeddings is None:
             return made | {"ids": sort(torch.cat([context, ids], dim=1))}
         vectors = network.get_input_embeddings()(context)
@@ -149,11 +183,15 @@ class Prompt:
 
     def own_logits(self, network: nn.Module, one: Tokens) -> Tensor:
         """(1, K) class scores of one text by the language model's own forward pass of the whole prompt, for checks."""
-        prompt, scores = [*self.before, *one.ids.tolist(), *self.behind], []
+        prompt = [*self.before, *one.ids.tolist(), *self.behind]
+        scores = []
         for word in self.spoken:
-            given = torch.tensor([[*prompt, *word[:-1]]], device=next(network.parameters()).device)
-            logits = network(input_ids=given, attention_mask=torch.ones_like(given)).logits[0, len(prompt) - 1 :]
-            logits = logits if self.single else logits.log_softmax(dim=-1)
+            device = next(network.parameters()).device
+            given = torch.tensor([[*prompt, *word[:-1]]], device=device)
+            answer = network(input_ids=given, attention_mask=torch.ones_like(given))
+            logits = answer.logits[0, len(prompt) - 1 :]
+            if not self.single:
+                logits = logits.log_softmax(dim=-1)
             scores.append(logits[torch.arange(len(word)), list(word)].sum())
         return torch.stack(scores)[None]
 
@@ -176,10 +214,11 @@ def read_prompt(
     if len(words) < 2:
         raise ValueError(f"labels give two or more classes their words, such as {{'good': ' fine'}}; got {dict(words)}")
     prompt = Prompt(template, dict(words), chat, (left, right[0]), cap=cap)
-    plain, spoken = prompt.encode(tokenizer, _PROBE), []
+    plain = prompt.encode(tokenizer, _PROBE)
+    spoken = []
     for label, word in words.items():
         said = prompt.encode(tokenizer, _PROBE, word)
-        spoken.append(tuple(row[1] for row in said[len(plain) :]))
+        spoken.append(tuple(one.id for one in said[len(plain) :]))
         if said[: len(plain)] != plain or not spoken[-1]:
             raise ValueError(
                 f"the label word {word!r} of {label!r} joins what stands before it, {whole[-20:]!r}: end the template "
@@ -189,5 +228,6 @@ def read_prompt(
             raise ValueError(f"the tokenizer of {name} does not know the label word {word!r} of {label!r}")
     if len(set(spoken)) < len(spoken):
         raise ValueError(f"two labels are the same tokens: {dict(words)}; each class needs a word of its own")
-    before, behind = (tuple(row[1] for row in plain if row[0] == place) for place in (_BEFORE, _BEHIND))
+    before = tuple(one.id for one in plain if one.place == _Place.BEFORE)
+    behind = tuple(one.id for one in plain if one.place == _Place.BEHIND)
     return replace(prompt, before=before, behind=behind, spoken=tuple(spoken))

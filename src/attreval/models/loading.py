@@ -83,7 +83,7 @@ def new_classifier(
 
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
-    """(what, how it is) of a loaded classifier: a `Transformer` or a word-level model."""
+    """What is known of a loaded classifier, as pairs of a name and a value."""
     unnamed = " (numbered, not named: see id2label in config.json)" if are_placeholders(model.labels) else ""
     rows = [("model", model.name), ("classes", f"{len(model.labels)}: {', '.join(model.labels)}{unnamed}")]
     if not isinstance(model, Transformer):
@@ -94,7 +94,8 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
             ("metrics erase to", "padding, a zero vector"),
             ("reads at most", f"{model.max_length} words"),
         ]
-    network, tokenizer = model.network, model.tokenizer
+    network = model.network
+    tokenizer = model.tokenizer
     pad, mask = fill_ids(tokenizer)
     own = tokenizer.mask_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     parameters = sum(weight.numel() for weight in network.parameters())
@@ -118,7 +119,8 @@ def _label_words(prompt: Prompt) -> str:
     """What a language model is asked."""
     read = "their logits" if prompt.single else "sums of log probabilities, since some are of several tokens"
     place = f"{'a chat in which the user says ' if prompt.chat else ''}{prompt.template!r}"
-    return f"{', '.join(f'{name}: {word!r}' for name, word in prompt.words.items())}, {read}, behind {place}"
+    words = ", ".join(f"{name}: {word!r}" for name, word in prompt.words.items())
+    return f"{words}, {read}, behind {place}"
 
 
 def _head(network: nn.Module) -> str:

@@ -17,15 +17,19 @@ from attreval.core.records import Cost
 from attreval.models.classifier import Classifier
 from attreval.models.placing import evaluating
 from attreval.models.questions import Computation, Conversation, Evaluate, Question, Row
-from attreval.models.questions.question import Item
+from attreval.models.questions.question import Item, Pass
 
 
 def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(n, L) ids, mask and segments of rows of any lengths, padded at the end."""
     shape = (len(rows), max(len(ids) for ids, _ in rows))
-    ids, mask, segments = np.full(shape, pad_id), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    ids = np.full(shape, pad_id)
+    mask = np.zeros(shape, np.int64)
+    segments = np.zeros(shape, np.int64)
     for i, (row, sides) in enumerate(rows):
-        ids[i, : len(row)], segments[i, : len(row)], mask[i, : len(row)] = row, sides, 1
+        ids[i, : len(row)] = row
+        segments[i, : len(row)] = sides
+        mask[i, : len(row)] = 1
     return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(segments)
 
 
@@ -36,17 +40,19 @@ def cut_batches(lengths: Sequence[int], budget: int, batch: float = 24, step: fl
     It has at most `budget` padded tokens, or one row. Of all cuts the cheapest is found, by dynamic programming.
     """
     sizes = np.maximum(1, np.asarray(lengths, dtype=np.int64))
-    least, cut = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, np.int64)  # of the first j rows
-    for end in range(1, len(sizes) + 1):
-        start = np.arange(max(0, end - max(1, budget // sizes[end - 1])), end)
+    least = np.zeros(len(sizes) + 1)  # of the first j rows
+    cut = [0]  # where the last batch of the first j rows starts
+    for end, shortest in enumerate(sizes, start=1):
+        most = max(1, budget // shortest)
+        start = np.arange(max(0, end - most), end)
         rows = end - start
         costs = least[start] + batch + sizes[start] * (step + rows)
         costs[(sizes[start] * rows > budget) & (rows > 1)] = np.inf
-        cut[end] = start[costs.argmin()]
+        cut.append(int(start[costs.argmin()]))
         least[end] = costs.min()
     ends = [len(sizes)]
     while ends[-1]:
-        ends.append(int(cut[ends[-1]]))
+        ends.append(cut[ends[-1]])
     return [range(start, end) for start, end in itertools.pairwise(reversed(ends))]
 
 
@@ -57,7 +63,8 @@ _STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
 _STEPWISE = ("recurrent", "quasi")
 # measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts it
 _TRANSFORMER_COSTS = {"batch": 24, "step": 0}  # least squares over 16 shapes of batches of MiniLM
-_COSTS = {"convolutional": {"batch": 128, "step": 0}, **{family: {"batch": 0, "step": 6} for family in _STEPWISE}}
+_STEPWISE_COSTS = {"batch": 0, "step": 6}
+_COSTS = {"convolutional": {"batch": 128, "step": 0}, "recurrent": _STEPWISE_COSTS, "quasi": _STEPWISE_COSTS}
 
 
 class Scorer:
@@ -77,14 +84,16 @@ class Scorer:
         sampled_precision: str | None = None,
         notify: Callable[[int], None] | None = None,
     ):
-        self.model, self.notify = model, notify
+        self.model = model
+        self.notify = notify
         fast = _STEPWISE_BUDGETS if model.family in _STEPWISE else _FAST_BUDGETS
         device = torch.device(model.device).type
         self.token_budget = token_budget or fast.get(device, 1024)
         self.batch_costs = _COSTS.get(model.family, _TRANSFORMER_COSTS)
         if device != "cpu":  # the fewest batches: a GPU is not full before they are, whatever is padded in them
             self.batch_costs = {"batch": self.token_budget, "step": 0}
-        self.precision, self.sampled_precision = precision, sampled_precision or precision
+        self.precision = precision
+        self.sampled_precision = sampled_precision or precision
         self.answers: dict[Hashable, Any] = {}
         self.costs: dict[str, Cost] = {}
 
@@ -98,8 +107,10 @@ class Scorer:
 
     def logits(self, rows: Sequence[Row], precision: str | None = None, account: str = "") -> np.ndarray:
         """(n, K) float64 logits of rows of ids and segments, each distinct row computed once."""
-        ids, segments = [ids for ids, _ in rows], [segments for _, segments in rows]
-        return self.answer([Evaluate(ids, segments, precision=precision)], [account])[0]
+        ids = [ids for ids, _ in rows]
+        segments = [segments for _, segments in rows]
+        (found,) = self.answer([Evaluate(ids, segments, precision=precision)], [account])
+        return found
 
     def padded(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(n, L) ids, mask and segments of rows, where the model is."""
@@ -125,7 +136,7 @@ class Scorer:
                 items = question.items(self)
             except ValueError as error:  # the account says whose question it is: of which text, by which method
                 raise ValueError(f"{account.replace(chr(31), ', ')}: {error}" if account else str(error)) from None
-            new = {i.key: i for i in items if i.key not in self.answers and i.key not in fresh}
+            new = {item.key: item for item in items if item.key not in self.answers and item.key not in fresh}
             self.book(account, _cost(items, new.values(), question.takes_gradients))
             if known := question.shortcut(self, items, new):
                 self.answers.update(known)
@@ -134,43 +145,48 @@ class Scorer:
             fresh |= new
             asked.append([item.key for item in items])
         if fresh:
-            self._run(type(alike[0]), list(fresh.values()))
-        return [q.assemble([self.answers[k] for k in keys], self.model) for q, keys in zip(alike, asked, strict=True)]
+            self._run(type(alike[0]), fresh.values())
+        found = []
+        for question, keys in zip(alike, asked, strict=True):
+            answers = [self.answers[key] for key in keys]
+            found.append(question.assemble(answers, self.model))
+        return found
 
-    def _run(self, kind: type[Question], items: Sequence[Item]) -> None:
+    def _run(self, kind: type[Question], items: Iterable[Item]) -> None:
         """Run the passes of items, group by group, the longest first, and remember each answer once it is complete."""
         missing = {item.key: len(item.groups) for item in items}
-        points: dict[tuple, list] = {}  # (group, point) -> passes
+        points: dict[tuple, list[Pass]] = {}  # (group, point) -> passes
         for item in items:
             for number, group in enumerate(item.groups):
                 points.setdefault((group, item.point(number)), []).append((item, number))
-        alike: dict[tuple, list] = {}  # (group, passes of a point) -> passes of each point
+        alike: dict[tuple, list[list[Pass]]] = {}  # (group, passes of a point) -> passes of each point
         for (group, _), passes in points.items():
             alike.setdefault((group, len(passes)), []).append(passes)
-        for first in dict.fromkeys(group[0] for group, _ in alike):
-            for group, count in (g for g in alike if g[0][0] == first):
-                rows = sorted(alike[group, count], key=lambda passes: -len(passes[0][0].row[0]))
-                lengths = [len(passes[0][0].row[0]) for passes in rows]
-                for batch in cut_batches(lengths, self.token_budget, **self.batch_costs):
-                    part = [one for i in batch for one in rows[i]]
-                    outputs = self._outputs(kind, group, [rows[i] for i in batch])
-                    for (item, number), output in zip(part, outputs, strict=True):
-                        item.add(number, output)
-                        missing[item.key] -= 1
-                        if not missing[item.key]:
-                            self.answers[item.key] = item.answer()
-                    self._report(len(part))
+        firsts = list(dict.fromkeys(group[0] for group, _ in alike))
+        for group, count in sorted(alike, key=lambda one: firsts.index(one[0][0])):
+            rows = sorted(alike[group, count], key=_length, reverse=True)
+            lengths = list(map(_length, rows))
+            for batch in cut_batches(lengths, self.token_budget, **self.batch_costs):
+                part = rows[batch.start : batch.stop]
+                outputs = self._run_batch(kind, group, part)
+                for (item, number), output in zip(itertools.chain(*part), outputs, strict=True):
+                    item.add(number, output)
+                    missing[item.key] -= 1
+                    if not missing[item.key]:
+                        self.answers[item.key] = item.answer()
+                self._report(len(outputs))
 
-    def _outputs(self, kind: type[Question], group: tuple, points: list) -> list[Any]:
-        """Of every pass of every point, the longest first; in halves where a GPU's memory cannot hold them at once."""
+    def _run_batch(self, kind: type[Question], group: tuple, points: list[list[Pass]]) -> list[Any]:
+        """Run passes of points, the longest first; where a GPU's memory runs out, halve the batch and later ones."""
         try:
             return list(kind.run(self, group, list(itertools.chain(*points))))
         except torch.OutOfMemoryError:  # a small card, or one that others fill
             if len(points) == 1:
                 raise
-        middle, longest = len(points) // 2, len(points[0][0][0].row[0])
-        self.token_budget = min(self.token_budget, longest * middle)
-        return [x for half in (points[:middle], points[middle:]) for x in self._outputs(kind, group, half)]
+        middle = len(points) // 2
+        self.token_budget = min(self.token_budget, _length(points[0]) * middle)
+        first = self._run_batch(kind, group, points[:middle])
+        return first + self._run_batch(kind, group, points[middle:])
 
     def _report(self, evaluations: int) -> None:
         if self.notify:
@@ -195,25 +211,32 @@ class Scorer:
         for i in range(len(pairs)):
             step(i, None)
         while waiting:
-            asked, waiting = waiting, {}
+            asked = dict(waiting)
+            waiting.clear()
             answered: dict[int, Any] = {}
-            for kind in dict.fromkeys(type(question) for question in asked.values()):
+            for kind in dict.fromkeys(map(type, asked.values())):
                 part = [i for i, question in asked.items() if type(question) is kind]
-                found = self.answer([asked[i] for i in part], [pairs[i][0] for i in part])
-                answered |= zip(part, found, strict=True)
+                questions = [asked[i] for i in part]
+                accounts = [pairs[i][0] for i in part]
+                answered |= zip(part, self.answer(questions, accounts), strict=True)
             for i in asked:
                 step(i, answered[i])
         return results
 
 
+def _length(passes: Sequence[Pass]) -> int:
+    """How many tokens the row of a point has, whose passes these are."""
+    item, _ = passes[0]
+    return len(item.row[0])
+
+
 def _cost(items: Iterable[Item], new: Iterable[Item], takes_gradients: bool) -> Cost:
     """What items cost; new: those of them that have to be computed."""
     asked = sum(len(item.groups) for item in items)
-    fresh = list(new)
     return Cost(
         requested=asked,
-        unique=sum(len(item.groups) for item in fresh),
+        unique=sum(len(item.groups) for item in new),
         requested_tokens=sum(len(item.groups) * len(item.row[0]) for item in items),
-        unique_tokens=sum(len(item.groups) * len(item.row[0]) for item in fresh),
+        unique_tokens=sum(len(item.groups) * len(item.row[0]) for item in new),
         gradients=asked if takes_gradients else 0,
     )

@@ -22,7 +22,8 @@ from attreval.texts.given import read_columns, read_names
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
 SUM_TOLERANCE = 1e-3  # of rows: services round what they send
-BLANK, BORDER = 0, 1  # ids: a masked word, or padding; what lies between the two texts of a pair
+BLANK = 0  # the id of a masked word, and of padding
+BORDER = 1  # the id of what lies between the two texts of a pair
 ALONE = "it is a function from texts to probabilities, with no gradients, no attention and no vectors to disturb"
 
 
@@ -60,7 +61,9 @@ class TextFunction:
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as words. ValueError for a text without any, or words that do not stand in it."""
-        found: list[tuple[int, int, tuple[int, int, int]]] = []  # id, segment, offsets
+        ids: list[int] = []
+        offsets: list[tuple[int, int, int]] = []
+        texts: list[str] = []
         for side, text in enumerate(instance.segments):
             if self.tokenize is None:
                 places = [(start, end) for at, start, end in instance.words.tolist() if at == side]
@@ -68,24 +71,32 @@ class TextFunction:
                 places = find_words(text, self.tokenize(text))
             if not places:
                 raise ValueError(f"instance {instance.id!r} has nothing to explain: {text!r:.80} gives no word")
-            found += [(BORDER, 2, (-1, 0, 0))] * side
+            if side:
+                ids.append(BORDER)
+                offsets.append((-1, 0, 0))
+                texts.append("")
+            # what stands before the first word belongs to it, and what stands behind the last to that one
+            begins = [0, *(start for start, _ in places[1:])]
+            untils = [*(end for _, end in places[:-1]), len(text)]
             before = 0
-            for at, (start, end) in enumerate(places):
-                begin, until = start if at else 0, end if at + 1 < len(places) else len(text)
-                piece = text[before:begin], text[begin:until]
-                found.append((seed_of("piece", *piece), side, (side, start, end)))
-                self.pieces[found[-1][0]] = piece
+            for (start, end), begin, until in zip(places, begins, untils, strict=True):
+                piece = (text[before:begin], text[begin:until])
+                ids.append(seed_of("piece", *piece))
+                self.pieces[ids[-1]] = piece
+                offsets.append((side, start, end))
+                texts.append(text[start:end])
                 before = end
-        ids, segments, offsets = zip(*found, strict=True)
-        texts = [instance.segments[side][start:end] for side, start, end in offsets]  # none of it for the border
+        segments = [2 if side < 0 else side for side, _, _ in offsets]
         return place_tokens(instance, ids, segments, np.array(offsets), texts, (BLANK, BLANK))
 
     def text_of(self, ids: Sequence[int], segments: Sequence[int]) -> str | tuple[str, ...]:
         """The text of a row, or both of a pair. What stood before its first word is gone with the word that was."""
         parts = []
         for side in (0, 1) if any(segments) else (0,):
-            found = [self.pieces[i] for i, s in zip(ids, segments, strict=True) if s == side and i in self.pieces]
-            parts.append("".join(gap + word if at else word for at, (gap, word) in enumerate(found)))
+            own = [one for one, segment in zip(ids, segments, strict=True) if segment == side]
+            found = [self.pieces[one] for one in own if one in self.pieces]
+            text = "".join(gap + word for gap, word in found)
+            parts.append(text.removeprefix(found[0][0]) if found else text)
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def ask(self, texts: list) -> np.ndarray:
@@ -98,9 +109,10 @@ class TextFunction:
                 f"labels ({', '.join(self.labels)}) it gives probabilities of shape {shape}, a row a text and a "
                 "column a class"
             )
-        off = np.where((found >= 0).all(axis=1), np.abs(found.sum(axis=1) - 1), np.inf)
-        if not (off <= SUM_TOLERANCE).all():  # nor where it is no number
-            at = int((off <= SUM_TOLERANCE).argmin())
+        off = np.abs(found.sum(axis=1) - 1)
+        near = (found >= 0).all(axis=1) & (off <= SUM_TOLERANCE)  # not so where it is no number
+        if not near.all():
+            at = int(near.argmin())
             raise ValueError(
                 f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; probabilities of the classes "
                 f"are finite, not below 0, and sum to 1 (within {SUM_TOLERANCE:g})"
@@ -120,7 +132,9 @@ class TextFunction:
         """
         if ids is None or any(given is not None for given in vectors.values()):
             raise ValueError(ALONE)
-        rows = [self.text_of(i[k].tolist(), s[k].tolist()) for i, s, k in zip(ids, segments, mask.bool(), strict=True)]
+        rows = []
+        for row, sides, kept in zip(ids, segments, mask.bool(), strict=True):
+            rows.append(self.text_of(row[kept].tolist(), sides[kept].tolist()))
         texts = list(dict.fromkeys(rows))
         try:
             found = dict(zip(texts, self.ask(texts), strict=True))
@@ -129,12 +143,14 @@ class TextFunction:
                 f"{self.name}, asked about {len(texts)} texts such as {texts[-1]!r:.80}: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        return torch.from_numpy(np.stack([found[text] for text in rows])).clamp(min=FLOOR).log()
+        probabilities = np.stack([found[text] for text in rows])
+        return torch.from_numpy(probabilities).clamp(min=FLOOR).log()
 
 
 def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
     """Start and end of each word, one behind the other, blank ones passed over. ValueError for one not there."""
-    places, end = [], 0
+    places = []
+    end = 0
     for word in words:
         if not str(word).strip():
             continue
@@ -174,8 +190,10 @@ def wrap_function(
             f"{name} needs labels=, two or more different names of classes in the order of its columns; got {given}"
         )
     model = TextFunction(predict, tuple(given), tokenize, mask, name)
-    together, alone = model.ask(list(TEXTS)), np.concatenate([model.ask([text]) for text in TEXTS])
-    if (difference := np.abs(together - alone).max()) > TOLERANCE:
+    together = model.ask(list(TEXTS))
+    alone = np.concatenate([model.ask([text]) for text in TEXTS])
+    difference = np.abs(together - alone).max()
+    if difference > TOLERANCE:
         raise ValueError(
             f"{name} gives a text other probabilities beside another than alone, or each time that it is asked "
             f"(they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so there is nothing fixed to explain"

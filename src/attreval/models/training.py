@@ -7,7 +7,7 @@ mask token with that probability, so that any number of masked ones is equally l
 
 import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -25,9 +25,9 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import part_of, write_json
 from attreval.models.placing import freeze, pick_precision
-from attreval.models.scorer import Scorer, pad_rows
+from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
-from attreval.models.unfinished import Changing
+from attreval.models.unfinished import Changing, SoFar
 from attreval.models.words.classifier import WordClassifier
 
 Model = Transformer | WordClassifier
@@ -43,7 +43,7 @@ def mask_share(tokens: Tokens, rng: np.random.Generator) -> Tokens:
 def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]:
     """A batch in its order with half of its texts, drawn at random, masked; of an odd number one more or one less."""
     half = (len(batch) + rng.integers(2)) // 2
-    chosen = set(rng.permutation(len(batch))[:half].tolist())
+    chosen = rng.permutation(len(batch))[:half]
     return [mask_share(tokens, rng) if at in chosen else tokens for at, tokens in enumerate(batch)]
 
 
@@ -74,19 +74,20 @@ def read(model: Model, one: Instance | Prepared) -> Tokens:
 
 def masked_copies(model: Model, instances: Sequence[Instance | Prepared], *names: object) -> list[Prepared]:
     """Each instance with a uniformly drawn share of its tokens masked; the draws derive from names and its id."""
-    return [
-        Prepared(one.id, one.label, mask_share(read(model, one), generator("masked", *names, one.id)))
-        for one in instances
-    ]
+    found = []
+    for one in instances:
+        tokens = mask_share(read(model, one), generator("masked", *names, one.id))
+        found.append(Prepared(one.id, one.label, tokens))
+    return found
 
 
 def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]) -> None:
     """Raise ValueError for a label outside the task's set."""
     for instance in instances:
         if not 0 <= instance.label < len(labels):
+            there = ", ".join(f"{k} {name}" for k, name in enumerate(labels))
             raise ValueError(
-                f"instance {instance.id!r} has label {instance.label}; the model has {len(labels)} classes: "
-                + ", ".join(f"{k} {name}" for k, name in enumerate(labels))
+                f"instance {instance.id!r} has label {instance.label}; the model has {len(labels)} classes: {there}"
             )
 
 
@@ -98,26 +99,30 @@ def evaluate(
 ) -> Evaluation:
     """Loss, accuracy and macro F1 of a model on labelled instances."""
     check_labels(instances, model.labels)
-    gold = np.array([i.label for i in instances])
-    tokens = [read(model, i) for i in instances]
-    logits = Scorer(model, notify=notify).logits([(t.ids, t.segments) for t in tokens], precision)
+    gold = np.array([one.label for one in instances])
+    tokens = [read(model, one) for one in instances]
+    rows = [(one.ids, one.segments) for one in tokens]
+    logits = Scorer(model, notify=notify).logits(rows, precision)
     log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     predicted = logits.argmax(axis=1)
+    correct = predicted == gold
     return Evaluation(
         loss=float(-log_p[np.arange(len(gold)), gold].mean()),
-        accuracy=float((predicted == gold).mean()),
+        accuracy=float(correct.mean()),
         macro_f1=float(f1_score(gold, predicted, average="macro")),
         predicted=predicted,
-        correct=predicted == gold,
+        correct=correct,
     )
 
 
 def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, window: int = 50) -> list[np.ndarray]:
     """Shuffled batches of rows of like length: rows are sorted by length inside windows of `window` batches."""
     order = rng.permutation(len(lengths))
-    cut = [order[i : i + window * batch_rows] for i in range(0, len(order), window * batch_rows)]
-    cut = [part[np.argsort(lengths[part], kind="stable")] for part in cut]
-    out = [part[i : i + batch_rows] for part in cut for i in range(0, len(part), batch_rows)]
+    out = []
+    for begin in range(0, len(order), window * batch_rows):
+        part = order[begin : begin + window * batch_rows]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        out += [part[i : i + batch_rows] for i in range(0, len(part), batch_rows)]
     return [out[i] for i in rng.permutation(len(out))]
 
 
@@ -148,29 +153,32 @@ def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
     groups: dict[tuple[bool, bool], list] = {(False, False): [], (True, False): []}
     for name, parameter in network.named_parameters():
         head = not name.startswith(f"{prefix}.") if prefix else name.startswith("output.")
+        head = head and spec.head_learning_rate is not None
         plain = name.endswith("bias") or "LayerNorm" in name
-        groups.setdefault((plain, head and spec.head_learning_rate is not None), []).append(parameter)
-    return [
-        {"params": parameters, "weight_decay": 0.0 if plain else spec.weight_decay}
-        | ({"lr": spec.head_learning_rate} if head else {})
-        for (plain, head), parameters in groups.items()
-    ]
+        groups.setdefault((plain, head), []).append(parameter)
+    found = []
+    for (plain, head), parameters in groups.items():
+        group = {"params": parameters, "weight_decay": 0.0 if plain else spec.weight_decay}
+        if head:
+            group["lr"] = spec.head_learning_rate
+        found.append(group)
+    return found
 
 
 def _plan_steps(network: torch.nn.Module, spec: Any, total: int) -> tuple[Optimizer, LRScheduler | None]:
     """AdamW, and a warm-up and a linear or cosine decay over `total` steps; no schedule where the rate is halved."""
-    optimizer = torch.optim.AdamW(
-        _parameter_groups(network, spec),
-        lr=spec.learning_rate,
-        fused=True,  # measured: a seventh of the time of the default on a processor
-    )
+    groups = _parameter_groups(network, spec)
+    # fused, measured: a seventh of the time of the default on a processor
+    optimizer = torch.optim.AdamW(groups, lr=spec.learning_rate, fused=True)
     if spec.schedule == "halving":
         return optimizer, None
     warm = max(1, round(spec.warmup * total))
 
     def share(step: int) -> float:
         left = min(1.0, max(0.0, (total - step) / max(1, total - warm)))
-        return min((step + 1) / warm, left if spec.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2)
+        if spec.schedule != "linear":
+            left = (1 - math.cos(math.pi * left)) / 2
+        return min((step + 1) / warm, left)
 
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
@@ -198,63 +206,96 @@ def train(
     if not train_set or not dev_set:
         raise ValueError(f"training needs instances in train and dev; got {len(train_set)} and {len(dev_set)}")
     torch.manual_seed(seed_of("train", *names))
-    rng = generator("batches", *names)
     precision = pick_precision(spec.precision, model.device)
     network = model.network.train().requires_grad_(True)
     freeze_lowest(network, spec.frozen_layers)
     reader = replace(model, max_length=min(model.max_length, spec.tokens or model.max_length), copies={})
-    encoded = [read(reader, i) for i in train_set]
-    masks = generator("masks", *names) if spec.masked else None
-    checked = [*dev_set, *masked_copies(reader, dev_set, "dev", *names)] if spec.masked else dev_set
-    lengths = np.array([len(t) for t in encoded])
-    gold = torch.tensor([i.label for i in train_set], device=model.device)
     per_epoch = math.ceil(len(train_set) / spec.batch_rows)
     total = per_epoch * spec.epochs
     optimizer, schedule = _plan_steps(network, spec, total)
     averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(spec.averaging))
     kept = replace(reader, network=averaged.module, copies={})  # what is checked and saved
     check_every = math.ceil(per_epoch / spec.evaluations_per_epoch)
+    masks = generator("masks", *names) if spec.masked else None
+    checked = [*dev_set, *masked_copies(reader, dev_set, "dev", *names)] if spec.masked else dev_set
     changing = Changing(network, averaged, optimizer, schedule, masks)
     so_far = changing.take_up(unfinished)
-    stream = (rows for _ in range(spec.epochs) for rows in batches(lengths, spec.batch_rows, rng))
-    for step, rows in islice(enumerate(stream, start=1), so_far.step, None):
+    encoded = [read(reader, one) for one in train_set]
+    stream = _stream(encoded, train_set, spec, masks, so_far.step, names)
+    for step, (texts, labels) in enumerate(stream, start=so_far.step + 1):
         if so_far.stale >= spec.patience:
             break
-        texts = [encoded[r] for r in rows] if masks is None else mask_half([encoded[r] for r in rows], masks)
-        ids, mask, segments = pad_rows([(t.ids, t.segments) for t in texts], encoded[0].pad_id)
-        inputs = (ids.to(model.device), mask.to(model.device), segments.to(model.device))
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            logits = model.logits(*inputs)
-            loss = torch.nn.functional.cross_entropy(logits.float(), gold[rows.tolist()])
-        loss.backward()
-        if spec.clip is not None:
-            torch.nn.utils.clip_grad_norm_(network.parameters(), spec.clip)
-        optimizer.step()
-        if schedule:
-            schedule.step()
-        optimizer.zero_grad(set_to_none=True)
-        averaged.update_parameters(network)
+        so_far.losses.append(changing.take_step(model, texts, labels, spec.clip, precision))
         so_far.step = step
-        so_far.losses.append(loss.item())
         if notify:
             notify(step, total, f"batches, loss {np.mean(so_far.losses[-50:]):.3f}")
         if step % check_every == 0 or step == total:
-            kept.network.eval()
-            kept.copies.clear()  # they hold the weights of another step
-            better = so_far.check(evaluate(kept, checked, precision), spec.watch, step / per_epoch, averaged.module)
-            if not better and schedule is None and so_far.stale % spec.halve_after == 0:
-                for group in optimizer.param_groups:
-                    group["lr"] /= 2
+            _check(kept, checked, precision, spec, so_far, step / per_epoch, optimizer)
         changing.keep(unfinished, so_far)
     so_far.count()
     freeze(network)
+    kept.network.load_state_dict(_best_weights(so_far, spec))
+    record = _record(model, spec, names, so_far, precision) | {
+        "train_rows": len(train_set),
+        "dev_rows": len(dev_set),
+        **(about or {}),
+        "seconds": round(so_far.seconds, 1),
+    }
+    save_whole(replace(kept, max_length=model.max_length), folder, record)
+    model.reload(folder)
+    return so_far.curve
+
+
+def _stream(
+    encoded: Sequence[Tokens],
+    instances: Sequence[Instance | Prepared],
+    spec: Any,
+    masks: np.random.Generator | None,
+    done: int,
+    names: Sequence[object],
+) -> Iterator[tuple[list[Tokens], list[int]]]:
+    """Texts and labels of every batch of a training, from the one behind the first `done` on."""
+    rng = generator("batches", *names)
+    lengths = np.array([len(tokens) for tokens in encoded])
+    every = (rows for _ in range(spec.epochs) for rows in batches(lengths, spec.batch_rows, rng))
+    for rows in islice(every, done, None):
+        texts = [encoded[row] for row in rows]
+        labels = [instances[row].label for row in rows]
+        yield texts if masks is None else mask_half(texts, masks), labels
+
+
+def _check(
+    kept: Model,
+    checked: Sequence[Instance | Prepared],
+    precision: str,
+    spec: Any,
+    so_far: SoFar,
+    epoch: float,
+    optimizer: Optimizer,
+) -> None:
+    """Check what is kept of a training on dev; by the schedule `halving`, halve the rate after checks without gain."""
+    kept.network.eval()
+    kept.copies.clear()  # they hold the weights of another step
+    found = evaluate(kept, checked, precision)
+    better = so_far.check(found, spec.watch, epoch, kept.network)
+    if not better and spec.schedule == "halving" and so_far.stale % spec.halve_after == 0:
+        for group in optimizer.param_groups:
+            group["lr"] /= 2
+
+
+def _best_weights(so_far: SoFar, spec: Any) -> dict[str, torch.Tensor]:
+    """The weights of the best check. ArithmeticError where none was worth keeping."""
     if so_far.weights is None:
         raise ArithmeticError(
             f"training diverged: the loss on dev was {so_far.curve[-1]['dev_loss']} at step {so_far.step}, no "
             f"checkpoint is worth keeping; lower training.learning_rate ({spec.learning_rate:g}) in the profile"
         )
-    averaged.module.load_state_dict(so_far.weights)
-    made = {
+    return so_far.weights
+
+
+def _record(model: Model, spec: Any, names: Sequence[object], so_far: SoFar, precision: str) -> dict:
+    """What is written down of a training beside its weights."""
+    return {
         "attreval": __version__,
         "torch": torch.__version__,
         "labels": list(model.labels),
@@ -263,16 +304,9 @@ def train(
         "precision": precision,
         "device": model.device.type,
         "threads": torch.get_num_threads(),
-        "train_rows": len(train_set),
-        "dev_rows": len(dev_set),
         "best_dev_loss": so_far.best_loss,
         "curve": so_far.curve,
     }
-    save_whole(
-        replace(kept, max_length=model.max_length), folder, made | (about or {}) | {"seconds": round(so_far.seconds, 1)}
-    )
-    model.reload(folder)
-    return so_far.curve
 
 
 def save_whole(model: Model, folder: Path, record: dict | None = None) -> None:

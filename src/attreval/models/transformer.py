@@ -4,13 +4,14 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
@@ -45,6 +46,7 @@ class Transformer:
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     short: bool | None = field(default=None, init=False, repr=False)
+    zero_values = zeroed_distances
 
     @property
     def device(self) -> torch.device:
@@ -98,16 +100,17 @@ class Transformer:
             ids, mask, segments = self._without_empty(ids, mask, segments)
         if self.prompt is not None:
             return self.prompt.classify(network, mask, ids, embeddings, entering)
-        if bias is not None and network.config.is_encoder_decoder:
-            raise ValueError(
-                "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
-            )
-        biased = nullcontext() if bias is None else AttentionWeights(self.layers, bias=bias)
-        whole = whole or not self.first_alone
-        with biased, nullcontext() if whole else first_token.last_layer(network):
-            return self.ordered(
-                forward.classify(network, mask, segments if self.typed else None, ids, embeddings, entering)
-            )
+        types = segments if self.typed else None
+        with ExitStack() as stack:
+            if bias is not None:
+                if network.config.is_encoder_decoder:
+                    raise ValueError(
+                        "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
+                    )
+                stack.enter_context(AttentionWeights(self.layers, bias=bias))
+            if not whole and self.first_alone:
+                stack.enter_context(first_token.last_layer(network))
+            return self.ordered(forward.classify(network, mask, types, ids, embeddings, entering))
 
     def _without_empty(self, ids: Tensor, mask: Tensor, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The rows, those without a token given a blank one: a decoder has no special tokens that would stay."""
@@ -115,9 +118,12 @@ class Transformer:
         if not empty.any():
             return ids, mask, segments
         if not mask.shape[1]:
-            ids, mask, segments = (torch.cat([x, x.new_zeros(len(x), 1)], dim=1) for x in (ids, mask, segments))
+            ids = functional.pad(ids, (0, 1))
+            mask = functional.pad(mask, (0, 1))
+            segments = functional.pad(segments, (0, 1))
+        _, blank = fill_ids(self.tokenizer)
         first = empty[:, None] & (torch.arange(mask.shape[1], device=mask.device) == 0)
-        return ids.masked_fill(first, fill_ids(self.tokenizer)[1]), mask.masked_fill(first, 1), segments
+        return ids.masked_fill(first, blank), mask.masked_fill(first, 1), segments
 
     @property
     def typed(self) -> bool:
@@ -194,15 +200,10 @@ class Transformer:
 
         factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
         """
-        watch = AttentionWeights(self.layers, wanted, factors)
         whole = self.layers - 1 in wanted or not self.first_alone  # asked before anything is watched
-        with watch:
+        with AttentionWeights(self.layers, wanted, factors) as watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
-
-    def zero_values(self, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str) -> Tensor:
-        """(R, S, L) distances of states of one text, (1, L), when the values of (R,) tokens are zero in each layer."""
-        return zeroed_distances(self, ids, mask, segments, zeroed, precision)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""
@@ -274,11 +275,10 @@ def new_transformer(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: k for k, label in enumerate(labels)},
     }
-    origin = resolve(spec.weights or spec.tokenizer)
-    tokenizer = AutoTokenizer.from_pretrained(resolve(spec.tokenizer) if spec.tokenizer else origin)
+    tokenizer = AutoTokenizer.from_pretrained(resolve(spec.tokenizer or spec.weights))
     if spec.weights:
         network = AutoModelForSequenceClassification.from_pretrained(
-            origin, dtype=torch.float32, ignore_mismatched_sizes=True, **head
+            resolve(spec.weights), dtype=torch.float32, ignore_mismatched_sizes=True, **head
         )
     elif spec.architecture == "encoder_decoder":
         network = encoder_decoder.build(spec, tokenizer, head)

@@ -30,10 +30,14 @@ from attreval.models.transformer_lrp import (
     ACTIVATIONS,
     GATES,
     PRODUCTS,
+    QUOTIENTS,
     STATISTICS,
     Propagation,
     depends,
+    last_dimensions,
     list_factors,
+    precision_of,
+    replace_value,
 )
 from attreval.models.words.lrp import Reroute
 
@@ -64,8 +68,9 @@ class Rescale(Propagation):
         if name in ("layer_norm", "rms_norm"):
             return self.normalise(name == "layer_norm", *args, **kwargs)
         if name in _ELEMENTWISE and depends(args[0]):
-            return by_slope(function(*args, **kwargs), args[0], lambda x: function(x, *args[1:], **kwargs))
-        if name in ("div", "truediv", "divide", "true_divide") and depends(args[1]):
+            value = function(*args, **kwargs)
+            return by_slope(value, args[0], lambda x: function(x, *args[1:], **kwargs))
+        if name in QUOTIENTS and depends(args[1]):
             upside_down = by_slope(1 / args[1], args[1], torch.reciprocal)
             return self.product(torch.mul, 0, (args[0], upside_down), {})
         if function is functional.scaled_dot_product_attention or name == "softmax" or name in PRODUCTS:
@@ -82,9 +87,9 @@ class Rescale(Propagation):
             return weights
         scores = scores.to(weights.dtype).clamp(min=-1e30)  # 0 times -inf is no number
         slope = _slope(torch.log_softmax(scores.detach(), dim), weights.detach(), torch.exp)
-        log = (slope * scores).sum(dim=dim, keepdim=True) / slope.sum(dim=dim, keepdim=True)
-        one = torch.ones((), dtype=weights.dtype, device=weights.device)
-        return Reroute.apply(weights.detach(), slope * (scores - log), one)
+        total = slope.sum(dim=dim, keepdim=True)
+        log = (slope * scores).sum(dim=dim, keepdim=True) / total
+        return replace_value(weights, slope * (scores - log))
 
     def normalise(
         self,
@@ -96,11 +101,13 @@ class Rescale(Propagation):
         eps: float | None = None,
     ) -> Tensor:
         """Layer normalisation, or that by the root mean square where it is not centred."""
-        over = tuple(range(-len(shape), 0))
+        over = last_dimensions(shape)
         eps = (1e-5 if centred else torch.finfo(x.dtype).eps) if eps is None else eps
         x = x - x.mean(dim=over, keepdim=True) if centred else x
-        variance = by_slope(x * x, x, torch.square).mean(dim=over, keepdim=True) + eps
-        x = self.product(torch.mul, 0, (x, by_slope(torch.rsqrt(variance), variance, torch.rsqrt)), {})
+        squares = by_slope(x * x, x, torch.square)
+        variance = squares.mean(dim=over, keepdim=True) + eps
+        scale = by_slope(torch.rsqrt(variance), variance, torch.rsqrt)
+        x = self.product(torch.mul, 0, (x, scale), {})
         x = x if weight is None else x * weight
         return x if bias is None else x + bias
 
@@ -114,26 +121,30 @@ class Rescale(Propagation):
         alone = []
         for other in factors:
             text, reference = args[other].detach().chunk(2)
-            given = [torch.cat([(text + reference) / 2] * 2) if i == other else x for i, x in enumerate(args)]
+            mean = (text + reference) / 2
+            given = list(args)
+            given[other] = torch.cat([mean, mean])
             alone.append(function(*given, **kwargs))
-        value = function(*args, **kwargs).detach()
-        return Reroute.apply(value, sum(alone), torch.ones((), dtype=value.dtype, device=value.device))
+        return replace_value(function(*args, **kwargs), sum(alone))
 
 
 def by_slope(value: Tensor, x: Tensor, function: Callable) -> Tensor:
     """The value of an elementwise function at x, with the slope between the halves of x for its gradient."""
-    return Reroute.apply(value.detach(), x, _slope(x.detach(), value.detach(), function))
+    slope = _slope(x.detach(), value.detach(), function)
+    return Reroute.apply(value.detach(), x, slope)
 
 
 def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
     """(f(text) - f(reference)) / (text - reference) in both halves; f' between them where they are next to equal."""
-    (text, reference), (high, low) = x.chunk(2), value.chunk(2)
-    close = _CLOSE.get(x.dtype, 1e-3) * torch.maximum(text.abs(), reference.abs())
-    near = (text - reference).abs() <= close
+    text, reference = x.chunk(2)
+    high, low = value.chunk(2)
+    apart = text - reference
+    size = torch.maximum(text.abs(), reference.abs())
+    near = apart.abs() <= _CLOSE.get(x.dtype, 1e-3) * size
     with torch.enable_grad():
         middle = ((text + reference) / 2).requires_grad_(True)
         (at_middle,) = torch.autograd.grad(function(middle).sum(), middle)
-    slope = torch.where(near, at_middle, (high - low) / torch.where(near, torch.ones_like(text), text - reference))
+    slope = torch.where(near, at_middle, (high - low) / apart.masked_fill(near, 1))
     return torch.cat([slope, slope])
 
 
@@ -142,7 +153,8 @@ class _CaptumModule(torch.nn.Module):
 
     def __init__(self, model: Any, precision: str, where: str):
         super().__init__()
-        self.network, self.where = model.at(precision), where
+        self.network = model.at(precision)
+        self.where = where
         self.read = model.logits  # a bound method: no second set of weights
         self.precision = precision
 
@@ -160,10 +172,10 @@ def deeplift(
     The precision is that of the embeddings.
     """
     attr = need("captum.attr", "captum", "DeepLIFT of a transformer")
-    precision = str(embeddings.dtype).removeprefix("torch.")
+    explainer = attr.DeepLift(_CaptumModule(model, precision_of(embeddings), where))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
-        return attr.DeepLift(_CaptumModule(model, precision, where)).attribute(
+        return explainer.attribute(
             embeddings.detach().requires_grad_(),
             baselines=torch.zeros_like(embeddings),
             target=targets,
@@ -175,7 +187,8 @@ def list_coverage(network: torch.nn.Module) -> tuple[list[str], list[str]]:
     """Names of the nonlinear modules that captum's rescale rule covers, and of those that it does not."""
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR
 
-    leaves = [(name, module) for name, module in network.named_modules() if not any(True for _ in module.children())]
-    covered = [name for name, module in leaves if type(module) in SUPPORTED_NON_LINEAR]
-    bent = [name for name, module in leaves if "activation" in type(module).__module__ and name not in covered]
-    return covered, bent + [name for name, module in leaves if isinstance(module, torch.nn.LayerNorm)]
+    leaves = {name: module for name, module in network.named_modules() if not any(True for _ in module.children())}
+    covered = [name for name, module in leaves.items() if type(module) in SUPPORTED_NON_LINEAR]
+    bent = [name for name, module in leaves.items() if "activation" in type(module).__module__]
+    normal = [name for name, module in leaves.items() if isinstance(module, nn.LayerNorm)]
+    return covered, [name for name in bent if name not in covered] + normal

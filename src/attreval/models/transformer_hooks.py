@@ -19,7 +19,9 @@ def add_mask(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Attention scores with what an attention mask, of booleans or of numbers to be added, makes of them."""
     if mask is None:
         return scores
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
+    if mask.dtype == torch.bool:
+        return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores + mask.to(scores.dtype)
 
 
 class AttentionWeights(TorchFunctionMode):
@@ -39,16 +41,21 @@ class AttentionWeights(TorchFunctionMode):
         bias: Tensor | None = None,
     ):
         super().__init__()
-        self.layers, self.wanted, self.factors, self.bias = layers, set(wanted), factors or {}, bias
+        self.layers = layers
+        self.wanted = set(wanted)
+        self.factors = factors or {}
+        self.bias = bias
         self.at = 0
         self.seen: dict[int, Tensor] = {}
 
     def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        if function is functional.scaled_dot_product_attention and self.at < self.layers:
+        if self.at == self.layers:
+            return function(*args, **kwargs)
+        if function is functional.scaled_dot_product_attention:
             return self.attend(*args, **kwargs)
-        if function is functional.softmax and args[0].ndim == 4 and self.at < self.layers:
-            scores = args[0] if self.bias is None else args[0] + self.bias.to(args[0].dtype)
+        if function is functional.softmax and args[0].ndim == 4:
+            scores = add_mask(args[0], self.bias)
             return self.take(function(scores, *args[1:], **kwargs))
         return function(*args, **kwargs)
 
@@ -67,14 +74,13 @@ class AttentionWeights(TorchFunctionMode):
         if is_causal or enable_gqa or dropout_p:
             raise ValueError("attention weights are read from encoders in evaluation mode only")
         scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
-        scores = add_mask(scores, attn_mask)
-        if self.bias is not None:
-            scores = scores + self.bias.to(scores.dtype)
+        scores = add_mask(add_mask(scores, attn_mask), self.bias)
         return self.take(functional.softmax(scores, dim=-1)) @ value
 
     def take(self, weights: Tensor) -> Tensor:
         """The weights of the next layer, as the model is to use them."""
-        layer, self.at = self.at, self.at + 1
+        layer = self.at
+        self.at += 1
         if layer in self.factors:
             weights = weights * self.factors[layer]
         if layer in self.wanted:
@@ -107,12 +113,12 @@ def run_layers(model: Any, ids: Tensor, mask: Tensor, segments: Tensor, precisio
         started[module] = watch.at
 
     def leave(module: torch.nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
+        layer = started[module]
         state = out[0] if type(out) is tuple and out else out
-        states = all(
-            isinstance(x, Tensor) and x.ndim == 3 for x in (*args[:1], kwargs.get("hidden_states", state), state)
-        )
-        if watch.at - started[module] == 1 and states and state.shape[:2] == ids.shape:
-            found[started[module]] = LayerCall(module, args, kwargs, state)
+        passed = (*args[:1], kwargs.get("hidden_states", state), state)
+        states = all(isinstance(x, Tensor) and x.ndim == 3 for x in passed)
+        if watch.at == layer + 1 and states and state.shape[:2] == ids.shape:
+            found[layer] = LayerCall(module, args, kwargs, state)
 
     with ExitStack() as stack:
         for module in model.at(precision).modules():
@@ -133,8 +139,10 @@ def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
         return type(given)(widen(one) for one in given) if type(given) in (tuple, list) else given
 
     kept = torch.arange(call.state.shape[1], device=zeroed.device) != zeroed[:, None]
-    with AttentionWeights(1, factors={0: kept[:, None, None].to(call.state.dtype)}):
-        out = call.module(*widen(call.args), **{name: widen(given) for name, given in call.kwargs.items()})
+    factors = {0: kept[:, None, None].to(call.state.dtype)}
+    named = {name: widen(given) for name, given in call.kwargs.items()}
+    with AttentionWeights(1, factors=factors):
+        out = call.module(*widen(call.args), **named)
     return out[0] if type(out) is tuple else out
 
 

@@ -31,8 +31,11 @@ from attreval.models.questions import Rule
 from attreval.models.transformer_hooks import add_mask
 from attreval.models.words.lrp import Reroute
 
-PRODUCTS = {"mul": 0, "multiply": 0, "matmul": 0, "rmul": 0, "rmatmul": 0, "bmm": 0, "einsum": 1}
-PRODUCTS |= {"baddbmm": 1, "addbmm": 1, "addmm": 1, "addcmul": 1}  # after what they are added to
+PRODUCTS = {  # function -> the argument that its first factor is: after an equation, or what they are added to
+    **dict.fromkeys(("mul", "multiply", "matmul", "rmul", "rmatmul", "bmm"), 0),
+    **dict.fromkeys(("einsum", "baddbmm", "addbmm", "addmm", "addcmul"), 1),
+}
+QUOTIENTS = {"div", "truediv", "divide", "true_divide"}
 ACTIVATIONS = {"gelu", "silu", "mish", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardswish", "tanh"}
 STATISTICS = {"sqrt", "rsqrt", "reciprocal"}
 GATES = {"sigmoid", "hardsigmoid"}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
@@ -79,31 +82,34 @@ class Propagation(TorchFunctionMode):
         if name in PRODUCTS:
             return self.product(function, PRODUCTS[name], args, kwargs)
         if name in ACTIVATIONS and self.attention != "softened":
-            return hand_on(function(*args, **kwargs), args[0], lambda x: function(x, *args[1:], **kwargs))
-        if name in STATISTICS | GATES or (name == "pow" and isinstance(args[1], float | int) and args[1] < 0):
+            value = function(*args, **kwargs)
+            return hand_on(value, args[0], lambda x: function(x, *args[1:], **kwargs))
+        inverse = name == "pow" and isinstance(args[1], float | int) and args[1] < 0
+        if inverse or name in STATISTICS | GATES:
             return function(*args, **kwargs).detach()
-        if name in ("div", "truediv", "divide", "true_divide") and depends(args[1]):
+        if name in QUOTIENTS and depends(args[1]):
             return function(args[0], args[1].detach(), *args[2:], **kwargs)
         return function(*args, **kwargs)
 
     def softmax(self, function: Callable, scores: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Attention weights: a constant, their own gradient, or that of a higher temperature."""
-        if self.attention == "constant":
-            return function(scores, *args, **kwargs).detach()
         weights = function(scores, *args, **kwargs)
+        if self.attention == "constant":
+            return weights.detach()
         if self.attention == "shared":
             return weights
-        one = torch.ones((), dtype=scores.dtype, device=scores.device)
-        softer = function(Reroute.apply((scores / _TEMPERATURE).detach(), scores, one), *args, **kwargs)
-        return Reroute.apply(weights.detach(), softer, one.to(softer.dtype))
+        cooled = scores / _TEMPERATURE
+        softer = function(replace_value(cooled, scores), *args, **kwargs)
+        return replace_value(weights, softer)
 
     def product(self, function: Callable, first: int, args: Sequence, kwargs: dict) -> Tensor:
         """A product, from argument `first` on; its factors that depend on the text share the relevance alike."""
-        args, factors = list_factors(function, first, args)
+        given, factors = list_factors(function, first, args)
         if len(factors) > 1:
-            share = torch.full((), 1 / len(factors), dtype=args[factors[0]].dtype, device=args[factors[0]].device)
-            args = [Reroute.apply(x.detach(), x, share) if i in factors else x for i, x in enumerate(args)]
-        return function(*args, **kwargs)
+            for at in factors:
+                share = given[at].new_tensor(1 / len(factors))
+                given[at] = Reroute.apply(given[at].detach(), given[at], share)
+        return function(*given, **kwargs)
 
     def attend(
         self,
@@ -120,12 +126,15 @@ class Propagation(TorchFunctionMode):
         if dropout_p:
             raise ValueError(f"relevance is propagated in evaluation mode, without dropout; it is {dropout_p}")
         if enable_gqa:
-            key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], dim=-3) for x in (key, value))
+            groups = query.shape[-3] // key.shape[-3]
+            key = key.repeat_interleave(groups, dim=-3)
+            value = value.repeat_interleave(groups, dim=-3)
         scores = self.product(torch.matmul, 0, (query, key.transpose(-2, -1)), {})
         scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
         if is_causal:
-            attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-        weights = self.softmax(functional.softmax, add_mask(scores, attn_mask), dim=-1)
+            attn_mask = torch.ones_like(scores, dtype=torch.bool).tril()
+        scores = add_mask(scores, attn_mask)
+        weights = self.softmax(functional.softmax, scores, dim=-1)
         return self.product(torch.matmul, 0, (weights, value), {})
 
 
@@ -133,15 +142,27 @@ def layer_norm(
     x: Tensor, shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Layer normalisation over the last dimensions, of which there are len(shape), with a constant deviation."""
-    x = rms_norm(x - x.mean(dim=tuple(range(-len(shape), 0)), keepdim=True), shape, weight, eps)
+    mean = x.mean(dim=last_dimensions(shape), keepdim=True)
+    x = rms_norm(x - mean, shape, weight, eps)
     return x if bias is None else x + bias
 
 
 def rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Normalisation by the root mean square over the last dimensions, which is a constant."""
     eps = torch.finfo(x.dtype).eps if eps is None else eps
-    x = x * torch.rsqrt(x.detach().square().mean(dim=tuple(range(-len(shape), 0)), keepdim=True) + eps)
+    squares = x.detach().square().mean(dim=last_dimensions(shape), keepdim=True)
+    x = x * torch.rsqrt(squares + eps)
     return x if weight is None else x * weight
+
+
+def last_dimensions(shape: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions that normalisation goes over: as many of the last as `shape` has."""
+    return tuple(range(-len(shape), 0))
+
+
+def replace_value(value: Tensor, source: Tensor) -> Tensor:
+    """The value, with the gradient of the source."""
+    return Reroute.apply(value.detach(), source, value.new_ones(()))
 
 
 def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
@@ -160,14 +181,21 @@ def propagate(
     In the precision of the embeddings. mode: of the network; halves: 2 with zero embeddings beside the text.
     """
     points = embeddings.detach().requires_grad_(True)
-    precision = str(points.dtype).removeprefix("torch.")
-    mask, segments = mask.repeat(halves, 1), segments.repeat(halves, 1)
+    precision = precision_of(points)
+    mask = mask.repeat(halves, 1)
+    segments = segments.repeat(halves, 1)
     with torch.enable_grad():
         read = torch.cat([points, torch.zeros_like(points)]) if halves > 1 else points
         with mode(model.at(precision)):
             logits = model.logits(None, mask, segments, precision, embeddings=read, whole=True)
-        (gradient,) = torch.autograd.grad(logits[: len(points)].gather(1, targets[:, None]).sum(), points)
+        asked = logits[: len(points)].gather(1, targets[:, None])
+        (gradient,) = torch.autograd.grad(asked.sum(), points)
     return gradient * points.detach()
+
+
+def precision_of(x: Tensor) -> str:
+    """The precision of a tensor, as `Classifier.logits` is told it."""
+    return str(x.dtype).removeprefix("torch.")
 
 
 def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
@@ -175,7 +203,7 @@ def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) 
 
     Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding where each holds.
     """
-    precision = str(embeddings.dtype).removeprefix("torch.")
+    precision = precision_of(embeddings)
     network = model.at(precision)
     added = [p for name, p in network.named_parameters() if name.endswith("bias")]
     added += [m.weight for m in network.modules() if isinstance(m, nn.Embedding)]
@@ -185,13 +213,19 @@ def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) 
         for source in sources:
             source.requires_grad_(True)
         with torch.enable_grad(), Propagation(network, Rule(attention="constant")):
-            owed = model.logits(None, mask, segments, precision, embeddings=sources[0], whole=True)[:, 0].sum()
+            logits = model.logits(None, mask, segments, precision, embeddings=sources[0], whole=True)
+            owed = logits[:, 0].sum()
         gradients = torch.autograd.grad(owed, sources, allow_unused=True)
     finally:
         for source, needed in zip(sources, before, strict=True):
             source.requires_grad_(needed)
-    parts = [(s.detach() * g).double() for s, g in zip(sources, gradients, strict=True) if g is not None]
-    found, size = sum(float(p.sum()) for p in parts), sum(float(p.abs().sum()) for p in parts)
+    found = 0.0
+    size = 0.0
+    for source, gradient in zip(sources, gradients, strict=True):
+        if gradient is not None:
+            part = (source.detach() * gradient).double()
+            found += float(part.sum())
+            size += float(part.abs().sum())
     return abs(found - float(owed.detach())) / max(1.0, size)
 
 

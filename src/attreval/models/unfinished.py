@@ -1,15 +1,19 @@
-"""A training under way: how far it has come, and that on disk, so that one which is cut off goes on where it was."""
+"""Checkpoints of a training under way, from which one that is interrupted goes on where it was."""
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch.optim.swa_utils import AveragedModel
 
+from attreval.core.records import Tokens
 from attreval.core.tables import note_seconds, write_whole
+from attreval.models.scorer import pad_rows
 
 KEEP_EVERY = 120.0  # seconds; writing the weights and what the optimizer remembers takes one or two
 
@@ -47,15 +51,19 @@ class SoFar:
         if not score < self.best:
             self.stale += 1
             return False
-        self.stale, self.best, self.best_loss = 0, score, dev.loss
-        self.weights = {name: value.detach().cpu().clone() for name, value in network.state_dict().items()}
+        self.stale = 0
+        self.best = score
+        self.best_loss = dev.loss
+        state = network.state_dict()
+        self.weights = {name: value.detach().cpu().clone() for name, value in state.items()}
         return True
 
     def count(self) -> None:
         """Add the seconds since the last count."""
-        now = _clocks()
-        self.seconds, self.processor = self.seconds + now[0] - self.at[0], self.processor + now[1] - self.at[1]
-        self.at = now
+        seconds, processor = self.at
+        self.at = _clocks()
+        self.seconds += self.at[0] - seconds
+        self.processor += self.at[1] - processor
 
 
 @dataclass
@@ -63,11 +71,31 @@ class Changing:
     """All that a step of training changes beside its SoFar; random numbers included, so that not a bit is lost."""
 
     network: torch.nn.Module
-    averaged: torch.nn.Module
+    averaged: AveragedModel
     optimizer: torch.optim.Optimizer
     schedule: torch.optim.lr_scheduler.LRScheduler | None
     masks: np.random.Generator | None
     kept_at: float = field(default_factory=time.monotonic)
+
+    def take_step(
+        self, model: Any, texts: Sequence[Tokens], labels: Sequence[int], clip: float | None, precision: str
+    ) -> float:
+        """Learn from a batch; the loss before that. model: the network's classifier. clip: the largest gradient."""
+        device = model.device
+        rows = pad_rows([(tokens.ids, tokens.segments) for tokens in texts], texts[0].pad_id)
+        gold = torch.tensor(labels, device=device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = model.logits(*(part.to(device) for part in rows))
+            loss = torch.nn.functional.cross_entropy(logits.float(), gold)
+        loss.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), clip)
+        self.optimizer.step()
+        if self.schedule:
+            self.schedule.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.averaged.update_parameters(self.network)
+        return loss.item()
 
     def keep(self, path: Path | None, so_far: SoFar) -> None:
         """Write everything to a file, if one is given and the last time is KEEP_EVERY seconds ago."""

@@ -20,9 +20,11 @@ from attreval.texts.rows import Counts, Row
 from attreval.texts.words import writable
 
 MOST_LABELS = 1000
-SPLITS = {name: "train" for name in ("train", "training")}
-SPLITS |= {name: "dev" for name in ("dev", "development", "val", "valid", "validation", "eval")}
-SPLITS |= {name: "test" for name in ("test", "testing")}
+SPLITS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("dev", "development", "val", "valid", "validation", "eval"), "dev"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
 MISFIT = "a rationale does not fit its text"
 
 
@@ -56,16 +58,22 @@ def read_own_data(
     occur again, which get `~2`, `~3`, …, and rationales that do not fit. Raises ValueError for columns, labels or
     splits that are not there, and where no row is left; OSError where there is no such file.
     """
-    counts, name = counts or Counts(), data.name if isinstance(data, Path) else "the table"
-    table = read_table(data, columns.wanted()) if isinstance(data, Path) else _from_memory(data, columns, name)
+    counts = counts or Counts()
+    if isinstance(data, Path):
+        name = data.name
+        table = read_table(data, columns.wanted())
+    else:
+        name = "the table"
+        table = _from_memory(data, columns, name)
     names = tuple(labels) or find_labels(table, columns.label, name)
     rows = list(_keep_rows(table, columns, names, counts, name))
     if not rows:
         left = ", ".join(f"{number} {why}" for why, number in counts.dropped.items())
         raise ValueError(f"{name} holds no row that can be used{f' ({left})' if left else ''}")
-    if len(present := {row.label for row in rows}) == 1:
-        counts.noted[f"one class only: {names[present.pop()]}"] += len(rows)
-    if (missed := counts.noted.get(MISFIT, 0)) > len(rows) / 2:
+    if len({row.label for row in rows}) == 1:
+        counts.noted[f"one class only: {names[rows[0].label]}"] += len(rows)
+    missed = counts.noted.get(MISFIT, 0)
+    if missed > len(rows) / 2:
         raise ValueError(
             f"{name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they "
             f"can be {FORMS}"
@@ -97,7 +105,8 @@ def _from_memory(data: Mapping[str, Sequence], columns: Columns, name: str) -> T
 def find_values(table: Table, column: str) -> Counter[str]:
     """How many rows have each label, as text, by name where the table carries names."""
     carried = table.classes.get(column)
-    return Counter(label for value in table.columns[column] if (label := _carried(_plain(value), carried)) is not None)
+    labels = [_carried(_plain(value), carried) for value in table.columns[column]]
+    return Counter(label for label in labels if label is not None)
 
 
 def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
@@ -134,7 +143,8 @@ def index_of(label: str | int, names: Sequence[str]) -> int | None:
     """
     if isinstance(label, (int, np.integer)) and not isinstance(label, bool):
         return int(label) if 0 <= label < len(names) else None
-    plain, folded = str(label).strip(), [name.casefold() for name in names]
+    plain = str(label).strip()
+    folded = [name.casefold() for name in names]
     if plain in names:
         return list(names).index(plain)
     if plain.casefold() in folded:
@@ -171,9 +181,11 @@ def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: C
             continue
         at = index_of(label, names)
         part = "test" if split is None and columns.split is None else SPLITS.get((_plain(split) or "").lower())
+        if at is None:
+            unknown["label"][label] += 1
+        if part is None:
+            unknown["split"][str(split)] += 1
         if at is None or part is None:
-            unknown["label"] += Counter([label] if at is None else [])
-            unknown["split"] += Counter([str(split)] if part is None else [])
             continue
         evidence = None
         if columns.rationale is not None:
@@ -192,10 +204,13 @@ def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: C
 
 def _segments(text: Any, pair: Any, columns: Columns, counts: Counts) -> tuple[str, ...] | None:
     """The text, or text and pair, as they stand; None, and counted, where one is empty."""
-    given = {columns.text: text} | ({columns.pair: pair} if columns.pair else {})
-    if blank := [column for column, value in given.items() if _plain(value) is None]:
-        counts.dropped[f"empty {blank[0]}"] += 1
-        return None
+    given = {columns.text: text}
+    if columns.pair:
+        given[columns.pair] = pair
+    for column, value in given.items():
+        if _plain(value) is None:
+            counts.dropped[f"empty {column}"] += 1
+            return None
     for column, value in given.items():
         if isinstance(value, Iterable) and not isinstance(value, str):
             raise ValueError(f"the column {column!r} holds {value!r:.60}; a text is one string, words are joined first")
@@ -218,13 +233,13 @@ def _free(identity: str, taken: Counter) -> str:
 
 def _refuse(unknown: dict[str, Counter], names: Sequence[str], columns: Columns, name: str) -> None:
     """Raise ValueError for labels that are not among the names, and for values that name no split."""
-    for what, allowed in (("label", names), ("split", dict.fromkeys(SPLITS))):
-        if unknown[what]:
-            shown = ", ".join(f"{value[:40]!r} ({number} rows)" for value, number in unknown[what].most_common(5))
-            more = f" and {len(unknown[what]) - 5} more" if len(unknown[what]) > 5 else ""
-            column = getattr(columns, what)
-            raise ValueError(
-                f"{name}: the column {column!r} holds {shown}{more}, which are not among "
-                + ", ".join(list(allowed)[:50])
-                + ("; `labels` names the model's classes in its order" if what == "label" else "")
-            )
+    for what, allowed in (("label", names), ("split", SPLITS)):
+        found = unknown[what]
+        if not found:
+            continue
+        shown = ", ".join(f"{value[:40]!r} ({number} rows)" for value, number in found.most_common(5))
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        there = ", ".join(list(allowed)[:50])
+        how = "; `labels` names the model's classes in its order" if what == "label" else ""
+        column = getattr(columns, what)
+        raise ValueError(f"{name}: the column {column!r} holds {shown}{more}, which are not among {there}{how}")

@@ -8,11 +8,10 @@ from __future__ import annotations
 import difflib
 import io
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attreval.texts.decoding import lines_of_json, read_text
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 FORMATS = "csv, tsv, jsonl, Parquet, a folder of datasets.save_to_disk, or ERASER's folder (docs/ and test.jsonl)"
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 JSON = (".jsonl", ".ndjson", ".json")
+ARCHIVES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what the files begin with
+PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".npy", ".npz", ".joblib")
 SPLIT = "split"
 ERASER = {"train": "train", "val": "dev", "dev": "dev", "test": "test"}  # file -> split
 ERASER_COLUMNS = ("id", "text", "query", "label", "rationale", SPLIT)
@@ -30,7 +31,7 @@ ERASER_COLUMNS = ("id", "text", "query", "label", "rationale", SPLIT)
 
 @dataclass(frozen=True)
 class Table:
-    """columns: the wanted ones, a list of values each. classes: of a column of class numbers, the names it carries.
+    """A table as read. columns: the wanted ones, a list of values each. classes: names for a column of class numbers.
 
     parted: whether the files themselves say which split a row is of, in the column `split`.
     """
@@ -51,21 +52,22 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
         return _read_folder(path, wanted)
     with path.open("rb") as handle:
         start = handle.read(8)
+    ending = path.suffix.lower()
     if start.startswith(b"PAR1"):
         file = open_parquet(path)
         check_columns(wanted or (), file.schema_arrow.names, path.name)
         return _pick_arrow(file.read(wanted and list(dict.fromkeys(wanted))), wanted, path)
     if path.suffix == ".arrow":
         return _pick_arrow(_read_arrow([path]), wanted, path)
-    if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+    if start.startswith(ARCHIVES):
         raise ValueError(f"{path.name} is an archive or a spreadsheet; save the sheet as CSV UTF-8, and give that")
-    if start.startswith(b"\x80") or path.suffix in (".pkl", ".pickle", ".pt", ".pth", ".npy", ".npz", ".joblib"):
+    if start.startswith(b"\x80") or path.suffix in PICKLES:
         raise ValueError(
             f"{path.name} is a pickle or binary file, which may run code and is never read; give {FORMATS}"
         )
-    if path.suffix.lower() in JSON:
+    if ending in JSON:
         return _pick_rows(lines_of_json(read_text(path), path.name), wanted, path.name)
-    if path.suffix.lower() in DELIMITERS:
+    if ending in DELIMITERS:
         return _read_delimited(path, wanted)
     raise ValueError(f"{path.name}: a file that ends in {path.suffix or 'nothing'!r} is not known; give {FORMATS}")
 
@@ -85,14 +87,18 @@ def read_texts(
             raise ValueError(f"{path.name} holds a text a line and has no columns; use a .csv or .jsonl file")
         columns = {"text": read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")}
     else:
-        columns = read_table(path, [name for name in (column, pair_column) if name] if column else None).columns
-    named = [name for name in columns if name.lower() == "text"] or list(columns)
-    if column is None and len(named) != 1:
-        known = ", ".join(columns)
-        raise ValueError(f"{path.name} has no column `text`; say with --column which of these holds the texts: {known}")
-    wanted = [column or named[0], *([pair_column] if pair_column else [])]
+        columns = read_table(path, list(filter(None, (column, pair_column))) if column else None).columns
+    if column is None:
+        named = [name for name in columns if name.lower() == "text"] or list(columns)
+        if len(named) != 1:
+            known = ", ".join(columns)
+            raise ValueError(
+                f"{path.name} has no column `text`; say with --column which of these holds the texts: {known}"
+            )
+        (column,) = named
+    wanted = [column, pair_column] if pair_column else [column]
     check_columns(wanted, list(columns), path.name)
-    rows = list(zip(*(columns[name] for name in wanted), strict=True))
+    rows: list[Any] = list(zip(*(columns[name] for name in wanted), strict=True))
     if not rows:
         raise ValueError(f"{path.name} holds no text")
     for number, row in enumerate(rows, 1):
@@ -101,7 +107,7 @@ def read_texts(
                 raise ValueError(
                     f"{path.name}, row {number}: `{name}` is no text ({text!r:.40}); leave the row out, or give it one"
                 )
-    return [row if pair_column else row[0] for row in rows]
+    return rows if pair_column else [text for (text,) in rows]
 
 
 def must_exist(path: Path) -> None:
@@ -118,11 +124,15 @@ def is_parted(path: Path) -> bool:
 
 def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> None:
     """Raise ValueError for columns that are not there, with the nearest and those that are, and for two of one name."""
-    if twice := [column for column, often in Counter(there).items() if column and often > 1]:
-        raise ValueError(f"{name} has {there.count(twice[0])} columns {twice[0]!r}; give each a name of its own")
-    for column in [column for column in wanted if column not in there]:
-        shown = ", ".join(map(repr, there[:20])) + (f" and {len(there) - 20} more" if len(there) > 20 else "")
-        raise ValueError(f"{name} has no column {column!r}{nearest(column, list(there))}; it has: {shown or 'none'}")
+    for column in there:
+        if column and there.count(column) > 1:
+            raise ValueError(f"{name} has {there.count(column)} columns {column!r}; give each a name of its own")
+    for column in wanted:
+        if column not in there:
+            shown = ", ".join(map(repr, there[:20])) or "none"
+            more = f" and {len(there) - 20} more" if len(there) > 20 else ""
+            near = nearest(column, list(there))
+            raise ValueError(f"{name} has no column {column!r}{near}; it has: {shown}{more}")
 
 
 def nearest(name: str, names: list[str]) -> str:
@@ -156,12 +166,15 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
         raise ValueError(f"{path.name} is empty: a first line of column names is needed, and a row a text")
     usual = DELIMITERS[path.suffix.lower()]
     first = text.partition("\n")[0].rstrip("\r")
-    heads = {
-        sign: next(csv.reader([first], delimiter=sign), []) for sign in dict.fromkeys([usual, ",", ";", "\t", "|"])
-    }
     asked = {name.lower() for name in wanted or ("text",)}
-    held = {sign: len(asked & {name.strip().lower() for name in names}) for sign, names in heads.items()}
-    sign = max(heads, key=lambda one: (held[one], one == usual and len(heads[one]) > 1, len(heads[one])))
+    heads = {}
+    ranks = {}
+    for one in dict.fromkeys((usual, ",", ";", "\t", "|")):
+        names = [name.strip() for name in next(csv.reader([first], delimiter=one), [])]
+        held = len(asked & {name.lower() for name in names})
+        heads[one] = names
+        ranks[one] = (held, one == usual and len(names) > 1, len(names))
+    sign = max(ranks, key=ranks.__getitem__)
     as_it_stands = {"dtype": str, "keep_default_na": False, "na_filter": False, "index_col": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -173,7 +186,7 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
                 f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that holds {sign!r}, a quote "
                 'or a line break stands in double quotes, with "" for a quote'
             ) from None
-    check_columns((), [name.strip() for name in heads[sign]], path.name)  # pandas gives doubles other names
+    check_columns((), heads[sign], path.name)  # pandas gives doubles other names
     frame.columns = [str(name).strip() for name in frame.columns]
     check_columns(wanted or (), list(frame.columns), path.name)
     return Table({name: frame[name].tolist() for name in wanted or frame.columns})
@@ -193,15 +206,14 @@ def _read_arrow(paths: list[Path]) -> pa.Table:
 
     tables = []
     for path in paths:
-        problem = None
-        for read in (pa.ipc.open_stream, pa.ipc.open_file):
-            try:
-                tables.append(read(pa.memory_map(str(path))).read_all())
-                break
-            except pa.ArrowInvalid as error:
-                problem = error
-        else:
-            raise ValueError(f"{path.name} cannot be read as Arrow, it may be cut off: {problem}") from None
+        try:
+            stream = pa.memory_map(str(path))
+            whole = stream.read(6) == b"ARROW1"
+            stream.seek(0)
+            read = pa.ipc.open_file if whole else pa.ipc.open_stream
+            tables.append(read(stream).read_all())
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path.name} cannot be read as Arrow, it may be cut off: {error}") from None
     return pa.concat_tables(tables)
 
 
@@ -211,7 +223,8 @@ def _pick_arrow(table: pa.Table, wanted: Sequence[str] | None, path: Path, featu
     about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
     known = about.get("info", {}).get("features", {}) | (features or {})
     columns = {column: table[column].to_pylist() for column in wanted or table.column_names}
-    return Table(columns, {c: tuple(known[c]["names"]) for c in columns if "names" in (known.get(c) or {})})
+    named = {column: (known.get(column) or {}).get("names") for column in columns}
+    return Table(columns, {column: tuple(names) for column, names in named.items() if names is not None})
 
 
 def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
@@ -221,9 +234,11 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
         own = wanted and [column for column in wanted if column != SPLIT]
         parts = [_read_saved(path / name, own) for name in names]
         columns = {column: [value for part in parts for value in part.columns[column]] for column in parts[0].columns}
-        sizes = [len(next(iter(part.columns.values()))) for part in parts]
-        columns[SPLIT] = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
-        return Table(columns, parts[0].classes, parted=True)
+        splits: list[str] = []
+        for name, part in zip(names, parts, strict=True):
+            rows = next(iter(part.columns.values()))
+            splits += [name] * len(rows)
+        return Table(columns | {SPLIT: splits}, parts[0].classes, parted=True)
     if (path / "state.json").exists():
         return _read_saved(path, wanted)
     if any(_eraser_files(path)):
@@ -236,16 +251,19 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
 
 def _read_saved(path: Path, wanted: Sequence[str] | None) -> Table:
     """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the class names of its label."""
-    state = path / "state.json"
-    files = [one["filename"] for one in json.loads(state.read_text(encoding="utf-8"))["_data_files"]]
+    state = json.loads((path / "state.json").read_text(encoding="utf-8"))
+    files = [path / Path(one["filename"]).name for one in state["_data_files"]]
     info = path / "dataset_info.json"
     features = json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None
-    return _pick_arrow(_read_arrow([path / Path(name).name for name in files]), wanted, path, features)
+    return _pick_arrow(_read_arrow(files), wanted, path, features)
 
 
 def _eraser_files(path: Path) -> Iterator[tuple[str, Path]]:
     """(split, file) of the annotations of an ERASER folder that are there."""
-    yield from ((split, path / f"{name}.jsonl") for name, split in ERASER.items() if (path / f"{name}.jsonl").exists())
+    for name, split in ERASER.items():
+        file = path / f"{name}.jsonl"
+        if file.exists():
+            yield split, file
 
 
 def _eraser_rows(path: Path) -> Iterator[dict]:

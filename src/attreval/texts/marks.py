@@ -10,14 +10,17 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from attreval.core.alignment import overlaps
 from attreval.core.records import Evidence, Instance
 from attreval.core.units import true_runs
 
 Span = tuple[int, int, int]  # segment, start, end character (exclusive)
+LISTS = (list, tuple, np.ndarray)
 MARKS = re.compile(r"\[?\s*[01](?:\.0?)?(?:[\s,]+[01](?:\.0?)?)*\s*\]?")
 FORMS = (
     "character spans [[start, end], …], marks 0/1 of the words parted by white space, a list of marked strings, or "
@@ -39,11 +42,14 @@ def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
     Raises ValueError for another form, or a stretch that is not in the text.
     """
     out = []
-    for span in given if isinstance(given, (list, tuple, np.ndarray)) else [given]:
-        row = [span.get("segment", 0), span.get("start"), span.get("end")] if isinstance(span, dict) else span
-        row = list(row) if isinstance(row, (list, tuple, np.ndarray)) else []
-        row = [0, *row] if len(row) == 2 else row
-        if len(row) != 3 or not all(isinstance(x, (int, float, np.number)) and x == int(x) for x in row):
+    for span in given if isinstance(given, LISTS) else [given]:
+        row = list(span) if isinstance(span, LISTS) else []
+        if isinstance(span, dict):
+            row = [span.get("segment", 0), span.get("start"), span.get("end")]
+        elif len(row) == 2:
+            row.insert(0, 0)
+        whole = [isinstance(x, (int, float, np.number)) and x == int(x) for x in row]
+        if len(row) != 3 or not all(whole):
             raise ValueError(f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}")
         segment, start, end = map(int, row)
         if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):
@@ -54,10 +60,8 @@ def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
 
 def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarray:
     """(W,) 1 for each of (W, 3) words that shares a character with a span, else 0."""
-    marks = np.zeros(len(words))
-    for segment, start, end in spans:
-        marks[(words[:, 0] == segment) & (words[:, 1] < end) & (words[:, 2] > start)] = 1
-    return marks
+    met = overlaps(words, np.reshape(spans, (-1, 3))) > 0
+    return met.any(axis=1).astype(float)
 
 
 def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: int) -> Instance:
@@ -70,7 +74,8 @@ def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: i
     if given is None:
         return instance
     where = f"text {at}"
-    given = given if isinstance(given, np.ndarray) else [given] if isinstance(given, dict) else list(given)
+    if not isinstance(given, np.ndarray):
+        given = [given] if isinstance(given, dict) else list(given)
     rows = _rows_of_marks(given)
     if len(given) and np.isscalar(given[0]):
         marks = _as_numbers(given, where)[None]
@@ -103,8 +108,10 @@ def _as_numbers(given: Sequence | np.ndarray, where: str) -> np.ndarray:
 
 def _rows_of_marks(given: Sequence | np.ndarray) -> list[list[int]]:
     """Lists in a list, a person each, that hold nothing but 0 and 1; none where there is anything else."""
-    rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [None] for row in given]
-    return [list(map(int, row)) for row in rows] if all(map(_is_mark, [x for row in rows for x in row])) else []
+    rows = [list(row) if isinstance(row, LISTS) else [None] for row in given]
+    if not all(map(_is_mark, chain(*rows))):
+        return []
+    return [list(map(int, row)) for row in rows]
 
 
 def _could_be_characters(rows: list[list[int]], segments: Sequence[str]) -> bool:
@@ -112,14 +119,11 @@ def _could_be_characters(rows: list[list[int]], segments: Sequence[str]) -> bool
 
     `[0, 1]` is the first character; where that is a part of a word, nobody means it.
     """
-    spans = [[0, *row] if len(row) == 2 else row for row in rows]
-    return all(
-        len(span) == 3
-        and span[1:] == [0, 1]
-        and span[0] < len(segments)
-        and re.match(r"\S(\s|$)", segments[span[0]]) is not None
-        for span in spans
-    )
+    for row in rows:
+        segment, *ends = row if len(row) == 3 else [0, *row]
+        if ends != [0, 1] or segment >= len(segments) or not re.match(r"\S(\s|$)", segments[segment]):
+            return False
+    return True
 
 
 def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.ndarray) -> Evidence:
@@ -127,20 +131,20 @@ def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.n
     marks = np.array([met_words(spans, words) for spans in people]).reshape(len(people), len(words))
     if not marks.any():
         return Evidence()
-    runs = [(start, end, person) for person, row in enumerate(marks) for start, end in true_runs(row > 0)]
+    runs = []
+    for person, row in enumerate(marks):
+        runs += [(start, end, person) for start, end in true_runs(row > 0)]
     return Evidence(marks=marks, spans=tuple(sorted(runs)))
 
 
 def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | None:
     """The spans that each person marked; [] where nobody marked anything, None where the marks do not fit the text."""
     found = _parse(given)
-    if found is None or found == [] or found == "":
+    if found in (None, [], ""):
         return []
     if isinstance(found, (str, dict)):
         found = [found]
-    if not isinstance(found, list):
-        return None
-    people = _read_list(found, segments)
+    people = _read_list(found, segments) if isinstance(found, list) else None
     return people if people is None or any(people) else []
 
 
@@ -152,7 +156,7 @@ def _parse(given: Any) -> Any:
         return given.tolist() if isinstance(given, np.ndarray) else given
     text = given.strip()
     if MARKS.fullmatch(text) and not text.isdigit():
-        return [float(sign) for sign in re.findall(r"[01]", re.sub(r"\.0?", "", text))]
+        return list(map(float, re.findall(r"[01]", re.sub(r"\.0?", "", text))))
     if text[:1] in ("[", "{"):
         for read in (json.loads, ast.literal_eval):  # literals only: nothing is run
             try:
@@ -164,28 +168,29 @@ def _parse(given: Any) -> Any:
 
 def _read_list(found: list, segments: tuple[str, ...]) -> list[list[Span]] | None:
     """People's spans from a parsed list, by what it holds; None where they do not fit the text."""
-    if rows := _rows_of_marks(found):
+    rows = _rows_of_marks(found)
+    if rows:
         people = [_marked_words(row, segments) for row in rows]
         fitting = [one for one in people if one is not None]
-        if len(fitting) == len(people) and not _could_be_characters(rows, segments):
-            return fitting
-        if len(fitting) == len(people) or max(map(len, rows)) > 3:  # both could be meant, or neither
+        if len(fitting) == len(people):
+            return None if _could_be_characters(rows, segments) else fitting  # both could be meant
+        if max(map(len, rows)) > 3:  # neither can be meant
             return None
-    if all(isinstance(one, dict) for one in _flat(found)):
-        spans = _evidences(_flat(found), segments)
+    flat = _flat(found)
+    spans = None
+    if all(isinstance(one, dict) for one in flat):
+        spans = _evidences(flat, segments)
     elif all(isinstance(one, str) for one in found) and not set(found) <= {"0", "1"}:
         spans = _strings(found, segments)
     elif all(map(_is_mark, found)):
         spans = _marked_words(found, segments)
     elif all(isinstance(one, (list, tuple)) for one in found):
         spans = _characters(found, segments)
-    else:
-        spans = None
     return None if spans is None else [spans]
 
 
 def _flat(found: list) -> list:
-    """What lists in a list hold, with what is no list."""
+    """The elements of nested lists, in order."""
     return [inner for one in found for inner in (_flat(one) if isinstance(one, list) else [one])]
 
 
@@ -196,51 +201,57 @@ def _is_mark(one: Any) -> bool:
 def _characters(found: list, segments: tuple[str, ...]) -> list[Span] | None:
     """Spans of characters, of the first segment where none is named."""
     try:
-        return list(map(tuple, read_spans([one for one in found if len(one)], segments, "").tolist()))
+        spans = read_spans([one for one in found if len(one)], segments, "")
     except ValueError:
         return None
+    return list(map(tuple, spans.tolist()))
 
 
 def _marked_words(found: list, segments: tuple[str, ...]) -> list[Span] | None:
     """The words, parted by white space, that are marked 1: of the text, or of text and pair together."""
-    words = [(s, *match.span()) for s, text in enumerate(segments) for match in re.finditer(r"\S+", text)]
-    first = [word for word in words if word[0] == 0]
-    words = first if len(found) == len(first) else words
+    first = _find_all(r"\S+", segments[:1])
+    words = first if len(found) == len(first) else _find_all(r"\S+", segments)
     if len(found) != len(words):
         return None
     return [word for word, mark in zip(words, found, strict=True) if float(mark)]
 
 
+def _find_all(pattern: str, segments: tuple[str, ...], flags: re.RegexFlag = re.NOFLAG) -> list[Span]:
+    """Where a pattern stands in the text, or in text and pair."""
+    return [(at, *match.span()) for at, text in enumerate(segments) for match in re.finditer(pattern, text, flags)]
+
+
 def _strings(found: list[str], segments: tuple[str, ...]) -> list[Span] | None:
     """Where each marked string stands: the first place that no other has taken, in the case given or in any."""
     spans: list[Span] = []
-    for string in filter(None, (one.strip() for one in found)):
+    for string in found:
         pattern = r"\s+".join(map(re.escape, string.split()))
-        places = [
-            (s, *match.span())
-            for flags in (re.NOFLAG, re.IGNORECASE)
-            for s, text in enumerate(segments)
-            for match in re.finditer(pattern, text, flags)
-        ]
+        if not pattern:
+            continue
+        places = _find_all(pattern, segments) + _find_all(pattern, segments, re.IGNORECASE)
         if not places:
             return None
-        spans.append(next((place for place in places if place not in spans), places[0]))
+        free = [place for place in places if place not in spans]
+        spans.append((free or places)[0])
     return spans
 
 
 def _evidences(found: list[dict], segments: tuple[str, ...]) -> list[Span] | None:
     """ERASER's pieces: tokens from start to end (exclusive), parted by white space, else their text."""
-    words = [match.span() for match in re.finditer(r"\S+", segments[0])]
-    spans = []
+    words = _find_all(r"\S+", segments[:1])
+    spans: list[Span] = []
     for piece in found:
-        start, end = piece.get("start_token"), piece.get("end_token")
+        start = piece.get("start_token")
+        end = piece.get("end_token")
         if not isinstance(start, int) or not isinstance(end, int) or start < 0:
             located = _strings([str(piece.get("text") or "")], segments)
             if not located:
                 return None
             spans += located
         elif start < end <= len(words):
-            spans.append((0, words[start][0], words[end - 1][1]))
+            _, first, _ = words[start]
+            _, _, last = words[end - 1]
+            spans.append((0, first, last))
         else:
             return None
     return spans

@@ -5,11 +5,11 @@ Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs, to_array
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,11 @@ class AttentionPath(Question):
     def items(self, ledger: Ledger) -> list[Item]:
         """One. ValueError for a model without attention, or whose attention cannot be read."""
         check_attention(ledger.model, "weights to ask for")
-        more = (*(("first token",) if self.rows == (0,) else ()), *(("summary",) if self.summary else ()))
-        check_needs(ledger.model, "attention", *more)
+        check_needs(ledger.model, "attention")
+        if self.rows == (0,):
+            check_needs(ledger.model, "first token")
+        if self.summary:
+            check_needs(ledger.model, "summary")
         return [_LayerSums(self, ledger.model.layers)]
 
     @staticmethod
@@ -70,25 +73,33 @@ class AttentionPath(Question):
         ids, mask, segments = ledger.padded([sums.row for sums, _ in batch])
         factors = {}
         if len(wanted) == 1:
-            nodes = torch.tensor([sums.passes[n][2] for sums, n in batch], dtype=torch.float64, device=ids.device)
-            factors = {wanted[0]: nodes[:, None, None, None].to(ledger.model.at(ledger.precision).dtype)}
+            nodes = [sums.passes[number].factor for sums, number in batch]
+            dtype = ledger.model.at(ledger.precision).dtype
+            scales = torch.tensor(nodes, dtype=dtype, device=ids.device)
+            factors = {wanted[0]: scales[:, None, None, None]}
         with torch.set_grad_enabled(graph):
             logits, seen = ledger.model.attend(ids, mask, segments, ledger.precision, wanted, factors)
-            probable = torch.softmax(logits, dim=-1)
-            picked = torch.stack(
-                [(probable if q.of == "probability" else logits)[b, q.target] for b, q in enumerate(asked)]
-            )
-            gradients: Any = torch.autograd.grad(picked.sum(), [seen[layer] for layer in wanted]) if graph else None
+            scores = {"logit": logits, "probability": torch.softmax(logits, dim=-1)}
+            picked = torch.stack([scores[one.of][b, one.target] for b, one in enumerate(asked)])
+            weights = [seen[layer] for layer in wanted]
+            gradients: Any = torch.autograd.grad(picked.sum(), weights) if graph else weights
         for b, question in enumerate(asked):
-            length, layers = len(question.ids), {}
-            for i, layer in enumerate(wanted):
-                gradient = gradients[i][b, :, :length, :length] if graph else None
-                layers[layer] = seen[layer].detach()[b, :, :length, :length], gradient
-            yield layers, float(picked[b].detach())
+            read = slice(len(question.ids))
+            text = (b, slice(None), read, read)
+            cut = [(own[text], slope[text]) for own, slope in zip(weights, gradients, strict=True)]
+            yield dict(zip(wanted, cut, strict=True)), float(to_array(picked[b]))
+
+
+class _PathPass(NamedTuple):
+    """A pass through the model. layers: those whose weights are wanted; node: its number, None for no node; factor."""
+
+    layers: tuple[int, ...]
+    node: int | None
+    factor: float
 
 
 class _LayerSums(Item):
-    """What the passes of one question add up to. passes: of each, layers wanted, number of the node, node."""
+    """What the passes of one question add up to."""
 
     __slots__ = ("attention", "gradient", "layers", "passes", "values")
 
@@ -96,13 +107,15 @@ class _LayerSums(Item):
         if bad := [layer for layer in question.layers if not -layers <= layer < layers]:
             raise ValueError(f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}")
         self.layers = tuple(layer % layers for layer in question.layers) or tuple(range(layers))
-        nodes = list(enumerate(question.nodes))
         # a node of 1 is the text itself: one pass serves all layers, and the weights are always part of the answer
-        whole: list[tuple] = [(self.layers, i, 1.0) for i, node in nodes if node == 1] or [(self.layers, None, 1.0)]
+        whole = [number for number, factor in enumerate(question.nodes) if factor == 1]
+        self.passes = [_PathPass(self.layers, number, 1.0) for number in whole or (None,)]
         # at every other node each layer takes a pass of its own
-        self.passes = whole + [((layer,), i, node) for i, node in nodes if node != 1 for layer in self.layers]
+        for number, factor in enumerate(question.nodes):
+            if factor != 1:
+                self.passes += [_PathPass((layer,), number, factor) for layer in self.layers]
         # passes that need the same layers share batches: what lies below the lowest of them keeps no graph
-        groups = [(wanted, bool(question.nodes)) for wanted, _, _ in self.passes]
+        groups = [(one.layers, bool(question.nodes)) for one in self.passes]
         super().__init__(question.key(), (question.ids, question.segments), groups, question)
         self.attention: list = [None] * len(self.layers)
         self.gradient: list = [0.0] * len(self.layers)
@@ -110,19 +123,18 @@ class _LayerSums(Item):
 
     def add(self, number: int, output: Any) -> None:
         """Take in the layers of one pass."""
-        _, node, factor = self.passes[number]
+        one = self.passes[number]
         by_layer, value = output
         rows = self.detail.rows
         cut = (slice(None), slice(None) if rows is None else list(rows))
         for layer, (weights, gradient) in by_layer.items():
             at = self.layers.index(layer)
-            if factor == 1:
-                self.attention[at] = weights[cut].double().cpu().numpy()
-            if node is not None:
-                self.values[at, node] = value
-                if gradient is not None:
-                    share = self.detail.weights[node]
-                    self.gradient[at] = self.gradient[at] + share * gradient[cut].double().cpu().numpy()
+            if one.factor == 1:
+                self.attention[at] = to_array(weights[cut])
+            if one.node is not None:
+                share = self.detail.weights[one.node]
+                self.values[at, one.node] = value
+                self.gradient[at] = self.gradient[at] + share * to_array(gradient[cut])
 
     def answer(self) -> AttentionAnswer:
         """The answer, when all passes are in."""

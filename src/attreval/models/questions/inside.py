@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs, to_array
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -45,8 +45,9 @@ class CellParts(Question):
 
         ids, mask, _ = ledger.padded([item.row for item, _ in batch])
         with torch.inference_mode():
-            out = ledger.model.decompose(ids, mask, ledger.precision, group[0]).double().cpu().numpy()
-        return [parts[: len(item.row[0])] for (item, _), parts in zip(batch, out, strict=True)]
+            parts = ledger.model.decompose(ids, mask, ledger.precision, *group)
+        lengths = mask.sum(dim=1).tolist()
+        return [own[:length] for own, length in zip(to_array(parts), lengths, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class ValueZeroing(Question):
         """One, with a pass a token. ValueError for a model without attention, or whose layers cannot be run alone."""
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
-        return [_Columns(self.key(), (self.ids, self.segments), [("values",)] * len(self.ids), self)]
+        groups = [("values",)] * len(self.ids)
+        return [_Columns(self.key(), (self.ids, self.segments), groups, self)]
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
@@ -74,9 +76,11 @@ class ValueZeroing(Question):
 
         for _, part in groupby(batch, key=lambda one: id(one[0])):
             passes = list(part)
-            inputs = ledger.padded([passes[0][0].row])
+            text, _ = passes[0]
+            inputs = ledger.padded([text.row])
             zeroed = torch.tensor([number for _, number in passes], device=inputs[0].device)
-            yield from ledger.model.zero_values(*inputs, zeroed, ledger.precision).cpu().numpy()
+            distances = ledger.model.zero_values(*inputs, zeroed, ledger.precision)
+            yield from to_array(distances)
 
 
 class _Columns(Item):
@@ -129,22 +133,24 @@ class HeadImportance(Question):
         """(H,) importance of each head, for each question."""
         import torch
 
-        model, asked = ledger.model, [item.detail for item, _ in batch]
+        model = ledger.model
+        asked = [item.detail for item, _ in batch]
         network = model.at(ledger.precision)
         inputs = ledger.padded([item.row for item, _ in batch])
         with torch.inference_mode():
             states = _first_states(network, *inputs, group[0])
             signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
             maps = {matrix: _class_map(network, matrix) for matrix in {q.matrix for q in asked}}
-        for b, question in enumerate(asked):
+        for question, sign in zip(asked, signs, strict=True):
             found = maps[question.matrix]
             if question.choice == "per_class":
-                found = found[:, model.output_of(question.target)] * signs[b]
+                found = found[:, model.output_of(question.target)] * sign
             elif question.choice == "class_mean":
-                found = found.mean(dim=1) * signs[b]
+                found = found.mean(dim=1) * sign
             else:
                 found = found.abs().mean(dim=1)
-            yield found.view(network.config.num_attention_heads, -1).sum(dim=1).double().cpu().numpy()
+            by_head = found.view(network.config.num_attention_heads, -1).sum(dim=1)
+            yield to_array(by_head)
 
 
 def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attreval.models.classifier import Classifier
-from attreval.models.questions.question import Item, Ledger, Pass, Question, Row
+from attreval.models.questions.question import Item, Ledger, Pass, Question, Row, to_array
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,11 @@ class Evaluate(Question):
         """Each row, in its precision."""
         precision = self.precision or (ledger.sampled_precision if self.sampled else ledger.precision)
         groups = ((precision,),)
-        return [Item((precision, row[0].tobytes(), row[1].tobytes()), row, groups) for row in self.rows()]
+        found = []
+        for ids, segments in self.rows():
+            key = (precision, ids.tobytes(), segments.tobytes())
+            found.append(Item(key, (ids, segments), groups))
+        return found
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
@@ -60,7 +64,7 @@ class Evaluate(Question):
 
         ids, mask, segments = ledger.padded([item.row for item, _ in batch])
         with torch.inference_mode():
-            return ledger.model.logits(ids, mask, segments, group[0]).double().cpu().numpy()
+            return to_array(ledger.model.logits(ids, mask, segments, *group))
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
@@ -73,14 +77,17 @@ class Evaluate(Question):
 
         if self.windows is None:
             return {}
-        hint, model = self.windows, ledger.model
-        rows = items[-max(1, len(hint.ids) - hint.size + 1) :]
-        if sum(item.key in new for item in rows) < getattr(model, "reuse_from", np.inf):
+        hint = self.windows
+        model = ledger.model
+        count = max(1, len(hint.ids) - hint.size + 1)
+        keys = [item.key for item in items[-count:]]
+        if sum(key in new for key in keys) < getattr(model, "reuse_from", np.inf):
             return {}
+        ((precision,),) = items[0].groups
         ids = torch.from_numpy(hint.ids).to(model.device)
         with torch.inference_mode():
-            logits = model.erased(ids, hint.size, hint.blank, items[0].groups[0][0]).double().cpu().numpy()
-        return {item.key: row for item, row in zip(rows, logits, strict=True)}
+            logits = model.erased(ids, hint.size, hint.blank, precision)
+        return dict(zip(keys, to_array(logits), strict=True))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs, to_array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,12 +47,17 @@ class Rule:
     @property
     def need(self) -> str:
         """What a transformer must be able to do for it, a key of models.checks.PROBES."""
-        return ("complete deeplift" if self.attention == "rescaled" else "deeplift") if self.reference else "lrp"
+        if not self.reference:
+            return "lrp"
+        return "complete deeplift" if self.attention == "rescaled" else "deeplift"
 
 
-ZERO, MEAN = -1, -2  # in place of an id of a baseline: no vector, and the mean of all word embeddings
-LRP, DEEPLIFT = Rule(), Rule(reference=True)
-CP_LRP, GIM = Rule(attention="constant"), Rule(attention="softened")
+ZERO = -1  # in place of an id of a baseline: no vector
+MEAN = -2  # in place of an id of a baseline: the mean of all word embeddings
+LRP = Rule()
+CP_LRP = Rule(attention="constant")
+GIM = Rule(attention="softened")
+DEEPLIFT = Rule(reference=True)
 DEEPLIFT_COMPLETE = Rule(reference=True, attention="rescaled")
 
 
@@ -102,8 +107,11 @@ class PathGradient(Question):
         """One, with a pass a node. ValueError for a transformer of which this gradient cannot be taken."""
         if self.where != "words" and self.rule and self.rule.need != "deeplift":
             raise ValueError(f"this rule hands relevance back to words alone; where={self.where!r} goes with DEEPLIFT")
-        bare = () if self.where == "words" else ("entry",)
-        check_needs(ledger.model, "embeddings", *bare, *((self.rule.need,) if self.rule else ()))
+        check_needs(ledger.model, "embeddings")
+        if self.where != "words":
+            check_needs(ledger.model, "entry")
+        if self.rule:
+            check_needs(ledger.model, self.rule.need)
         return [_Path(self)]
 
     @staticmethod
@@ -114,7 +122,8 @@ class PathGradient(Question):
         """
         import torch
 
-        (rule, where), model = group, ledger.model
+        rule, where = group
+        model = ledger.model
         asking: dict[Hashable, list[int]] = {}
         for b, (path, n) in enumerate(batch):
             asking.setdefault(path.point(n), []).append(b)
@@ -122,27 +131,31 @@ class PathGradient(Question):
         rows = [batch[b] for b in rounds[0]]
         points, nodes = _walk(ledger, [batch[b] for one in rounds for b in one], len(rows), where)
         _, mask, segments = ledger.padded([path.row for path, _ in rows])
+        propagated = rule is not None and model.family == "transformer"
         more = {"rule": rule} if rule else {}
-        if where != "words":
-            more["entering"] = (lambda x: points) if where == "bare" else (lambda x: nodes * x)
+        if where == "bare":
+            more["entering"] = lambda x: points
+        elif where == "entry":
+            more["entering"] = lambda x: nodes * x
         found: list = [None] * len(batch)
         with torch.enable_grad():
-            propagated = rule is not None and model.family == "transformer"
             if not propagated:
                 out = model.logits(None, mask, segments, ledger.precision, embeddings=points, **more)
-            for left, askers in zip(reversed(range(len(rounds))), rounds, strict=True):
+            for askers in rounds:
                 asked = [batch[b][0].detail for b in askers]
-                targets = torch.tensor([q.target for q in asked], device=points.device)
+                targets = torch.tensor([one.target for one in asked], device=points.device)
                 if propagated:
                     gradient = model.relevance(points, mask, segments, targets, rule, where)
                     value = torch.full((len(asked),), torch.nan)
                 else:
-                    wanted = torch.tensor([q.of == "probability" for q in asked], device=points.device)[:, None]
-                    value = torch.where(wanted, torch.softmax(out, dim=-1), out).gather(1, targets[:, None])[:, 0]
-                    (gradient,) = torch.autograd.grad(value.sum(), points, retain_graph=left > 0)
-                gradient, value = (x.detach().double().cpu().numpy() for x in (gradient, value))
-                for i, (b, question) in enumerate(zip(askers, asked, strict=True)):
-                    found[b] = gradient[i, : len(question.ids)], value[i]
+                    wanted = torch.tensor([one.of == "probability" for one in asked], device=points.device)
+                    scores = torch.where(wanted[:, None], torch.softmax(out, dim=-1), out)
+                    value = scores.gather(1, targets[:, None])[:, 0]
+                    (gradient,) = torch.autograd.grad(value.sum(), points, retain_graph=askers is not rounds[-1])
+                gradients = to_array(gradient)
+                values = to_array(value)
+                for b, question, slope, at in zip(askers, asked, gradients, values, strict=True):
+                    found[b] = (slope[: len(question.ids)], at)
         return found
 
 
@@ -157,7 +170,8 @@ def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask"
 
     if model.family != "transformer" or not hasattr(model, "network"):
         return "pad"
-    pad, mask = model.embed(torch.tensor([[pad_id, mask_id]], device=model.device))[0].any(dim=-1).tolist()
+    vectors = model.embed(torch.tensor([pad_id, mask_id], device=model.device)[None])[0]
+    pad, mask = vectors.any(dim=-1).tolist()
     return "pad" if pad else "mask" if mask else "mean"
 
 
@@ -169,12 +183,13 @@ def _walk(ledger: Ledger, batch: Sequence[Pass], count: int, where: str) -> tupl
     import torch
 
     with torch.no_grad():
-        ends = [path.ends(ledger) for path, _ in batch]
-    first, rows = ends[0][0], batch[:count]
-    shape = (count, max(len(path.detail.ids) for path, _ in rows), first.shape[1])
-    points = torch.zeros(shape, dtype=first.dtype, device=first.device)
-    nodes = torch.tensor([path.detail.nodes[n] for path, n in rows], dtype=first.dtype).to(first.device)[:, None, None]
-    for b, (end, start) in enumerate(ends[:count]):
+        ends = [path.ends(ledger) for path, _ in batch][:count]
+    like, _ = ends[0]
+    longest = max(len(end) for end, _ in ends)
+    points = like.new_zeros(count, longest, like.shape[1])
+    places = [path.detail.nodes[number] for path, number in batch[:count]]
+    nodes = like.new_tensor(places)[:, None, None]
+    for b, (end, start) in enumerate(ends):
         points[b, : len(end)] = end if where == "entry" else start + nodes[b, 0] * (end - start)
     return points.requires_grad_(True), nodes
 
@@ -202,18 +217,20 @@ class _Path(Item):
         import torch
 
         def embed(ids: np.ndarray) -> Tensor:
-            return ledger.model.embed(torch.from_numpy(ids)[None].to(ledger.model.device), ledger.precision)[0]
+            row = torch.from_numpy(ids).to(ledger.model.device)
+            return ledger.model.embed(row[None], ledger.precision)[0]
 
         if self._ends is None:
-            end, base = embed(self.detail.ids), self.detail.baseline
-            if base is None:
-                self._ends = end, torch.zeros_like(end)
-            else:
-                kept = torch.from_numpy(base >= 0).to(end.device)[:, None]
-                start = embed(np.maximum(base, 0)) * kept
-                if (base == MEAN).any():
-                    start[torch.from_numpy(base == MEAN)] = embed(np.arange(ledger.model.vocabulary_size)).mean(dim=0)
-                self._ends = end, start
+            end = embed(self.detail.ids)
+            start = torch.zeros_like(end)
+            base = self.detail.baseline
+            if base is not None:
+                kept = torch.from_numpy(base >= 0).to(end.device)
+                start = embed(np.maximum(base, 0)) * kept[:, None]
+                if MEAN in base:
+                    every = embed(np.arange(ledger.model.vocabulary_size))
+                    start[torch.from_numpy(base == MEAN)] = every.mean(dim=0)
+            self._ends = (end, start)
         return self._ends
 
     def add(self, number: int, output: Any) -> None:
@@ -224,4 +241,4 @@ class _Path(Item):
     def answer(self) -> PathAnswer:
         """The answer, when all nodes are in."""
         end, start = self._ends
-        return PathAnswer(self.gradient, (end - start).double().cpu().numpy(), self.values)
+        return PathAnswer(self.gradient, to_array(end - start), self.values)

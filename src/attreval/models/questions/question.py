@@ -38,7 +38,10 @@ class Item:
     __slots__ = ("detail", "groups", "key", "outputs", "row")
 
     def __init__(self, key: Hashable, row: Row, groups: Sequence[tuple], detail: Any = None):
-        self.key, self.row, self.groups, self.detail = key, row, groups, detail
+        self.key = key
+        self.row = row
+        self.groups = groups
+        self.detail = detail
         self.outputs: list = [None] * len(groups)
 
     def point(self, number: int) -> Hashable:
@@ -99,6 +102,11 @@ class Computation(ABC):
 
 
 Conversation = Generator[Question | Computation, Any, Any]
+
+
+def to_array(x: Tensor) -> np.ndarray:
+    """A tensor as a float64 array."""
+    return x.detach().double().cpu().numpy()
 
 
 def check_attention(model: Classifier, what: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attreval.models.classifier import Classifier
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs, to_array
 
 _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
 
@@ -36,10 +36,11 @@ class SoftErasure(Question):
     def items(self, ledger: Ledger) -> list[Item]:
         """Each disturbed text. ValueError for a transformer that cannot be disturbed so."""
         check_needs(ledger.model, "bias" if self.kind == "attend" else "entry")
-        group, row = (ledger.precision, self.kind), (self.ids, self.segments)
-        text = (self.ids.tobytes(), self.segments.tobytes())
+        group = (ledger.precision, self.kind)
+        row = (self.ids, self.segments)
+        asked = (*group, self.ids.tobytes(), self.segments.tobytes())
         return [
-            Item((*group, *text, strengths.tobytes(), seed), row, (group,), (strengths, seed))
+            Item((*asked, strengths.tobytes(), seed), row, (group,), (strengths, seed))
             for strengths, seed in zip(self.strengths, self.seeds, strict=True)
         ]
 
@@ -48,23 +49,25 @@ class SoftErasure(Question):
         """(K,) logits of each disturbed text."""
         import torch
 
-        (precision, kind), model = group, ledger.model
+        precision, kind = group
+        model = ledger.model
         ids, mask, segments = ledger.padded([item.row for item, _ in batch])
+        change: dict[str, Any] = {}
         if kind == "attend":
             added = torch.zeros(ids.shape, dtype=torch.float64)
             for b, (item, _) in enumerate(batch):
                 strengths, _ = item.detail
                 added[b, : len(strengths)] = torch.from_numpy(_MASKED * (1 - strengths))
-            change = {"bias": added[:, None, None].to(model.device)}
+            change["bias"] = added[:, None, None].to(model.device)
         else:
             factors = torch.ones((*ids.shape, model.width), dtype=torch.float32)
             for b, (item, _) in enumerate(batch):
                 strengths, seed = item.detail
                 factors[b, : len(strengths)] = torch.from_numpy(draw_factors(kind, strengths, seed, model.width))
             factors = factors.to(model.device)
-            change = {"entering": lambda x: x * factors.to(x.dtype)}
+            change["entering"] = lambda x: x * factors.to(x.dtype)
         with torch.inference_mode():
-            return model.logits(ids, mask, segments, precision, **change).double().cpu().numpy()
+            return to_array(model.logits(ids, mask, segments, precision, **change))
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
@@ -76,7 +79,10 @@ def draw_factors(kind: str, strengths: np.ndarray, seed: int, width: int) -> np.
 
     keep: 1 with the strength as probability, else 0, entry by entry. noise: 1 + strength * N(0, 1), entry by entry.
     """
-    rng, shape = np.random.default_rng(seed), (len(strengths), width)
+    rng = np.random.default_rng(seed)
+    shape = (len(strengths), width)
     if kind == "keep":
-        return (rng.random(shape, dtype=np.float32) < strengths[:, None]).astype(np.float32)
-    return (1 + strengths[:, None] * rng.standard_normal(shape, dtype=np.float32)).astype(np.float32)
+        kept = rng.random(shape, dtype=np.float32) < strengths[:, None]
+        return kept.astype(np.float32)
+    noise = rng.standard_normal(shape, dtype=np.float32)
+    return (1 + strengths[:, None] * noise).astype(np.float32)

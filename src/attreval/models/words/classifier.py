@@ -46,14 +46,16 @@ class Sizes:
 
 def _make_core(sizes: Sizes) -> nn.Module:
     """The part between the embeddings and the classifier."""
-    inputs, directions = sizes.embedding_size, 1 + sizes.bidirectional
-    if sizes.architecture == "cnn":
-        return Convolutional(inputs, sizes.hidden, sizes.kernel)
-    if sizes.architecture in ("gru", "lstm"):
-        return Recurrent(sizes.architecture, inputs, sizes.hidden, directions, sizes.gate, sizes.dropout)
-    if sizes.architecture in ("qgru", "qlstm"):
-        return Quasi(sizes.architecture[1:], inputs, sizes.hidden, directions, sizes.gate, sizes.kernel, sizes.order)
-    raise ValueError(f"unknown architecture {sizes.architecture!r}; there are: gru, lstm, qgru, qlstm, cnn")
+    name = sizes.architecture
+    if name == "cnn":
+        return Convolutional(sizes.embedding_size, sizes.hidden, sizes.kernel)
+    cell = name.removeprefix("q")
+    if cell not in ("gru", "lstm"):
+        raise ValueError(f"unknown architecture {name!r}; there are: gru, lstm, qgru, qlstm, cnn")
+    given = (cell, sizes.embedding_size, sizes.hidden, 1 + sizes.bidirectional, sizes.gate)
+    if name == cell:
+        return Recurrent(*given, sizes.dropout)
+    return Quasi(*given, sizes.kernel, sizes.order)
 
 
 class Network(nn.Module):
@@ -70,17 +72,17 @@ class Network(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the weights."""
+        """The data type of the weights."""
         return self.output.weight.dtype
 
     def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
         """(B, K) logits of (B, L, D) word embeddings; mask (B, L) is 0 on padding."""
-        x, mask = rules.inputs(self.dropout(x).transpose(0, 1), mask.bool().T[..., None])
+        words = self.dropout(x).transpose(0, 1)
+        x, mask = rules.inputs(words, mask.bool().T[..., None])
         h = self.dropout(self.core(x, mask, rules))
         scores = self.output(rules.linear_input(h))
-        return rules.outputs(
-            rules.activation(lambda a: a, scores, self.output.bias, (rules.bias_channel(h), h.shape[-1]))
-        )
+        source = (rules.bias_channel(h), h.shape[-1])
+        return rules.outputs(rules.activation(lambda a: a, scores, self.output.bias, source))
 
     def decompose(self, x: Tensor, mask: Tensor, output_gate: bool = True) -> Tensor:
         """(B, L, K) what each token left in the last state, in class scores (Poerner et al. 2018, section 3.4).
@@ -91,14 +93,18 @@ class Network(nn.Module):
         mask = mask.bool().T[..., None]
         trace = self.core.trace(x.transpose(0, 1), mask)
         later = trace.kept.flip(1).cumprod(1).flip(1)
-        later = torch.cat([later[:, 1:], torch.ones_like(later[:, :1])], dim=1)
+        whole = torch.ones_like(later[:, :1])
+        later = torch.cat([later[:, 1:], whole], dim=1)
         state = later * trace.state  # (d, L, B, H)
         if trace.shown is not None:
-            state = torch.tanh(state) * (trace.shown[:, None] if output_gate or not isinstance(self.core, Quasi) else 1)
+            state = torch.tanh(state)
+            if output_gate or not isinstance(self.core, Quasi):
+                state = state * trace.shown[:, None]
         heads = self.output.weight.unflatten(1, (len(state), -1)).permute(1, 2, 0)  # (d, H, K)
         loads = state @ heads[:, None]
-        parts = loads.diff(dim=1, prepend=torch.zeros_like(loads[:, :1]))
-        total = parts[0] if len(parts) == 1 else parts[0] + turn(parts[1], mask)
+        total, *back = loads.diff(dim=1, prepend=torch.zeros_like(loads[:, :1]))
+        if back:
+            total = total + turn(back[0], mask)
         return total.transpose(0, 1)
 
 
@@ -213,15 +219,22 @@ class WordClassifier:
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
         """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see window_erasure."""
         network = self.at(precision)
-        return self.ordered(network.output(erased_states(network.core, network.embedding(ids), size, blank)))
+        states = erased_states(network.core, network.embedding(ids), size, blank)
+        return self.ordered(network.output(states))
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        weights = {name: w.detach().float().cpu().contiguous() for name, w in self.network.state_dict().items()}
+        state = self.network.state_dict()
+        weights = {name: weight.detach().float().cpu().contiguous() for name, weight in state.items()}
         save_file(weights, folder / "model.safetensors")
-        described = {"sizes": asdict(self.sizes), "labels": list(self.labels), "max_length": self.max_length}
-        write_json(folder / DESCRIPTION, described | {"vocabulary": list(self.vocabulary)})
+        described = {
+            "sizes": asdict(self.sizes),
+            "labels": list(self.labels),
+            "max_length": self.max_length,
+            "vocabulary": list(self.vocabulary),
+        }
+        write_json(folder / DESCRIPTION, described)
 
     def reload(self, folder: Path) -> None:
         """Take the weights that lie in a folder, frozen."""
@@ -232,10 +245,11 @@ class WordClassifier:
 
 def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
     """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of the longer text."""
-    first, second = (np.flatnonzero(segments == side) for side in (0, 1))
-    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    kept = max(most - len(shorter), (most + 1) // 2)
-    return np.sort(np.concatenate([longer[:kept], shorter[: most - min(kept, len(longer))]]))
+    parts = [np.flatnonzero(segments == side) for side in (0, 1)]
+    longer, shorter = sorted(parts, key=len, reverse=True)
+    kept = longer[: max(most - len(shorter), (most + 1) // 2)]
+    rest = shorter[: most - len(kept)]
+    return np.sort(np.concatenate([kept, rest]))
 
 
 def load_word_classifier(
@@ -245,7 +259,8 @@ def load_word_classifier(
     if not (folder / DESCRIPTION).exists():
         raise FileNotFoundError(f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first")
     described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    sizes, own = Sizes(**described["sizes"]), check_names(described["labels"], str(folder))
+    sizes = Sizes(**described["sizes"])
+    own = check_names(described["labels"], str(folder))
     model = WordClassifier(
         name=name or str(folder),
         network=Network(sizes).to(pick_device(device)),
@@ -277,8 +292,8 @@ def new_word_classifier(
     if spec.embeddings and vectors is None:
         raise ValueError(f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given")
     known = vectors(spec.embeddings, vocabulary) if vectors and spec.embeddings else None
-    given = [one.name for one in fields(Sizes) if one.name not in ("words", "classes")]
-    sizes = Sizes(words=len(vocabulary) + 2, classes=len(labels), **{name: getattr(spec, name) for name in given})
+    given = {one.name: getattr(spec, one.name) for one in fields(Sizes) if one.name not in ("words", "classes")}
+    sizes = Sizes(words=len(vocabulary) + 2, classes=len(labels), **given)
     torch.manual_seed(seed_of("weights", *names))
     network = Network(sizes)
     table = start_embeddings(vocabulary, sizes.embedding_size, generator("embeddings", *names), known)

@@ -10,7 +10,8 @@ Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a dir
 a kernel.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -31,11 +32,11 @@ def hard_sigmoid(a: Tensor) -> Tensor:
 GATES = {"logistic": torch.sigmoid, "hard_sigmoid": hard_sigmoid}
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """What a gated layer did, (d, L, B, H) each: how much it kept of its state, and the state after each step.
 
-    shown: (d, B, H) the last output gate, None where there is none. On padding, all is kept and nothing changes.
+    shown: (d, B, H) the last output gate, None where there is none. On padding, all is kept and nothing changes. Of a
+    single step, these are (d, B, H).
     """
 
     kept: Tensor
@@ -46,7 +47,8 @@ class Trace:
 def turn(x: Tensor, mask: Tensor) -> Tensor:
     """(L, B, ...) with each row turned around within its own length, by a (L, B, 1) bool mask; twice gives x back."""
     steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
-    return x.gather(0, torch.where(mask, mask.sum(dim=0) - 1 - steps, steps).expand(x.shape))
+    places = torch.where(mask, mask.sum(dim=0) - 1 - steps, steps)
+    return x.gather(0, places.expand(x.shape))
 
 
 def both_ways(x: Tensor, mask: Tensor, directions: int) -> Tensor:
@@ -61,7 +63,8 @@ def last_states(h: Tensor) -> Tensor:
 
 def init_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
     """Fill with the uniform distribution of Glorot and Bengio (2010)."""
-    nn.init.uniform_(kernel, -((6 / (fan_in + fan_out)) ** 0.5), (6 / (fan_in + fan_out)) ** 0.5)
+    limit = (6 / (fan_in + fan_out)) ** 0.5
+    nn.init.uniform_(kernel, -limit, limit)
 
 
 class Gated(nn.Module):
@@ -89,11 +92,13 @@ class Gated(nn.Module):
 
     def trace(self, x: Tensor, mask: Tensor) -> Trace:
         """What the layer did at each step."""
-        kept, state, shown = zip(*self.run(x, mask, GRADIENTS, keep=True)[1], strict=True)
-        return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
+        _, steps = self.run(x, mask, GRADIENTS, keep=True)
+        kept = torch.stack([step.kept for step in steps], 1)
+        state = torch.stack([step.state for step in steps], 1)
+        return Trace(kept, state, steps[-1].shown)
 
-    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
-        """Last states, and with `keep` the (kept, state, shown) of each step."""
+    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
+        """Last states, and with `keep` what each step did."""
         raise NotImplementedError
 
 
@@ -108,8 +113,12 @@ class Recurrent(Gated):
 
     def __init__(self, cell: str, inputs: int, hidden: int, directions: int, gate: str, dropout: float):
         super().__init__()
-        self.cell, self.hidden, self.directions, self.dropout = cell, hidden, directions, dropout
-        self.gate, width = GATES[gate], BLOCKS[cell] * hidden
+        self.cell = cell
+        self.hidden = hidden
+        self.directions = directions
+        self.dropout = dropout
+        self.gate = GATES[gate]
+        width = BLOCKS[cell] * hidden
         self.input_kernel = nn.Parameter(torch.empty(directions, inputs, width))
         self.recurrent_kernel = nn.Parameter(torch.empty(directions, hidden, width))
         self.bias = nn.Parameter(torch.zeros(directions, width))
@@ -120,44 +129,60 @@ class Recurrent(Gated):
                     nn.init.orthogonal_(square)
         self.open_forget_gate()
 
-    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
+    def read_inputs(self, x: Tensor) -> tuple[Tensor, ...]:
+        """For each token, (d, B, G H) what it adds to the pre-activations, of (d, L, B, D) embeddings."""
+        added = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
+        return added.unflatten(1, x.shape[1:3]).unbind(1)
+
+    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
         x = both_ways(x, mask, self.directions)
-        d, length, rows, _ = x.shape
-        h = c = x.new_zeros(d, rows, self.hidden)
-        if length == 0:
-            return last_states(h), []
+        start = x.new_zeros(len(x), x.shape[2], self.hidden)
+        if x.shape[1] == 0:
+            return last_states(start), []
         if isinstance(rules, RelevanceRules):
             return last_states(RelevanceWalk.apply(x, self, mask, rules)), []
-        a = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
-        full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
         hide = None
         if self.training and self.dropout:
-            hide = functional.dropout(torch.ones_like(h), self.dropout)
-        for t, a_t in enumerate(a.unflatten(1, (length, rows)).unbind(1)):
-            new_h, new_c, kept, gate = self.step(a_t, h, c, hide)
-            if not full[t]:
-                new_h, new_c = torch.where(mask[t], new_h, h), torch.where(mask[t], new_c, c)
+            hide = functional.dropout(torch.ones_like(start), self.dropout)
+        steps: list[Trace] = []
+        shown = None
+        walked = self.walk(self.read_inputs(x), start, mask, hide)
+        for here, (h, c, kept, gate) in zip(mask, walked, strict=True):
             if keep:
-                shown = gate if shown is None or gate is None else torch.where(mask[t], gate, shown)
-                steps.append((torch.where(mask[t], kept, 1.0), new_h if self.cell == "gru" else new_c, shown))
-            h, c = new_h, new_c
+                shown = gate if shown is None or gate is None else torch.where(here, gate, shown)
+                kept = torch.where(here, kept, 1.0)
+                steps.append(Trace(kept, h if self.cell == "gru" else c, shown))
         return last_states(h), steps
+
+    def walk(
+        self, inputs: Iterable[Tensor], h: Tensor, mask: Tensor, hide: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor | None]]:
+        """What `step` gives for each token, from state and cell `h` on; on padding both stay as they are."""
+        c = h
+        full = mask.all(dim=1).flatten().tolist()
+        for a, whole, here in zip(inputs, full, mask, strict=True):
+            new_h, new_c, kept, gate = self.step(a, h, c, hide)
+            h = new_h if whole else torch.where(here, new_h, h)
+            c = new_c if whole else torch.where(here, new_c, c)
+            yield h, c, kept, gate
 
     def step(self, a: Tensor, h: Tensor, c: Tensor, hide: Tensor | None = None) -> tuple:
         """State and cell after a token, what was kept of them, and the output gate; a: (d, B, G H) from its inputs.
 
         hide: a factor of the state where it enters the recurrent products.
         """
-        n, seen = self.hidden, h if hide is None else h * hide
+        seen = h if hide is None else h * hide
+        gates = slice(-self.hidden)  # of the blocks: the last one is g
+        last = slice(-self.hidden, None)
         if self.cell == "gru":  # z and r from the state, g from the reset state, and the mix of old state and g
-            opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
-            z, r = opened.chunk(2, dim=-1)
-            g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
-            return torch.addcmul(z * h, 1 - z, g), c, z, None
+            opened = torch.baddbmm(a[..., gates], seen, self.recurrent_kernel[..., gates])
+            z, r = self.gate(opened).chunk(2, dim=-1)
+            g = torch.baddbmm(a[..., last], r * seen, self.recurrent_kernel[..., last])
+            return torch.addcmul(z * h, 1 - z, torch.tanh(g)), c, z, None
         # i, f, o and g from the state, the cell, and what o shows of it
         a = torch.baddbmm(a, seen, self.recurrent_kernel)
-        i, f, o = self.gate(a[..., : 3 * n]).chunk(3, dim=-1)
-        c = torch.addcmul(f * c, i, torch.tanh(a[..., 3 * n :]))
+        i, f, o = self.gate(a[..., gates]).chunk(3, dim=-1)
+        c = torch.addcmul(f * c, i, torch.tanh(a[..., last]))
         return o * torch.tanh(c), c, f, o
 
 
@@ -177,7 +202,8 @@ def window_sources(rules: Rules, x: Tensor, mask: Tensor, size: int, before: int
     channel = rules.bias_channel(x)
     if channel is None:
         return None, 1
-    return convolve(channel, ones, before), x.shape[-1] * convolve(mask.to(x.dtype), ones, before).clamp(min=1)
+    read = convolve(mask.to(x.dtype), ones, before)
+    return convolve(channel, ones, before), x.shape[-1] * read.clamp(min=1)
 
 
 class Quasi(Gated):
@@ -187,8 +213,12 @@ class Quasi(Gated):
 
     def __init__(self, cell: str, inputs: int, hidden: int, directions: int, gate: str, kernel: int, order: str):
         super().__init__()
-        self.cell, self.hidden, self.directions, self.order = cell, hidden, directions, order
-        self.gate, width = GATES[gate], QUASI_BLOCKS[cell] * hidden
+        self.cell = cell
+        self.hidden = hidden
+        self.directions = directions
+        self.order = order
+        self.gate = GATES[gate]
+        width = QUASI_BLOCKS[cell] * hidden
         self.kernel = nn.Parameter(torch.empty(directions, width, inputs, kernel))
         self.bias = nn.Parameter(torch.zeros(directions, width))
         init_glorot(self.kernel, kernel * inputs, kernel * width)
@@ -196,34 +226,41 @@ class Quasi(Gated):
 
     def read_windows(self, x: Tensor, mask: Tensor, rules: Rules) -> tuple[Tensor, Tensor]:
         """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which they are mixed."""
-        first, size = self.order == "turn_first", self.kernel.shape[3]
+        first = self.order == "turn_first"
+        size = self.kernel.shape[3]
+        cut = -self.hidden
         texts = both_ways(x, mask, self.directions) if first else x.expand(self.directions, *x.shape)
         texts = texts.masked_fill(~mask, 0)
-        cut = (QUASI_BLOCKS[self.cell] - 1) * self.hidden
-        gates, activations = [], []
+        gates = []
+        activations = []
         for text, kernel, bias in zip(texts, self.kernel, self.bias, strict=True):
             a = convolve(rules.linear_input(text), kernel, size - 1) + bias
             gates.append(rules.gate(self.gate, a[..., :cut]))
             sources = window_sources(rules, text, mask, size, size - 1)
             activations.append(rules.activation(torch.tanh, a[..., cut:], bias[cut:], sources))
         if self.directions == 2 and not first:
-            gates[1], activations[1] = turn(gates[1], mask), turn(activations[1], mask)
+            gates[1] = turn(gates[1], mask)
+            activations[1] = turn(activations[1], mask)
         return torch.stack(gates), torch.stack(activations)
 
-    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
+    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
         state = x.new_zeros(self.directions, x.shape[1], self.hidden)
         if len(x) == 0:
             return last_states(state), []
         gates, activations = self.read_windows(x, mask, rules)
-        full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
+        steps: list[Trace] = []
+        shown = None
         lstm = self.cell == "lstm"
-        for t, (opened, g) in enumerate(zip(gates.unbind(1), activations.unbind(1), strict=True)):
+        full = mask.all(dim=1).flatten().tolist()
+        walked = zip(gates.unbind(1), activations.unbind(1), strict=True)
+        for t, (opened, g) in enumerate(walked):
             i, kept, o = opened.chunk(3, dim=-1) if lstm else (1 - opened, opened, None)
             new = rules.gated_sum((kept, state), (i, g)) if t else rules.gated_sum((i, g))
             shown = o if shown is None or full[t] else torch.where(mask[t], o, shown)
             state = new if full[t] else torch.where(mask[t], new, state)
             if keep:
-                steps.append((torch.where(mask[t], kept, 1.0), state, shown))
+                kept = torch.where(mask[t], kept, 1.0)
+                steps.append(Trace(kept, state, shown))
         return last_states(rules.output_gate(shown, state) if lstm else state), steps
 
 
@@ -244,8 +281,10 @@ class Convolutional(nn.Module):
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)
         size = self.kernel.shape[2]
+        before = (size - 1) // 2
         x = x.masked_fill(~mask, 0)
-        a = convolve(rules.linear_input(x), self.kernel, (size - 1) // 2) + self.bias
-        g = rules.activation(functional.relu, a, self.bias, window_sources(rules, x, mask, size, (size - 1) // 2))
+        a = convolve(rules.linear_input(x), self.kernel, before) + self.bias
+        sources = window_sources(rules, x, mask, size, before)
+        g = rules.activation(functional.relu, a, self.bias, sources)
         # padding stands behind the text, so among equals (all filters silent) the first word is taken
         return g.masked_fill(~mask, 0).max(dim=0).values

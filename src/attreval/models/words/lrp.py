@@ -18,7 +18,7 @@ from torch import Tensor
 
 from attreval.models.questions import Rule
 
-_Term = tuple[Tensor, Tensor]  # weight, activation
+Term = tuple[Tensor, Tensor]  # weight, activation
 _Source = tuple[Tensor | None, Tensor | int]  # what `bias_channel` gave, number of inputs it stands for
 
 
@@ -41,7 +41,7 @@ class GradientRules:
         """The activation function after a linear map. bias: its bias. sources: what entered the map."""
         return function(pre)
 
-    def gated_sum(self, *terms: _Term) -> Tensor:
+    def gated_sum(self, *terms: Term) -> Tensor:
         """The gated sum of activations."""
         out = terms[0][0] * terms[0][1]
         for weight, a in terms[1:]:
@@ -92,7 +92,8 @@ class RelevanceRules:
         """DeepLIFT doubles the batch: the second half is the reference."""
         if not self.rule.reference:
             return x, mask
-        return torch.cat([x, torch.zeros_like(x)], dim=-2), torch.cat([mask, mask], dim=-2)
+        both = torch.cat([x, torch.zeros_like(x)], dim=-2)
+        return both, torch.cat([mask, mask], dim=-2)
 
     def explained(self, a: Tensor) -> Tensor:
         """The activation that is explained, the same in both halves of a doubled batch."""
@@ -129,18 +130,20 @@ class RelevanceRules:
             pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
         return Reroute.apply(function(pre.detach()), pre, factor)
 
-    def sum_factors(self, *terms: _Term) -> list[Tensor]:
+    def sum_factors(self, *terms: Term) -> list[Tensor]:
         """The share of a gated sum's relevance that each activation in it takes."""
         total = self.explained(sum(weight * a for weight, a in terms))
         stabiliser = self.stabiliser(total)
         share = stabiliser / len(terms) if self.rule.redistribute else 0
         return [(weight * self.explained(a) + share) / (total + stabiliser) for weight, a in terms]
 
-    def gated_sum(self, *terms: _Term) -> Tensor:
+    def gated_sum(self, *terms: Term) -> Tensor:
         """R(a) = R(sum) * weight * a / stabilised sum, for each term."""
-        factors = self.sum_factors(*terms)
-        values = [(weight * a).detach() for weight, a in terms]
-        return sum(Reroute.apply(v, a, f) for v, (_, a), f in zip(values, terms, factors, strict=True))
+        parts = []
+        for (weight, a), factor in zip(terms, self.sum_factors(*terms), strict=True):
+            value = weight * a
+            parts.append(Reroute.apply(value.detach(), a, factor))
+        return sum(parts)
 
     def output_factor(self, gate: Tensor, cell: Tensor) -> Tensor:
         """What a cell takes of the relevance of what its output gate shows."""
@@ -155,7 +158,10 @@ class RelevanceRules:
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
         """Zero, whose relevance goes to every unit of the activation alike."""
-        return (a - a.detach()).sum(dim=-1, keepdim=True) if self.rule.redistribute else None
+        if not self.rule.redistribute:
+            return None
+        zero = a - a.detach()
+        return zero.sum(dim=-1, keepdim=True)
 
     def outputs(self, scores: Tensor) -> Tensor:
         """A class starts with its score (under DeepLIFT, the difference of scores) as its relevance."""

@@ -6,12 +6,26 @@ graph a step costs half a millisecond, whatever its size: that is what one text 
 Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from attreval.models.words.lrp import RelevanceRules
+from attreval.models.words.lrp import RelevanceRules, Term
+
+
+class Factors(NamedTuple):
+    """What a step does to relevance, (d, L, B, H) each, and what enters its activation function (`pre`).
+
+    shown: what the cell takes of a state's relevance, None for a GRU, whose state is its cell. kept, entering: what the
+    cell before and g take of the cell's. recurrent: what the states before take behind the linear map.
+    """
+
+    shown: Tensor | None
+    kept: Tensor
+    entering: Tensor
+    recurrent: Tensor
+    pre: Tensor
 
 
 class RelevanceWalk(torch.autograd.Function):
@@ -22,82 +36,91 @@ class RelevanceWalk(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, core: Any, mask: Tensor, rules: RelevanceRules) -> Tensor:
-        directions, length, rows, _ = x.shape
-        a = torch.baddbmm(core.bias[:, None], x.flatten(1, 2), core.input_kernel).unflatten(1, (length, rows))
-        h = c = x.new_zeros(directions, rows, core.hidden)
-        full = mask.all(dim=1).flatten().tolist()
-        states = []
-        for t, a_t in enumerate(a.unbind(1)):
-            states.append((h, c))
-            new_h, new_c = core.step(a_t, h, c)[:2]
-            if not full[t]:
-                new_h, new_c = torch.where(mask[t], new_h, h), torch.where(mask[t], new_c, c)
-            h, c = new_h, new_c
-        ctx.core, ctx.rules, ctx.full = core, rules, full
-        before = (torch.stack(some, 1) for some in zip(*states, strict=True))
-        ctx.save_for_backward(x, mask, a, *before)
-        return h
+        inputs = core.read_inputs(x)
+        states = [x.new_zeros(len(x), x.shape[2], core.hidden)]
+        cells = list(states)
+        for h, c, *_ in core.walk(inputs, states[0], mask):
+            states.append(h)
+            cells.append(c)
+        ctx.core = core
+        ctx.rules = rules
+        walked = [torch.stack(some, 1) for some in (inputs, states[:-1], cells[:-1])]
+        ctx.save_for_backward(x, mask, *walked)
+        return states[-1]
 
     @staticmethod
     def backward(ctx: Any, arriving: Tensor) -> tuple[Tensor, None, None, None]:
         x, mask, a, h, c = ctx.saved_tensors
-        core, rules = ctx.core, ctx.rules
+        core = ctx.core
+        rules = ctx.rules
         n = core.hidden
-        factors = gru_factors if core.cell == "gru" else lstm_factors
-        shown, kept, entering, recurrent, pre = factors(core, rules, a, h, c)
-        # a linear map hands relevance to as many inputs as there are: no state has come before the first step
-        counts = torch.full((x.shape[1], 1, 1), x.shape[-1] + n, dtype=x.dtype, device=x.device)
-        counts[0] = x.shape[-1]
-        through, share = rules.activation_factor(pre, core.bias[:, None, None, -n:], counts)
-        entering = entering * through
-        back = core.recurrent_kernel[..., -n:].transpose(1, 2)
-        of_h, of_c, at_pre = arriving, torch.zeros_like(arriving), []
         lstm = core.cell == "lstm"
-        for t in range(x.shape[1] - 1, -1, -1):
-            of_state = of_h if shown is None else torch.addcmul(of_c, of_h, shown[:, t])
+        factors = (lstm_factors if lstm else gru_factors)(core, rules, a, h, c)
+        # a linear map hands relevance to as many inputs as there are: no state has come before the first step
+        counts = x.new_full((x.shape[1], 1, 1), x.shape[-1] + n)
+        counts[0] = x.shape[-1]
+        through, share = rules.activation_factor(factors.pre, core.bias[:, None, None, -n:], counts)
+        entering = factors.entering * through
+        back = core.recurrent_kernel[..., -n:].transpose(1, 2)
+        full = mask.all(dim=1).flatten().tolist()
+        of_h = arriving
+        of_c = torch.zeros_like(arriving)
+        at_pre = []
+        for t in reversed(range(x.shape[1])):
+            after = (of_h, of_c)
+            kept = factors.kept[:, t]
+            of_state = of_h if factors.shown is None else torch.addcmul(of_c, of_h, factors.shown[:, t])
             here = of_state * entering[:, t]
-            passed = torch.bmm(here, back) * recurrent[:, t]
+            passed = torch.bmm(here, back) * factors.recurrent[:, t]
             if share is not None:
                 passed = passed + (here * share[:, t]).sum(dim=-1, keepdim=True)
-            to_h, to_c = (passed, of_state * kept[:, t]) if lstm else (torch.addcmul(passed, of_h, kept[:, t]), of_c)
-            if not ctx.full[t]:
+            of_h = passed if lstm else torch.addcmul(passed, of_h, kept)
+            of_c = of_state * kept if lstm else of_c
+            if not full[t]:
                 here = here.masked_fill(~mask[t], 0)
-                to_h, to_c = torch.where(mask[t], to_h, of_h), torch.where(mask[t], to_c, of_c)
-            of_h, of_c = to_h, to_c
+                of_h = torch.where(mask[t], of_h, after[0])
+                of_c = torch.where(mask[t], of_c, after[1])
             at_pre.append(here)
         at_pre = torch.stack(at_pre[::-1], 1)
-        found = torch.bmm(at_pre.flatten(1, 2), core.input_kernel[..., -n:].transpose(1, 2))
+        kernel = core.input_kernel[..., -n:].transpose(1, 2)
+        found = torch.bmm(at_pre.flatten(1, 2), kernel)
         found = found.view_as(x) * rules.explained(x)
         if share is not None:
             found = found + (at_pre * share).sum(dim=-1, keepdim=True)
         return found, None, None, None
 
 
-def lstm_factors(
-    core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """(d, L, B, H) each: what the cell takes of a state's relevance, the cell before and g of the cell's, what the
-    states before take behind the linear map; and what enters the activation function."""
+def lstm_factors(core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor) -> Factors:
+    """The factors of all steps of an LSTM, from what inputs add and the states and cells before each step."""
     n = core.hidden
-    a = a + (h.flatten(1, 2) @ core.recurrent_kernel).view_as(a)
-    i, f, o = core.gate(a[..., : 3 * n]).chunk(3, dim=-1)
-    pre = a[..., 3 * n :]
+    a = a + _multiply(h, core.recurrent_kernel)
+    i, f, o = core.gate(a[..., :-n]).chunk(3, dim=-1)
+    pre = a[..., -n:]
     g = torch.tanh(pre)
-    kept, entering = rules.sum_factors((f, c), (i, g))
-    (first,) = rules.sum_factors((i[:, :1], g[:, :1]))
-    entering = torch.cat([first, entering[:, 1:]], dim=1)
-    return rules.output_factor(o, torch.addcmul(i * g, f, c)), kept, entering, rules.explained(h), pre
+    kept, entering = _sum_factors(rules, (f, c), (i, g))
+    shown = rules.output_factor(o, torch.addcmul(i * g, f, c))
+    return Factors(shown, kept, entering, rules.explained(h), pre)
 
 
-def gru_factors(
-    core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor
-) -> tuple[None, Tensor, Tensor, Tensor, Tensor]:
+def gru_factors(core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor) -> Factors:
     """The same of a GRU, whose state is its cell."""
     n = core.hidden
     kernel = core.recurrent_kernel
-    z, r = core.gate(a[..., : 2 * n] + (h.flatten(1, 2) @ kernel[..., : 2 * n]).view(*h.shape[:-1], 2 * n)).chunk(2, -1)
-    pre = a[..., 2 * n :] + ((r * h).flatten(1, 2) @ kernel[..., 2 * n :]).view_as(h)
-    g = torch.tanh(pre)
-    kept, entering = rules.sum_factors((z, h), (1 - z, g))
-    (first,) = rules.sum_factors((1 - z[:, :1], g[:, :1]))
-    return None, kept, torch.cat([first, entering[:, 1:]], dim=1), r * rules.explained(h), pre
+    opened = core.gate(a[..., :-n] + _multiply(h, kernel[..., :-n]))
+    z, r = opened.chunk(2, -1)
+    pre = a[..., -n:] + _multiply(r * h, kernel[..., -n:])
+    kept, entering = _sum_factors(rules, (z, h), (1 - z, torch.tanh(pre)))
+    return Factors(None, kept, entering, r * rules.explained(h), pre)
+
+
+def _multiply(states: Tensor, kernel: Tensor) -> Tensor:
+    """(d, L, B, W) from (d, L, B, H) states and a (d, H, W) kernel."""
+    return (states.flatten(1, 2) @ kernel).unflatten(1, states.shape[1:3])
+
+
+def _sum_factors(rules: RelevanceRules, old: Term, new: Term) -> tuple[Tensor, Tensor]:
+    """What the state before and what is new take of the mix of both; at the first step there is no state before."""
+    kept, entering = rules.sum_factors(old, new)
+    weight, activation = new
+    (first,) = rules.sum_factors((weight[:, :1], activation[:, :1]))
+    return kept, torch.cat([first, entering[:, 1:]], dim=1)

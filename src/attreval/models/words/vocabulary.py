@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 
 from attreval.core.records import Instance
 
-PAD, UNKNOWN = 0, 1  # the reserved indices
+PAD = 0  # the two reserved indices
+UNKNOWN = 1
 GIVE_SIZE = "give the model `embedding_size` as wide as its `embeddings`, or name other vectors"
 
 
@@ -62,18 +63,22 @@ def read_vectors(path: Path, vocabulary: Sequence[str]) -> WordVectors:
 
     A first line that gives two counts is passed over. ValueError names a line of another width, or that is no vector.
     """
-    wanted, words, rows, width = set(vocabulary), [], [], 0
+    wanted = set(vocabulary)
+    words = []
+    rows = []
+    width = 0
     with path.open(encoding="utf-8", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             parts = line.rstrip().split(" ")
             if number == 1 and len(parts) == 2:
                 continue
             width = width or len(parts) - 1
-            word, numbers = " ".join(parts[: len(parts) - width]), parts[len(parts) - width :]
+            cut = len(parts) - width
+            word = " ".join(parts[:cut])
             if word not in wanted and len(parts) > width:
                 continue  # a few words of GloVe hold blanks, so the numbers are the last of a line
             try:
-                rows.append(np.array(numbers, dtype=np.float32))
+                rows.append(np.array(parts[cut:], dtype=np.float32))
             except ValueError:
                 rows.append(np.zeros(0, np.float32))
             words.append(word)

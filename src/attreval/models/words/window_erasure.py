@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attreval.models.words.layers import Convolutional, Quasi, Recurrent
+from attreval.models.words.layers import Convolutional, Quasi, Recurrent, convolve
 
 Core = Recurrent | Quasi | Convolutional
 
@@ -48,73 +48,93 @@ def _surroundings(x: Tensor, kernel: Tensor, before: int, size: int, blank: bool
 
     kernel: (W, D, k). before: how many of its inputs lie ahead of its own position.
     """
-    k, starts, gap = kernel.shape[2], _starts(x, size), size if blank else 0  # zero vectors in the place of a window
+    k = kernel.shape[2]
+    starts = _starts(x, size)
+    gap = size if blank else 0  # zero vectors in the place of a window
     padded = functional.pad(x, (0, 0, k - 1, k - 1))
-    steps = torch.arange(k - 1, device=x.device)
-    left, right = padded[starts[:, None] + steps], padded[starts[:, None] + size + k - 1 + steps]
+    ahead = starts[:, None] + torch.arange(k - 1, device=x.device)
+    left = padded[ahead]
+    right = padded[ahead + size + k - 1]
     middle = x.new_zeros(len(starts), gap, x.shape[1])
     block = torch.cat([left, middle, right], dim=1).transpose(1, 2)
     if block.shape[2] < k:  # windows of one word, one of them deleted: it had no company
-        return x.new_zeros(len(starts), 0, len(kernel)), starts.new_zeros(len(starts), 0, dtype=torch.bool)
+        none = x.new_zeros(len(starts), 0, len(kernel))
+        return none, none[..., 0] > 0
     outputs = functional.conv1d(block, kernel).transpose(1, 2)
     first = starts - (k - 1 - before)
     places = first[:, None] + torch.arange(outputs.shape[1], device=x.device)
-    return outputs, (places >= 0) & (places < len(x) - size + gap)
+    there = (places >= 0) & (places < len(x) - size + gap)
+    return outputs, there
 
 
 def _erased_maxima(core: Convolutional, x: Tensor, size: int, blank: bool) -> Tensor:
     """(w, H) the largest activations: before the window's reach, inside it, behind it."""
     k = core.kernel.shape[2]
     before = (k - 1) // 2
-    whole = functional.conv1d(functional.pad(x.T[None], (before, k - 1 - before)), core.kernel)[0].T + core.bias
+    g = functional.relu(_convolve(x, core.kernel, before) + core.bias)
     silent = x.new_zeros(1, core.width)  # the rectifier lets nothing below 0 through, so an empty part counts 0
-    g = functional.relu(whole)
-    ahead = torch.cat([silent, g.cummax(dim=0).values])
-    behind = torch.cat([g.flip(0).cummax(dim=0).values.flip(0), silent])
+    rising = g.cummax(dim=0).values
+    falling = g.flip(0).cummax(dim=0).values
+    ahead = torch.cat([silent, rising])
+    behind = torch.cat([silent, falling]).flip(0)
     near, there = _surroundings(x, core.kernel, before, size, blank)
-    inside = (functional.relu(near + core.bias) * there[..., None]).amax(dim=1) if near.shape[1] else silent
+    inside = silent
+    if near.shape[1]:
+        reached = functional.relu(near + core.bias) * there[..., None]
+        inside = reached.amax(dim=1)
     starts = _starts(x, size)
-    rest = torch.maximum(
-        ahead[(starts - (k - 1 - before)).clamp(min=0)], behind[(starts + size + before).clamp(max=len(x))]
-    )
+    until = (starts - (k - 1 - before)).clamp(min=0)
+    since = (starts + size + before).clamp(max=len(x))
+    rest = torch.maximum(ahead[until], behind[since])
     return torch.maximum(rest, inside)
+
+
+def _convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
+    """(L, W) outputs of one (L, D) text, see layers.convolve."""
+    return convolve(x[:, None], kernel, before)[:, 0]
 
 
 def _erased_ends(core: Quasi, x: Tensor, size: int, blank: bool, direction: int) -> Tensor:
     """(w, H) last states of one direction; x in its reading order."""
-    kernel, bias, n = core.kernel[direction], core.bias[direction], core.hidden
-    k, lstm = kernel.shape[2], core.cell == "lstm"
+    kernel = core.kernel[direction]
+    bias = core.bias[direction]
+    n = core.hidden
+    k = kernel.shape[2]
+    lstm = core.cell == "lstm"
 
     def split(a: Tensor) -> tuple[Tensor, Tensor, Any]:
         """How much of the state is kept, what is added to it, and the output gate; None where there is none."""
-        g, gates = torch.tanh(a[..., -n:]), core.gate(a[..., :-n])
+        g = torch.tanh(a[..., -n:])
+        gates = core.gate(a[..., :-n])
         if not lstm:
             return gates, (1 - gates) * g, None
         i, f, o = gates.chunk(3, dim=-1)
         return f, i * g, o
 
-    kept, added, shown = split(functional.conv1d(functional.pad(x.T[None], (k - 1, 0)), kernel)[0].T + bias)
-    states, scale, shift = [x.new_zeros(n)], [x.new_ones(n)], [x.new_zeros(n)]
+    kept, added, shown = split(_convolve(x, kernel, k - 1) + bias)
+    states = [x.new_zeros(n)]
     for f, a in zip(kept, added, strict=True):
         states.append(f * states[-1] + a)
+    scale = [x.new_ones(n)]
+    shift = [x.new_zeros(n)]
     for f, a in zip(kept.flip(0), added.flip(0), strict=True):  # from token t on, a state ends as scale * state + shift
         shift.append(shift[-1] + scale[-1] * a)
         scale.append(f * scale[-1])
-    states, scale, shift = torch.stack(states), torch.stack(scale[::-1]), torch.stack(shift[::-1])
     starts = _starts(x, size)
     near, there = _surroundings(x, kernel, k - 1, size, blank)
     f, a, o = split(near + bias)
-    state = states[starts]
+    state = torch.stack(states)[starts]
     gate = shown[(starts - 1).clamp(min=0)] if lstm else None
     for t in range(near.shape[1]):
         here = there[:, t, None]
         state = torch.where(here, f[:, t] * state + a[:, t], state)
         gate = torch.where(here, o[:, t], gate) if lstm else None
-    after = (starts + size + k - 1).clamp(max=len(x))
-    state = scale[after] * state + shift[after]
+    left = (len(x) - starts - size - k + 1).clamp(min=0)  # tokens behind the window's reach
+    state = torch.stack(scale)[left] * state + torch.stack(shift)[left]
     if not lstm:
         return state
-    return torch.where((after < len(x))[:, None], shown[-1], gate) * torch.tanh(state)
+    gate = torch.where((left > 0)[:, None], shown[-1], gate)
+    return gate * torch.tanh(state)
 
 
 def _erased_recurrent(core: Recurrent, x: Tensor, size: int, blank: bool) -> Tensor:
@@ -124,14 +144,20 @@ def _erased_recurrent(core: Recurrent, x: Tensor, size: int, blank: bool) -> Ten
     windows = len(x) - size + 1
     h = x.new_zeros(core.directions, 1 + windows, core.hidden)  # row 0 is the whole text, row 1 + s the window at s
     c = torch.zeros_like(h)
-    for t in range(len(x)):
+    for t, read in enumerate(inputs.unbind(1)):
         if t < windows:
-            h[:, t + 1], c[:, t + 1] = h[:, 0], c[:, 0]
+            h[:, t + 1] = h[:, 0]
+            c[:, t + 1] = c[:, 0]
         passed = 1 + max(0, min(windows, t - size + 1))  # rows that read token t: the whole, and windows behind it
         rows = 1 + min(windows, t + 1) if blank else passed
-        a = inputs[:, t, None].expand(-1, rows, -1)
+        a = read[:, None].expand(-1, passed, -1)
         if rows > passed:
-            a = torch.cat([a[:, :passed], core.bias[:, None].expand(-1, rows - passed, -1)], dim=1)
-        h[:, :rows], c[:, :rows] = core.step(a, h[:, :rows], c[:, :rows])[:2]
-    ends = h[:, 1:]
-    return torch.cat([ends[0], *(back.flip(0) for back in ends[1:])], dim=1)
+            blanks = core.bias[:, None].expand(-1, rows - passed, -1)
+            a = torch.cat([a, blanks], dim=1)
+        states = h[:, :rows]
+        cells = c[:, :rows]
+        states[:], cells[:], *_ = core.step(a, states, cells)
+    ends = list(h[:, 1:])
+    if core.directions == 2:
+        ends[1] = ends[1].flip(0)
+    return torch.cat(ends, dim=1)
