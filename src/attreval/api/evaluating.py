@@ -95,29 +95,37 @@ def evaluate(
     if not methods:
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
     contrast = any(one.against for one in explanations)
-    beside = {"neighbours": neighbours, "randomised": randomised, "infill": infill, "texts": explanations[1:] or None}
-    there = {"scores", "model", "random", *["marks"] * (marks is not None), *["rivals"] * (len(methods) > 1)}
-    there |= {need for need, given in beside.items() if given is not None}
-    wanted = find_metrics(metrics, there, contrast)
+    met = {
+        "scores": True,
+        "model": True,
+        "random": True,
+        "rivals": len(methods) > 1,
+        "texts": len(explanations) > 1,
+        "marks": marks is not None,
+        "neighbours": neighbours is not None,
+        "randomised": randomised is not None,
+        "infill": infill is not None,
+    }
+    wanted = find_metrics(metrics, {need for need, is_met in met.items() if is_met}, contrast)
     disturbing = [name for name in wanted if METRICS[name].disturbs]
-    if disturbing and hasattr(model, "refusal") and (refused := model.refusal("entry")):
-        # where nothing can be disturbed there is hard erasure still; a metric that is named is an error
-        if metrics is not None:
-            raise ValueError(
-                f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}"
-            )
+    refused = model.refusal("entry") if disturbing and hasattr(model, "refusal") else ""
+    if refused and metrics is not None:
+        raise ValueError(f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}")
+    if refused:  # there is hard erasure still
         wanted = [name for name in wanted if name not in disturbing]
     texts: list[ScoredText] = []
     for at, one in enumerate(explanations):
         marked = mark_instance(one.instance, marks[at] if marks else None, at)
         text = _scored_text(one, explanations, marked, k, seed)
-        near, drawn = (_with_random(text, given[at] if given else None) for given in (neighbours, randomised))
+        near = _with_random(text, neighbours[at] if neighbours else None)
+        drawn = _with_random(text, randomised[at] if randomised else None)
         texts.append(replace(text, neighbours=near, randomised=drawn, infill=infill, texts=texts))
     _ask_model(model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs])
     order = [*methods, RANDOM]
-    by_metric = {
-        name: np.array([[_value_of(text, name, m) for m in order] for text in texts], dtype=float) for name in wanted
-    }
+    by_metric = {}
+    for name in wanted:
+        of_texts = [[_value_of(text, name, method) for method in order] for text in texts]
+        by_metric[name] = np.array(of_texts, dtype=float)
     if each_text:
         places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
         wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
@@ -132,8 +140,9 @@ def evaluate(
         known = (~np.isnan(values)).sum(axis=0)
         mean, low, high = bootstrap_mean(values, draws, confidence, "evaluate", seed)
         direction = DIRECTIONS[METRICS[name].sign]
-        ends = zip(order, mean, low, high, known, strict=True)
-        rows += [(m, name, float(a), float(b), float(c), direction, int(n)) for m, a, b, c, n in ends if n]
+        for at, method in enumerate(order):
+            if known[at]:
+                rows.append((method, name, mean[at], low[at], high[at], direction, known[at]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -155,7 +164,8 @@ def find_metrics(names: str | Sequence[str] | None, there: Collection[str], cont
     """
     if names is None:
         return [name for name in EVALUATED if not METRICS[name].by_name and not _missing(name, there, contrast)]
-    other_names, found = {other: one.name for one in METRICS.values() for other in one.also}, []
+    other_names = {other: one.name for one in METRICS.values() for other in one.also}
+    found = []
     for name in [names] if isinstance(names, str) else names:
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
         plain = plain if plain in METRICS else other_names.get(plain, plain)
@@ -176,8 +186,8 @@ def _missing(name: str, there: Collection[str], contrast: bool) -> str:
     if missing := [need for need in METRICS[name].needs if need not in there]:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:
-        about, kind = METRICS[name].about, ", ".join(EVALUATED)
-        return f"what explanations of tokens do not tell ({about}); of their kind there are: {kind}"
+        about = METRICS[name].about
+        return f"what explanations of tokens do not tell ({about}); of their kind there are: {', '.join(EVALUATED)}"
     if contrast and "model" in METRICS[name].needs:
         return "explanations of one class; these tell two classes apart, and erasure follows one class's probability"
     return ""
@@ -185,12 +195,13 @@ def _missing(name: str, there: Collection[str], contrast: bool) -> str:
 
 def _scored_text(one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int) -> ScoredText:
     """One text with the scores of all methods, and random ones where the method `random` did not explain it."""
-    content, length = one.tokens.content, len(one.tokens)
-    scores = {m: one.attributions[m].on_tokens(length)[content] for m in explanations.methods if m != RANDOM}
+    content = one.tokens.content
     names = ("evaluate", seed, marked.id)
+    methods = [method for method in explanations.methods if method != RANDOM]
     if RANDOM in one.attributions:
-        scores[RANDOM] = one.attributions[RANDOM].on_tokens(length)[content]
-    else:
+        methods.append(RANDOM)
+    scores = {method: one.attributions[method].on_tokens(len(one.tokens))[content] for method in methods}
+    if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
     return ScoredText(marked, one.tokens, scores, target, names, Settings(k=k))
@@ -218,10 +229,12 @@ def _ask_model(model: Classifier, explanations: Explanations, texts: list[Scored
         part = texts[start : start + TOGETHER]
         scorer.converse((str(at), _ask_text(text, names)) for at, text in enumerate(part))
         for at, text in enumerate(part, start):
-            if model.labels[text.found["predicted"]] != explanations[at].predicted:
+            predicted = model.labels[text.found["predicted"]]
+            said = explanations[at].predicted
+            if predicted != said:
                 raise ValueError(
-                    f"the model predicts {model.labels[text.found['predicted']]!r} of text {at}, but its explanation "
-                    f"says {explanations[at].predicted!r}; evaluate with the model that was explained"
+                    f"the model predicts {predicted!r} of text {at}, but its explanation says {said!r}; evaluate with "
+                    "the model that was explained"
                 )
         scorer.forget()
 

@@ -33,7 +33,8 @@ class Explanations(Sequence[Explanation]):
     """
 
     def __init__(self, explained: Sequence[Explanation], labels: Sequence[str]):
-        self._explained, self.labels = list(explained), tuple(labels)
+        self._explained = list(explained)
+        self.labels = tuple(labels)
 
     def __len__(self) -> int:
         return len(self._explained)
@@ -162,7 +163,8 @@ class Explanations(Sequence[Explanation]):
         self._check_given(method, len(scores))
         made = []
         for at, (one, given) in enumerate(zip(self, scores, strict=True)):
-            on_tokens, content = np.asarray(given, dtype=float), one.tokens.content
+            content = one.tokens.content
+            on_tokens = np.asarray(given, dtype=float)
             if on_tokens.shape != (len(one.tokens),) or not np.isfinite(on_tokens).all():
                 raise ValueError(
                     f"{method!r} gives text {at} scores of shape {on_tokens.shape}; it has {len(one.tokens)} tokens, "

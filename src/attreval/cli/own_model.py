@@ -62,7 +62,8 @@ def check(
     from attreval.models.loading import examine_model
 
     loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
-    rows, methods = examine_model(loaded), try_methods(loaded)
+    rows = examine_model(loaded)
+    methods = try_methods(loaded)
     if as_json:
         print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
         return
@@ -138,7 +139,8 @@ class ProgressLine:
         self.begun = self.last = time.monotonic()
 
     def __call__(self, done: int, of: int, evaluations: int) -> None:
-        if (now := time.monotonic()) - self.last >= self.PAUSE:
+        now = time.monotonic()
+        if now - self.last >= self.PAUSE:
             self.last = now
             minutes = (now - self.begun) * (of - done) / max(1, done) / 60
             left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""

@@ -102,11 +102,18 @@ def run_trial(
     picked = pick_metrics(metrics, own)
     for name, one in picked.items():
         check_metric(one, name)
-    theirs = read_theirs(attributions, seed) if attributions else None
+    given: dict = {}
+    count = TEXTS
+    if attributions:
+        theirs = read_theirs(attributions, seed)
+        given = theirs.scores
+        worlds = worlds or theirs.worlds
+        count = theirs.texts
+        seed = theirs.seed
     if seed is None:
-        seed = theirs.seed if theirs else draw_seed()
-    count = texts or (theirs.texts if theirs else TEXTS)
-    asked = known_worlds(worlds or (theirs.worlds if theirs else None), corpora)
+        seed = draw_seed()
+    count = texts or count
+    asked = known_worlds(worlds, corpora)
     say(f"seed {seed}: the same worlds again with --seed {seed}")
     methods = [name for name in METHODS if not KNOWN[name].missing()]
     trial = try_metrics(
@@ -116,16 +123,24 @@ def run_trial(
         explainers=tuple(EXPLAINERS),
         seed=seed,
         methods=methods,
-        given=theirs.scores if theirs else None,
+        given=given,
         corpora=corpora,
         say=say,
     )
     matrix = matrix_table(trial)
-    given = tuple(dict.fromkeys(method for _, method in theirs.scores)) if theirs else ()
     others = {name: one for name, one in picked.items() if name not in NULLS}
-    short = short_list(matrix[~matrix.metric.isin(NULLS)], others)
-    verdicts = verdict_table(matrix, picked)
-    return Result(trial, picked, matrix, verdicts, short, standing(trial), tuple(asked), count, tuple(own), given)
+    return Result(
+        trial=trial,
+        metrics=picked,
+        matrix=matrix,
+        verdicts=verdict_table(matrix, picked),
+        short=short_list(matrix[~matrix.metric.isin(NULLS)], others),
+        standing=standing(trial),
+        worlds=tuple(asked),
+        texts=count,
+        own=tuple(own),
+        theirs=tuple(dict.fromkeys(method for _, method in given)),
+    )
 
 
 def draw_seed() -> int:
@@ -159,19 +174,19 @@ def closeness_table(result: Result) -> pd.DataFrame:
 def headline(result: Result) -> list[str]:
     """What came of it, in sentences: of each metric of one's own, of all others, and of one's own attributions."""
     table = result.verdicts.set_index("metric")
-    said = [
-        f"{table.title[name]}: {table.verdict[name]} ({table.passed[name]} of {table.worlds[name]} worlds)."
-        + (f" It {table.why[name]}." if table.why[name] else "")
-        for name in result.own
-    ]
+    said = []
+    for name in result.own:
+        why = f" It {table.why[name]}." if table.why[name] else ""
+        passed = f"{table.passed[name]} of {table.worlds[name]} worlds"
+        said.append(f"{table.title[name]}: {table.verdict[name]} ({passed}).{why}")
     condemned = [table.title[name] for name in table.index if table.verdict[name] == "condemned"]
     said.append(f"Condemned: {', '.join(condemned) or 'none'}.")
     close = closeness_table(result)
     for name in result.theirs:
-        others = {one: close[one].mean() for one in close if one not in result.theirs}
-        best = max(others, key=lambda one: others[one]) if others else ""
-        told = f"; the best method here, {KNOWN[best].title}, is right on {others[best]:.0%}" if best else ""
-        said.append(
-            f"{name}: right on {np.nanmean(close[name]):.0%} of pairs of words of different truth (chance: 50%){told}."
-        )
+        others = close.drop(columns=list(result.theirs)).mean()
+        told = ""
+        if len(others):
+            told = f"; the best method here, {KNOWN[others.idxmax()].title}, is right on {others.max():.0%}"
+        right = f"right on {np.nanmean(close[name]):.0%} of pairs of words of different truth (chance: 50%)"
+        said.append(f"{name}: {right}{told}.")
     return said
