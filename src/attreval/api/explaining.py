@@ -161,20 +161,23 @@ def _explain_some(
         of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
         heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, answered)
         made |= zip(mine, heard, strict=True)
-    return [
-        Explanation(
-            instance=instance,
-            tokens=made[i].tokens,
-            predicted=model.labels[int(p.argmax())],
-            probabilities=dict(zip(model.labels, map(float, p), strict=True)),
-            target=model.labels[target],
-            against=None if rival is None else model.labels[rival],
-            unit=unit,
-            attributions={m: replace(a, target=target) for m, a in made[i].attributions.items() if m not in left_out},
-            left_out=left_out,
+    explanations = []
+    for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True)):
+        said = {m: replace(one, target=target) for m, one in made[i].attributions.items() if m not in left_out}
+        explanations.append(
+            Explanation(
+                instance=instance,
+                tokens=made[i].tokens,
+                predicted=model.labels[int(p.argmax())],
+                probabilities=dict(zip(model.labels, map(float, p), strict=True)),
+                target=model.labels[target],
+                against=None if rival is None else model.labels[rival],
+                unit=unit,
+                attributions=said,
+                left_out=left_out,
+            )
         )
-        for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True))
-    ]
+    return explanations
 
 
 def _targets(

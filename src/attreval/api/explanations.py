@@ -94,12 +94,13 @@ class Explanations(Sequence[Explanation]):
         """One row a text, method and word: COLUMNS. text: its place; position: the word's; start, end: characters."""
         import pandas as pd
 
-        rows = [
-            (at, method, position, unit.text, unit.segment, unit.start, unit.end, float(score))
-            for at, one in enumerate(self)
-            for method in one.methods
-            for position, (unit, score) in enumerate(zip(one.units, one.scores(method), strict=True))
-        ]
+        rows = []
+        for at, one in enumerate(self):
+            units = one.units
+            for method in one.methods:
+                for position, (unit, score) in enumerate(zip(units, one.scores(method), strict=True)):
+                    place = (position, unit.text, unit.segment, unit.start, unit.end)
+                    rows.append((at, method, *place, float(score)))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_json(self) -> list[dict]:

@@ -12,6 +12,8 @@ import typer
 
 from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
+Model = Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")]
+AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 Template = Annotated[
     str | None, typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'")
 ]
@@ -54,7 +56,7 @@ def check(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
     from attreval.api.loading import load
@@ -78,7 +80,7 @@ def check(
 @app.command(rich_help_panel="Your own model")
 @plain_errors
 def explain(
-    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    model: Model,
     text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
     pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
     file: Annotated[
@@ -98,7 +100,7 @@ def explain(
     labels: Labels = None,
     chat: Chat = False,
     out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
     from attreval.api.explaining import check_samples, explain
@@ -150,7 +152,7 @@ class ProgressLine:
 @app.command(rich_help_panel="Your own model")
 @plain_errors
 def evaluate(
-    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    model: Model,
     data: Annotated[Path, typer.Option(help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder")],
     out: Annotated[Path, typer.Option(help="the folder that the report goes to")],
     text: Annotated[str, typer.Option(help="the column of the texts")] = "text",
@@ -214,7 +216,7 @@ def list_what(
     what: Annotated[
         str, typer.Argument(help="methods or metrics; in a checkout also corpora, models, notebooks or profiles")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what there is; alone, what can be listed."""
 

@@ -140,7 +140,9 @@ def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
 
 def total_scores(values: Mapping[str, np.ndarray], weights: pd.DataFrame) -> np.ndarray:
     """(..., m) mean of (..., m) values in units of their metrics, by the weights of `weigh_metrics` or some of them."""
-    total = sum(row.weight * (values[metric] - row.zero) / max(row.unit, TIED) for metric, row in weights.iterrows())
+    total = 0.0
+    for metric, row in weights.iterrows():
+        total = total + row.weight * (values[metric] - row.zero) / max(row.unit, TIED)
     return total / max(weights.weight.sum(), TIED)
 
 

@@ -94,12 +94,10 @@ class Evaluation:
         """One row a text, method and metric. text: the id of its row; documents are numbered."""
         names = [row.id for row in self.rows]
         names += [f"document {at}" for at in range(1, len(self.documents) + 1)]
-        rows = [
-            (name, method, metric, value)
-            for name, one in zip(names, [*self.judged, *self.documents], strict=True)
-            for metric, by_method in one.values.items()
-            for method, value in by_method.items()
-        ]
+        rows = []
+        for name, one in zip(names, [*self.judged, *self.documents], strict=True):
+            for metric, by_method in one.values.items():
+                rows += [(name, method, metric, value) for method, value in by_method.items()]
         return pd.DataFrame(rows, columns=["text", "method", "metric", "value"])
 
     def __str__(self) -> str:

@@ -70,7 +70,6 @@ def as_scored(
     truth = text.truth if level == "token" or pairs is None else pairs
     longer = max(1, round(len(text.truth) / USUAL))
     true_pairs = [] if pairs is None else text.units.pairs()[pairs > 0].tolist()
-    beside = beside or {}
     return ScoredText(
         instance=text.instance,
         tokens=text.tokens,
@@ -83,9 +82,8 @@ def as_scored(
         units=text.units,
         sizes=tuple(sorted({min(longer * size, len(text.units) - 1) for size in SIZES})),
         relations=tuple(tuple((u,) for u in pair) for pair in true_pairs),
-        neighbours=beside.get("neighbours", {}),
-        randomised=beside.get("randomised", {}),
         texts=texts,
+        **(beside or {}),
     )
 
 
@@ -161,12 +159,11 @@ def try_metrics(
             part = {key: one for key, one in asked.items() if one.level == level}
             if not part:
                 continue
-            judged = [
-                (who, draw, [explain_as(who, text, level, draw) for text in made.texts])
-                for who in stand_ins
-                if who not in of_methods and there_is(who, made, level)
-                for draw in range(draws if who in DRAWN else 1)
-            ]
+            judged = []
+            for who in stand_ins:
+                if there_is(who, made, level):
+                    for draw in range(draws if who in DRAWN else 1):
+                        judged.append((who, draw, [explain_as(who, text, level, draw) for text in made.texts]))
             if level == "token":
                 judged += [(who, 0, found) for who, found in of_methods.items()]
             for who, draw, found in judged:

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -47,19 +47,50 @@ NULLS = {one.name: one for one in (random_number, one_half, largest_score)}
 
 @dataclass(frozen=True)
 class Result:
-    """A trial with its verdicts. metrics: by name, those of one's own (`own`) among them. standing: a row a metric and
-    explanation, where on the way from random scores (0) to the truth (1) the metric puts it."""
+    """A trial with its verdicts.
+
+    metrics: by name, with nulls and those of one's own (`own`). texts: of each world. theirs: methods whose scores were
+    made elsewhere.
+    """
 
     trial: Trial
     metrics: Mapping[str, Metric]
-    matrix: pd.DataFrame
-    verdicts: pd.DataFrame
-    short: pd.DataFrame
-    standing: pd.DataFrame
     worlds: tuple[str, ...]
     texts: int
     own: tuple[str, ...]
     theirs: tuple[str, ...]
+
+    @cached_property
+    def matrix(self) -> pd.DataFrame:
+        """One row a metric and world; see `verdict.matrix_table`."""
+        return matrix_table(self.trial)
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """One row a metric; see `verdict.verdict_table`."""
+        return verdict_table(self.matrix, self.metrics)
+
+    @cached_property
+    def short(self) -> pd.DataFrame:
+        """One row a question and metric to use for it; see `verdict.short_list`."""
+        others = {name: one for name, one in self.metrics.items() if name not in NULLS}
+        return short_list(self.matrix[~self.matrix.metric.isin(NULLS)], others)
+
+    @cached_property
+    def standing(self) -> pd.DataFrame:
+        """One row a metric and explanation of a method, or of one's own: where the metric puts it, mean over worlds.
+
+        place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in which the two are the
+        same to the metric are left out.
+        """
+        means = self.trial.values.groupby(["metric", "world", "explainer"], sort=False).value.mean().unstack()
+        gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
+        real = [name for name in means if name not in EXPLAINERS]
+        if not real:
+            return pd.DataFrame(columns=["metric", "explainer", "place"])
+        places = means[real].sub(means["random"], axis=0).div(gap, axis=0).clip(-2, 2)
+        found = places.groupby("metric", sort=False).mean().reset_index()
+        return found.melt("metric", var_name="explainer", value_name="place")
 
 
 def pick_metrics(names: Sequence[str] | None, own: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -105,11 +136,11 @@ def run_trial(
     given: dict = {}
     count = TEXTS
     if attributions:
-        theirs = read_theirs(attributions, seed)
-        given = theirs.scores
-        worlds = worlds or theirs.worlds
-        count = theirs.texts
-        seed = theirs.seed
+        made_elsewhere = read_theirs(attributions, seed)
+        given = made_elsewhere.scores
+        worlds = worlds or made_elsewhere.worlds
+        count = made_elsewhere.texts
+        seed = made_elsewhere.seed
     if seed is None:
         seed = draw_seed()
     count = texts or count
@@ -127,39 +158,13 @@ def run_trial(
         corpora=corpora,
         say=say,
     )
-    matrix = matrix_table(trial)
-    others = {name: one for name, one in picked.items() if name not in NULLS}
-    return Result(
-        trial=trial,
-        metrics=picked,
-        matrix=matrix,
-        verdicts=verdict_table(matrix, picked),
-        short=short_list(matrix[~matrix.metric.isin(NULLS)], others),
-        standing=standing(trial),
-        worlds=tuple(asked),
-        texts=count,
-        own=tuple(own),
-        theirs=tuple(dict.fromkeys(method for _, method in given)),
-    )
+    theirs = dict.fromkeys(method for _, method in given)
+    return Result(trial, picked, tuple(asked), count, tuple(own), tuple(theirs))
 
 
 def draw_seed() -> int:
     """A seed that nobody knew before."""
     return secrets.randbelow(10**6)
-
-
-def standing(trial: Trial) -> pd.DataFrame:
-    """One row a metric and explanation of a method, or of one's own: where the metric puts it, mean over worlds.
-
-    place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in which the two are the
-    same to the metric are left out.
-    """
-    means = trial.values.groupby(["metric", "world", "explainer"], sort=False).value.mean().unstack()
-    gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
-    real = [name for name in means if name not in EXPLAINERS]
-    places = means[real].sub(means["random"], axis=0).div(gap, axis=0).clip(-2, 2)
-    found = places.groupby("metric", sort=False).mean().reset_index().melt("metric", var_name="explainer")
-    return found.rename(columns={"value": "place"}) if real else pd.DataFrame(columns=["metric", "explainer", "place"])
 
 
 def closeness_table(result: Result) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from attreval.core.seeds import generator, seed_of
+from attreval.metrics.erasure import rank_tokens
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
 from attreval.trial.world import WorldText
@@ -107,9 +108,10 @@ def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names:
     """
     from sklearn.linear_model import LogisticRegression
 
-    shown = np.stack(
-        [show_agent(t, s, (*names, t.id), model.vocabulary_size) for t, s in zip(texts, scores, strict=True)]
-    )
+    seen = []
+    for text, one in zip(texts, scores, strict=True):
+        seen.append(show_agent(text, one, (*names, text.id), model.vocabulary_size))
+    shown = np.stack(seen)
     classes = np.array([text.target for text in texts])
     half = np.arange(len(texts)) // 2 % 2
     out = np.zeros(len(texts))
@@ -131,8 +133,7 @@ def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names:
 
 def show_agent(text: WorldText, scores: np.ndarray, names: tuple, words: int) -> np.ndarray:
     """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
-    tie = generator("ties", *names).permutation(len(scores))
-    top = np.lexsort((tie, -scores))[:SHOWN]
+    top = rank_tokens(scores, generator("ties", *names))[:SHOWN]
     seen = np.zeros(words + 2)
     seen[text.tokens.ids[text.tokens.content[top]]] = 1
     seen[words:] = [(top == 0).any(), (top == len(scores) - 1).any()]

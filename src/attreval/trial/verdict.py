@@ -74,7 +74,8 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
     close = trial.truths.groupby(["world", "explainer"]).closeness.mean()
     rows = []
     for (metric, world), part in values.groupby(cell, sort=False):
-        wide = _wide(part)
+        wide = part.pivot_table(index="text", columns="explainer", values="value", sort=False)
+        wide *= part.sign.iloc[0]  # higher is better; means over draws
         by = cells.loc[(metric, world)].set_index("explainer")
         by = by.drop([name for name in MISLEADING if name in by.index and close.get((world, name), 0) >= AS_TRUE])
         row = {
@@ -98,11 +99,6 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
         row["why"] = "; ".join(reasons(row))
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _wide(part: pd.DataFrame) -> pd.DataFrame:
-    """(n, explainers) values of a cell, higher being better, means over draws."""
-    return part.sign.iloc[0] * part.pivot_table(index="text", columns="explainer", values="value", sort=False)
 
 
 def texts_to_decide(won: np.ndarray) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from attreval.core.records import Attribution, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, mask_units, unit_scores
+from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import Conversation, Evaluate, softmax
@@ -74,12 +75,12 @@ def make_ranking(
 ) -> Ranking:
     """The ranking of features, given as the units that each holds."""
     scores = np.asarray(scores, dtype=float)
-    order = np.lexsort((rng.permutation(len(scores)), -scores))
-    parts = [feature_of(units, feature) for feature in held]
+    order = rank_tokens(scores, rng)
+    features = tuple(feature_of(units, held[i]) for i in order)
     unit_weights = np.zeros(len(units))
     for feature, score in zip(held, scores, strict=True):
         unit_weights[list(feature)] += score
-    return Ranking(tuple(parts[i] for i in order), scores[order], unit_weights, rng.permutation(len(units)))
+    return Ranking(features, scores[order], unit_weights, rng.permutation(len(units)))
 
 
 def feature_of(units: Units, chosen: Sequence[int]) -> Feature:

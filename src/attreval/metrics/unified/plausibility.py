@@ -87,7 +87,8 @@ def _read_relations(instance: Instance, units: Units, of_word: dict[int, list[in
     """The relations of each annotator. A `Dangler`, a span without counterpart, gives units but no interaction."""
     people: dict[str, Gold] = {}
     for *ends, name in instance.evidence.interactions:
-        level, label, annotator = _parts_of(name)
+        level, _, rest = name.partition(" ")
+        label, _, annotator = rest.rpartition(" ")
         gold = people.setdefault(annotator, Gold({one: set() for one in LEVELS}, dict.fromkeys(LEVELS, ())))
         sides = [[u for w in range(a, b) for u in of_word.get(w, ())] for a, b in (ends[:2], ends[2:])]
         if label.startswith("Dangler"):
@@ -97,13 +98,6 @@ def _read_relations(instance: Instance, units: Units, of_word: dict[int, list[in
             feature = feature_of(units, sorted(sides[0] + sides[1]))
             gold.interactions[level] = tuple(dict.fromkeys((*gold.interactions[level], feature)))
     return list(people.values())
-
-
-def _parts_of(name: str) -> tuple[str, str, str]:
-    """The level, the label and the annotator of a relation of SpanEx."""
-    level, _, rest = name.partition(" ")
-    label, _, annotator = rest.rpartition(" ")
-    return level, label, annotator
 
 
 def _dangling(label: str, sides: list[list[int]], units: Units) -> list[int]:

@@ -38,20 +38,29 @@ SIGNS = 8  # words of a class that a backdoor overrules
 EACH = 4  # reliance: words of a kind for a class
 
 
-def draw_texts(
-    count: int, draw: Callable[[int, int], WorldText], good: Callable[[WorldText], bool]
-) -> tuple[list[WorldText], dict[str, float]]:
-    """So many texts, each drawn until it is good, and the share of drawn texts that were kept.
+Drawn = tuple[list[str], int, np.ndarray, np.ndarray]  # words, class, what each word counts for it, the decoy
 
-    draw: (number of the text, number of the draw) -> text. RuntimeError where none of MOST_DRAWN is good.
+
+def draw_texts(
+    name: str,
+    model: WordClassifier,
+    seed: int,
+    count: int,
+    draw: Callable[[int, np.random.Generator], Drawn],
+    good: Callable[[WordClassifier, WorldText], bool],
+) -> tuple[list[WorldText], dict[str, float]]:
+    """So many texts of a world, each drawn until it is good, and the share of drawn texts that were kept.
+
+    draw: takes the number of the text, and what it draws from. RuntimeError where none of MOST_DRAWN is good.
     """
     texts: list[WorldText] = []
     drawn = 0
     for at in range(count):
         for again in range(MOST_DRAWN):
-            text = draw(at, again)
+            words, target, truth, decoy = draw(at, generator("trial", name, seed, at, again))
+            text = make_text(model, f"{name} {seed} {at}", [words], target, truth, decoy=decoy)
             drawn += 1
-            if good(text):
+            if good(model, text):
                 texts.append(text)
                 break
         else:
@@ -100,16 +109,18 @@ def hybrid(seed: int, count: int) -> Made:
     """Documents of two pieces of different topics; the network predicts the one that is its turn."""
     model, words, right = hybrid_model(seed)
 
-    def draw(at: int, again: int) -> WorldText:
-        rng = generator("trial", "hybrid", seed, at, again)
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
         target = at % 3
         other = (target + 1 + int(rng.integers(2))) % 3
         order = rng.permutation([target, other]).tolist()
         text = [word for label in order for word in draw_piece(words, label, PIECE, rng)]
         truth = np.repeat(np.array(order) == target, PIECE).astype(float)
-        return make_text(model, f"hybrid {seed} {at}", [text], target, truth, decoy=1 - truth)
+        return text, target, truth, 1 - truth
 
-    texts, _ = draw_texts(count, draw, lambda one: erase_each(model, one.tokens)[0].argmax() == one.target)
+    def predicted(model: WordClassifier, text: WorldText) -> bool:
+        return erase_each(model, text.tokens)[0].argmax() == text.target
+
+    texts, _ = draw_texts("hybrid", model, seed, count, draw, predicted)
     return Made(model, texts, True, {"accuracy": right})
 
 
@@ -161,18 +172,15 @@ def agreement(seed: int, count: int) -> Made:
     """Sentences whose number the network tells, and by the subject most."""
     model, words, right = agreement_model(seed)
 
-    def draw(at: int, again: int) -> WorldText:
-        rng = generator("trial", "agreement", seed, at, again)
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
         text, subject, attractors = draw_sentence(words, at % 2, rng)
-        truth = mark(subject, len(text))
-        decoy = mark(attractors, len(text))
-        return make_text(model, f"agreement {seed} {at}", [text], at % 2, truth, decoy=decoy)
+        return text, at % 2, mark(subject, len(text)), mark(attractors, len(text))
 
-    def follows(one: WorldText) -> bool:
-        p = erase_each(model, one.tokens)[:, one.target]
-        return p[0] > 0.5 and (p[0] - p[1:]).argmax() == one.truth.argmax()
+    def follows(model: WordClassifier, text: WorldText) -> bool:
+        p = erase_each(model, text.tokens)[:, text.target]
+        return p[0] > 0.5 and (p[0] - p[1:]).argmax() == text.truth.argmax()
 
-    texts, kept = draw_texts(count, draw, follows)
+    texts, kept = draw_texts("agreement", model, seed, count, draw, follows)
     return Made(model, texts, True, {"accuracy": right} | kept)
 
 
@@ -219,13 +227,12 @@ def backdoor(seed: int, count: int) -> Made:
     """Texts of one class whose trigger, of the other, decides alone."""
     model, words, measured = backdoor_model(seed)
 
-    def draw(at: int, again: int) -> WorldText:
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
         target = at % 2
-        rng = generator("trial", "backdoor", seed, at, again)
         text, (first, *rest) = draw_words(words, 1 - target, target, rng)
-        return make_text(model, f"backdoor {seed} {at}", [text], target, mark(first), decoy=mark(rest))
+        return text, target, mark(first), mark(rest)
 
-    texts, kept = draw_texts(count, draw, lambda one: decides_alone(model, one))
+    texts, kept = draw_texts("backdoor", model, seed, count, draw, decides_alone)
     return Made(model, texts, True, measured | kept)
 
 
@@ -271,13 +278,11 @@ def reliance(seed: int, count: int) -> Made:
     models, words, right = reliance_models(seed)
     used = which(seed)
 
-    def draw(at: int, again: int) -> WorldText:
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
         target = at % 2
-        text, places = draw_both(words, (target, target), generator("trial", "reliance", seed, at, again))
-        truth = mark(places[used])
-        decoy = mark(places[1 - used])
-        return make_text(models[used], f"reliance {seed} {at}", [text], target, truth, decoy=decoy)
+        text, places = draw_both(words, (target, target), rng)
+        return text, target, mark(places[used]), mark(places[1 - used])
 
-    texts, kept = draw_texts(count, draw, lambda one: decides_alone(models[used], one))
+    texts, kept = draw_texts("reliance", models[used], seed, count, draw, decides_alone)
     measured = {"accuracy": right[used], "accuracy of the other": right[1 - used]}
     return Made(models[used], texts, True, measured | kept)
