@@ -62,22 +62,34 @@ def evaluate(
     randomised: Sequence[Mapping[str, np.ndarray]] | None = None,
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    """A table of COLUMNS: of each metric and method the mean over texts, and a percentile bootstrap interval of it.
-
-    model: the one that was explained. metrics: names of METRICS (`attreval list metrics`); None takes all that can be
-    asked. marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a row a person; or
-    stretches of characters, (start, end) or (segment, start, end); None for a text that nobody looked at.
-    k: tokens that agreement selects where their number is fixed. draws: of the bootstrap, the same texts for all that
-    is compared. seed: of these, of random scores, ties and masks. each_text: a table of TEXT_COLUMNS instead, a row a
-    text (by its place), method and metric, NaN where there is no value.
-    neighbours, randomised: of each text by method, (k, n) scores of k slightly disturbed texts, and (l, n) by models
-    whose weights were drawn anew layer by layer. infill: writes erased tokens anew (`attreval.models.infilling`).
+    """What metrics say of explanations: of each metric and method the mean over texts, with a bootstrap interval.
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the other methods, random
-    scores not among them. direction: what is better. n: different texts with a value, of which one
-    that occurs again counts once, by the mean of its values; erasure has none where another class than
-    the predicted one is explained. Raises ValueError for metrics that need what is not given, marks that do not fit,
-    and a model that predicts other classes than the explanations say.
+    scores not among them. Erasure has no value where another class than the predicted one is explained.
+
+    Returns a table of COLUMNS. direction: what is better. n: different texts with a value; one that occurs again counts
+    once, by the mean of its values. With each_text a table of TEXT_COLUMNS instead, a row a text (by its place), method
+    and metric, NaN where there is no value.
+
+    Args:
+        model: the one that was explained.
+        explanations: what `explain` returned, or a slice of it.
+        metrics: names of METRICS (`attreval list metrics`); None takes all that can be asked.
+        marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a row a person; or
+            stretches of characters, (start, end) or (segment, start, end); None for a text that nobody looked at.
+        k: tokens that agreement selects where their number is fixed.
+        draws: of the bootstrap, the same texts for all that is compared.
+        confidence: of the intervals.
+        seed: of the bootstrap, of random scores, ties and masks.
+        each_text: return the values of single texts.
+        neighbours: of each text by method, (k, n) scores of k slightly disturbed texts.
+        randomised: of each text by method, (l, n) scores by models whose weights were drawn anew layer by layer.
+        infill: writes erased tokens anew (`attreval.models.infilling`).
+
+    Raises:
+        ValueError: metrics that need what is not given, marks that do not fit, or a model that predicts other classes
+            than the explanations say.
+        TypeError: a model or explanations that come from elsewhere.
     """
     check_model(model)
     if not isinstance(explanations, Explanations):
@@ -94,7 +106,6 @@ def evaluate(
     methods = [m for m in explanations.methods if m != RANDOM]
     if not methods:
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
-    contrast = any(one.against for one in explanations)
     met = {
         "scores": True,
         "model": True,
@@ -106,13 +117,9 @@ def evaluate(
         "randomised": randomised is not None,
         "infill": infill is not None,
     }
+    contrast = any(one.against for one in explanations)
     wanted = find_metrics(metrics, {need for need, is_met in met.items() if is_met}, contrast)
-    disturbing = [name for name in wanted if METRICS[name].disturbs]
-    refused = model.refusal("entry") if disturbing and hasattr(model, "refusal") else ""
-    if refused and metrics is not None:
-        raise ValueError(f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}")
-    if refused:  # there is hard erasure still
-        wanted = [name for name in wanted if name not in disturbing]
+    wanted = _leave_out_refused(model, wanted, metrics is not None)
     texts: list[ScoredText] = []
     for at, one in enumerate(explanations):
         marked = mark_instance(one.instance, marks[at] if marks else None, at)
@@ -124,30 +131,56 @@ def evaluate(
     order = [*methods, RANDOM]
     by_metric = {}
     for name in wanted:
-        of_texts = [[_value_of(text, name, method) for method in order] for text in texts]
-        by_metric[name] = np.array(of_texts, dtype=float)
+        values = [[_value_of(text, name, method) for method in order] for text in texts]
+        by_metric[name] = np.array(values, dtype=float)
     if each_text:
         places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
         wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
         long = wide.melt(ignore_index=False, var_name="metric").reset_index()
         return long[list(TEXT_COLUMNS)]
+    return _means(by_metric, explanations, order, draws, confidence, seed)
+
+
+def _means(
+    by_metric: Mapping[str, np.ndarray],
+    explanations: Explanations,
+    methods: Sequence[str],
+    draws: int,
+    confidence: float,
+    seed: int,
+) -> pd.DataFrame:
+    """A row of COLUMNS for each metric and method: the mean over different texts, with its interval.
+
+    by_metric: (texts, methods) values of each metric.
+    """
     same: dict[tuple[str, ...], list[int]] = {}
     for at, one in enumerate(explanations):
         same.setdefault(one.instance.segments, []).append(at)
     rows = []
-    for name, all_values in by_metric.items():
-        values = np.array([mean_of_known(all_values[places]) for places in same.values()])
+    for name, of_all in by_metric.items():
+        values = np.array([mean_of_known(of_all[places]) for places in same.values()])
         known = (~np.isnan(values)).sum(axis=0)
         mean, low, high = bootstrap_mean(values, draws, confidence, "evaluate", seed)
         direction = DIRECTIONS[METRICS[name].sign]
-        for at, method in enumerate(order):
+        for at, method in enumerate(methods):
             if known[at]:
                 rows.append((method, name, mean[at], low[at], high[at], direction, known[at]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def _leave_out_refused(model: Classifier, wanted: list[str], named: bool) -> list[str]:
+    """The metrics that do not disturb vectors, where a model refuses this; ValueError where metrics were named."""
+    disturbing = [name for name in wanted if METRICS[name].disturbs]
+    refused = model.refusal("entry") if disturbing and hasattr(model, "refusal") else ""
+    if not refused:
+        return wanted
+    if named:
+        raise ValueError(f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}")
+    return [name for name in wanted if name not in disturbing]  # there is hard erasure still
+
+
 def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
-    """What is given of each text; None for nothing. ValueError for what is not given of each."""
+    """A list with an entry for each text, None where nothing is given. ValueError for another number of entries."""
     if given is None:
         return None
     found = as_list(given, f"{name} are a list with those of each text")

@@ -153,7 +153,7 @@ def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
 
 
 def _stretches(one: Explanation) -> list[str]:
-    """Each unit with what parts it from the next one in the text; a space parts a pair."""
+    """Each unit with the characters up to the next one; a space ends the first text of a pair."""
     found = [f"{unit.text} " for unit in one.units]
     for at, (unit, following) in enumerate(pairwise(one.units)):
         if following.segment == unit.segment:

@@ -151,7 +151,7 @@ def _explain_some(
     every: bool,
     answered: Callable[[int], None],
 ) -> list[Explanation]:
-    """A few texts, whose places among all are told for messages."""
+    """Explain a few texts. places: theirs among all texts, for messages."""
     left_out: dict[str, str] = {}
     made: dict[int, Explained] = {}
     targets, probabilities = _targets(model, instances, places, goal, rival)
@@ -217,7 +217,7 @@ def _ask(
     left_out: dict[str, str] | None,
     answered: Callable[[int], None],
 ) -> list[Explained]:
-    """What methods say. left_out: takes in the methods that refuse, with the reason; None makes that an error."""
+    """Ask methods. left_out: collects the methods that refuse, with the reason; None makes a refusal an error."""
     able = [m for m in names if m not in (left_out or {})]
     try:
         return ask_methods(Scorer(model, notify=answered), instances, able, budget, ("own",), "gold", group=TOGETHER)
@@ -234,7 +234,7 @@ def _ask(
 
 
 def _name_culprit(cause: Exception, place: int, what: str) -> Exception:
-    """The same error, which says of which text it is."""
+    """The same error, naming the text that caused it."""
     if type(cause) in (ValueError, OSError):
         return type(cause)(f"text {place}, {what}: {cause}")
     name = "" if isinstance(cause, RuntimeError) else f"{type(cause).__name__}: "

@@ -109,8 +109,7 @@ def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
         for metric in asked:
             means = measured.means[metric]
             drawn = measured.drawn[metric]
-            zero = float(means[measured.methods.index("random")] if "random" in measured.methods else means.min())
-            unit = float(np.abs(means - zero).max())
+            zero, unit = _scale(measured, metric)
             spread = np.nanvar(drawn - drawn.mean(axis=1, keepdims=True), axis=0)
             error = np.sqrt(2 * spread.sum() / max(1, len(means) - 1)) / max(unit, TIED)
             told = MARGIN**2 / (MARGIN**2 + error**2) if unit > TIED else 0.0
@@ -136,6 +135,13 @@ def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
     if not table.weight.any():
         table["weight"] = 1.0
     return table.assign(weight=table.weight / table.weight.sum())
+
+
+def _scale(measured: MethodMeans, metric: str) -> tuple[float, float]:
+    """The mean of random scores, or of the worst method where there are none, and the largest distance from it."""
+    means = measured.means[metric]
+    zero = means[measured.methods.index("random")] if "random" in measured.methods else np.nanmin(means)
+    return float(zero), float(np.nanmax(np.abs(means - zero)))
 
 
 def total_scores(values: Mapping[str, np.ndarray], weights: pd.DataFrame) -> np.ndarray:
@@ -229,7 +235,7 @@ def _error_shares(lead: _Lead, shortfall: np.ndarray) -> np.ndarray:
 
 
 def _above_random(drawn: np.ndarray, methods: tuple[str, ...], confidence: float) -> np.ndarray:
-    """(m,) whether each method has a higher score than random ones in `confidence` of the draws; all where none are."""
+    """(m,) whether each method has a higher score than random ones in `confidence` of draws; all if there are none."""
     if "random" not in methods:
         return np.ones(len(methods), bool)
     return np.quantile(drawn - drawn[:, [methods.index("random")]], 1 - confidence, axis=0) > TIED
@@ -246,14 +252,17 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
     at = measured.methods.index(method)
     others = ~np.isin(measured.methods, [method, "random"])
     rows = []
-    zero = measured.methods.index("random") if "random" in measured.methods else None
     for metric, means in measured.means.items():
         drawn = measured.drawn[metric]
         low, high = np.nanquantile(drawn[:, at], [(1 - confidence) / 2, (1 + confidence) / 2])
-        rival = int(np.where(others & ~np.isnan(means), means, -np.inf).argmax()) if others.any() else at
+        rival = int(np.where(others, np.nan_to_num(means, nan=-np.inf), -np.inf).argmax()) if others.any() else at
         lead = drawn[:, rival] - drawn[:, at]
-        unit = np.nanmax(np.abs(means - (np.nanmin(means) if zero is None else means[zero])))
-        over_chance = np.nan if zero is None else np.nanquantile(drawn[:, at] - drawn[:, zero], 1 - confidence)
+        _, unit = _scale(measured, metric)
+        random = over_chance = np.nan
+        if "random" in measured.methods:
+            chance = measured.methods.index("random")
+            random = means[chance]
+            over_chance = np.nanquantile(drawn[:, at] - drawn[:, chance], 1 - confidence)
         rows.append(
             {
                 "method": method,
@@ -263,7 +272,7 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
                 "mean": means[at],
                 "low": low,
                 "high": high,
-                "random": np.nan if zero is None else means[zero],
+                "random": random,
                 "rank": 1 + int((means[others] > means[at] + TIED).sum()),
                 "of": 1 + int(others.sum()),
                 "rival": measured.methods[rival],

@@ -312,7 +312,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _progress(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
-    """What says every few seconds how many are done."""
+    """A callback that says every few seconds how many are done."""
     last = time.monotonic()
 
     def notify(done: int, of: int) -> None:

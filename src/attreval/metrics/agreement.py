@@ -14,6 +14,7 @@ Letters used for shapes: m voters, n tokens, q values of k; r runs, i instances,
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,23 +26,30 @@ from attreval.metrics.scored_text import ScoredText, finite
 _pairs = partial(metric, judge="agreement", needs=("scores", "rivals"), higher_is_better=True, joint=True)
 
 
-def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected.
+class TopK(NamedTuple):
+    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected."""
 
-    k at or above n selects every token. Raises ValueError for k below 1 or scores that are not finite.
+    sure: np.ndarray
+    tied: np.ndarray
+    left: int
+
+
+def top_k(scores: np.ndarray, k: int) -> TopK:
+    """The k highest of (n,) scores; k at or above n selects every token.
+
+    Raises ValueError for k below 1 or scores that are not finite.
     """
     scores = finite(scores)
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
+    none = np.zeros(len(scores), bool)
     if k >= len(scores):
-        return np.ones(len(scores), bool), np.zeros(len(scores), bool), 0
+        return TopK(~none, none, 0)
     border = np.partition(scores, -k)[-k]
     sure = scores > border
     tied = scores == border
     left = k - int(sure.sum())
-    if left == tied.sum():
-        return sure | tied, np.zeros(len(scores), bool), 0
-    return sure, tied, left
+    return TopK(sure | tied, none, 0) if left == tied.sum() else TopK(sure, tied, left)
 
 
 def count_tokens(voters: Sequence[np.ndarray]) -> int:
@@ -66,8 +74,8 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generato
     if rng is not None:
         return agreement_of([draw_top_k(v, k, rng) for v in voters])
     chosen = [top_k(v, k) for v in voters]
-    sure = np.any([sure for sure, _, _ in chosen], axis=0)
-    ties = [(tied, left) for _, tied, left in chosen if left]
+    sure = np.any([one.sure for one in chosen], axis=0)
+    ties = [(one.tied, one.left) for one in chosen if one.left]
     return min(k, n) * inverse_size(ties, sure)
 
 
@@ -130,7 +138,7 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
 
 
 def _select_more(chances: np.ndarray, tied: int, left: int) -> np.ndarray:
-    """Chances of how many of some tied tokens are selected, when one more voter selects so many of them."""
+    """The distribution of how many tied tokens are selected, after one more voter selects `left` of them."""
     grown = np.zeros(min(tied, len(chances) - 1 + left) + 1)
     for held, chance in enumerate(chances):
         for new in range(max(0, left - held), min(left, tied - held) + 1):
@@ -140,7 +148,7 @@ def _select_more(chances: np.ndarray, tied: int, left: int) -> np.ndarray:
 
 
 def _toss(reached: np.ndarray, axis: int, coin: float) -> np.ndarray:
-    """What is reached when a coin says whether the voter of an axis selects one token more."""
+    """The array after one toss, which says whether the voter of an axis selects one more token."""
     old = np.moveaxis(reached, axis, 0)
     new = old * (1 - coin)
     new[1:] += old[:-1] * coin
@@ -149,7 +157,7 @@ def _toss(reached: np.ndarray, axis: int, coin: float) -> np.ndarray:
 
 @lru_cache
 def _gauss_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places in [0, 1] with 1 behind them, and the weights of all but this one."""
+    """Gauss-Legendre nodes in [0, 1] followed by 1, and the weights of the nodes."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return np.append((1 + nodes) / 2, 1.0), weights / 2
 

@@ -156,7 +156,7 @@ def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = N
 
 
 def ask_ends(text: ScoredText, method: str) -> Conversation:
-    """The same where the whole and the erased text are enough: at one ratio, unless all have been asked."""
+    """The same where only the whole and the erased text matter: at one ratio, unless all are known already."""
     return ask_hard(text, method, None if ("hard", method) in text.found else (1.0,))
 
 

@@ -7,6 +7,7 @@ against itself on other texts). Letters used for shapes: S seeds, N instances, m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,14 @@ class Drawn:
     means: dict[str, np.ndarray]
     drawn: dict[str, np.ndarray]
     counts: dict[str, np.ndarray]
+
+
+class Correlation(NamedTuple):
+    """tau-b without noise, (d,) draws of it, and over how many methods it is, or of how many runs the mean."""
+
+    tau: float
+    drawn: np.ndarray
+    over: int
 
 
 def tau_b(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -118,19 +127,19 @@ def true_tau_b(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
     return tau_b(*np.moveaxis(true_means(means, drawn, rng), -1, 0))
 
 
-def correlate(run: Drawn, a: str, b: str, names: Sequence[object] = ()) -> tuple[float, np.ndarray, int]:
-    """tau-b of two judges of a run without noise, (d,) draws of it, and over how many methods: those both have scored.
+def correlate(run: Drawn, a: str, b: str, names: Sequence[object] = ()) -> Correlation:
+    """tau-b of two judges of a run without noise, over the methods that both have scored.
 
     names: what the draws derive from, beside the judges. NaN for fewer than FEWEST methods.
     """
     shared = shared_methods(run, a, b)
     count = int(shared.sum())
     if count < FEWEST:
-        return float("nan"), np.full(len(run.drawn[a]), np.nan), count
+        return Correlation(float("nan"), np.full(len(run.drawn[a]), np.nan), count)
     means = np.stack([run.means[a][shared], run.means[b][shared]], axis=-1)
     drawn = np.stack([run.drawn[a][:, shared], run.drawn[b][:, shared]], axis=-1)
     taus = true_tau_b(means, drawn, generator("true means", a, b, *names))
-    return float(np.median(taus)), taus, count
+    return Correlation(float(np.median(taus)), taus, count)
 
 
 def shared_methods(run: Drawn, a: str, b: str) -> np.ndarray:
@@ -189,13 +198,13 @@ def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) ->
     return float(np.mean(known)) if known else float("nan")
 
 
-def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndarray, int]:
-    """The mean of several runs' tau-b, each run alike, its draws, and how many runs have one."""
+def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> Correlation:
+    """The mean tau-b of several runs, which count alike; runs without one are left out."""
     known = [drawn for tau, drawn, _ in found if not np.isnan(tau)]
     if not known:
-        return float("nan"), np.full(1, np.nan), 0
+        return Correlation(float("nan"), np.full(1, np.nan), 0)
     drawn = widen(mean_of_known(np.stack(known)), len(known))
-    return float(np.median(drawn)), np.clip(drawn, -1, 1), len(known)
+    return Correlation(float(np.median(drawn)), np.clip(drawn, -1, 1), len(known))
 
 
 def widen(drawn: np.ndarray, runs: int) -> np.ndarray:

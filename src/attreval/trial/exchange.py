@@ -85,7 +85,7 @@ class Theirs:
 
     @property
     def worlds(self) -> list[str]:
-        """Of which there are scores."""
+        """The worlds that there are scores for."""
         return list(dict.fromkeys(world for world, _ in self.scores))
 
 

@@ -159,14 +159,14 @@ def try_metrics(
             part = {key: one for key, one in asked.items() if one.level == level}
             if not part:
                 continue
-            judged = []
+            judged = {}
             for who in stand_ins:
-                if there_is(who, made, level):
-                    for draw in range(draws if who in DRAWN else 1):
-                        judged.append((who, draw, [explain_as(who, text, level, draw) for text in made.texts]))
+                for draw in range(draws if who in DRAWN else 1):
+                    if there_is(who, made, level):
+                        judged[who, draw] = [explain_as(who, text, level, draw) for text in made.texts]
             if level == "token":
-                judged += [(who, 0, found) for who, found in of_methods.items()]
-            for who, draw, found in judged:
+                judged |= {(who, 0): found for who, found in of_methods.items()}
+            for (who, draw), found in judged.items():
                 cells = _measure(scorer, made, part, who, draw, found, level, beside)
                 rows += [(key, name, *cell) for key, *cell in cells]
         costs += [(key, name, price) for key, price in prices(made, asked).items()]

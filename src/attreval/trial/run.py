@@ -163,7 +163,7 @@ def run_trial(
 
 
 def draw_seed() -> int:
-    """A seed that nobody knew before."""
+    """A new random seed."""
     return secrets.randbelow(10**6)
 
 
