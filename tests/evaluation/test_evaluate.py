@@ -191,14 +191,14 @@ def test_samples_grow_until_one_settles_the_choice_and_none_begins_that_could_no
     write_texts(tmp_path / "reviews.csv", 160)
     clock, asked, said = [0.0], [0], []
 
-    def judge_sample(question, rows, documents, size, say=None):
+    def judge_sample(source, size):
         clock[0] += seconds * (size - asked[-1])
         asked.append(size)
-        return [SimpleNamespace(seconds=seconds)] * size, []
+        return run.Sample([SimpleNamespace(seconds=seconds)] * size, [])
 
     monkeypatch.setattr(run, "FIRST", 40)
     monkeypatch.setattr(run, "_judge_sample", judge_sample)
-    monkeypatch.setattr(run, "find_missing", lambda question, texts, marks: ([], texts[asked[-1] :]))
+    monkeypatch.setattr(run, "find_missing", lambda question, texts: ([], texts[asked[-1] :]))
     monkeypatch.setattr(
         run, "conclude", lambda _, __, rows, ___: SimpleNamespace(settled=len(rows) >= settled, needed=needed)
     )

@@ -62,22 +62,34 @@ def evaluate(
     randomised: Sequence[Mapping[str, np.ndarray]] | None = None,
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    """A table of COLUMNS: of each metric and method the mean over texts, and a percentile bootstrap interval of it.
-
-    model: the one that was explained. metrics: names of METRICS (`attreval list metrics`); None takes all that can be
-    asked. marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a row a person; or
-    stretches of characters, (start, end) or (segment, start, end); None for a text that nobody looked at.
-    k: tokens that agreement selects where their number is fixed. draws: of the bootstrap, the same texts for all that
-    is compared. seed: of these, of random scores, ties and masks. each_text: a table of TEXT_COLUMNS instead, a row a
-    text (by its place), method and metric, NaN where there is no value.
-    neighbours, randomised: of each text by method, (k, n) scores of k slightly disturbed texts, and (l, n) by models
-    whose weights were drawn anew layer by layer. infill: writes erased tokens anew (`attreval.models.infilling`).
+    """What metrics say of explanations: of each metric and method the mean over texts, with a bootstrap interval.
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the other methods, random
-    scores not among them. direction: what is better. n: different texts with a value, of which one
-    that occurs again counts once, by the mean of its values; erasure has none where another class than
-    the predicted one is explained. Raises ValueError for metrics that need what is not given, marks that do not fit,
-    and a model that predicts other classes than the explanations say.
+    scores not among them. Erasure has no value where another class than the predicted one is explained.
+
+    Returns a table of COLUMNS. direction: what is better. n: different texts with a value; one that occurs again counts
+    once, by the mean of its values. With each_text a table of TEXT_COLUMNS instead, a row a text (by its place), method
+    and metric, NaN where there is no value.
+
+    Args:
+        model: the one that was explained.
+        explanations: what `explain` returned, or a slice of it.
+        metrics: names of METRICS (`attreval list metrics`); None takes all that can be asked.
+        marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a row a person; or
+            stretches of characters, (start, end) or (segment, start, end); None for a text that nobody looked at.
+        k: tokens that agreement selects where their number is fixed.
+        draws: of the bootstrap, the same texts for all that is compared.
+        confidence: of the intervals.
+        seed: of the bootstrap, of random scores, ties and masks.
+        each_text: return the values of single texts.
+        neighbours: of each text by method, (k, n) scores of k slightly disturbed texts.
+        randomised: of each text by method, (l, n) scores by models whose weights were drawn anew layer by layer.
+        infill: writes erased tokens anew (`attreval.models.infilling`).
+
+    Raises:
+        ValueError: metrics that need what is not given, marks that do not fit, or a model that predicts other classes
+            than the explanations say.
+        TypeError: a model or explanations that come from elsewhere.
     """
     check_model(model)
     if not isinstance(explanations, Explanations):
@@ -94,51 +106,81 @@ def evaluate(
     methods = [m for m in explanations.methods if m != RANDOM]
     if not methods:
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
+    met = {
+        "scores": True,
+        "model": True,
+        "random": True,
+        "rivals": len(methods) > 1,
+        "texts": len(explanations) > 1,
+        "marks": marks is not None,
+        "neighbours": neighbours is not None,
+        "randomised": randomised is not None,
+        "infill": infill is not None,
+    }
     contrast = any(one.against for one in explanations)
-    beside = {"neighbours": neighbours, "randomised": randomised, "infill": infill, "texts": explanations[1:] or None}
-    there = {"scores", "model", "random", *["marks"] * (marks is not None), *["rivals"] * (len(methods) > 1)}
-    there |= {need for need, given in beside.items() if given is not None}
-    wanted = find_metrics(metrics, there, contrast)
-    disturbing = [name for name in wanted if METRICS[name].disturbs]
-    if disturbing and hasattr(model, "refusal") and (refused := model.refusal("entry")):
-        # where nothing can be disturbed there is hard erasure still; a metric that is named is an error
-        if metrics is not None:
-            raise ValueError(
-                f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}"
-            )
-        wanted = [name for name in wanted if name not in disturbing]
+    wanted = find_metrics(metrics, {need for need, is_met in met.items() if is_met}, contrast)
+    wanted = _leave_out_refused(model, wanted, metrics is not None)
     texts: list[ScoredText] = []
     for at, one in enumerate(explanations):
         marked = mark_instance(one.instance, marks[at] if marks else None, at)
         text = _scored_text(one, explanations, marked, k, seed)
-        near, drawn = (_with_random(text, given[at] if given else None) for given in (neighbours, randomised))
+        near = _with_random(text, neighbours[at] if neighbours else None)
+        drawn = _with_random(text, randomised[at] if randomised else None)
         texts.append(replace(text, neighbours=near, randomised=drawn, infill=infill, texts=texts))
     _ask_model(model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs])
     order = [*methods, RANDOM]
-    by_metric = {
-        name: np.array([[_value_of(text, name, m) for m in order] for text in texts], dtype=float) for name in wanted
-    }
+    by_metric = {}
+    for name in wanted:
+        values = [[_value_of(text, name, method) for method in order] for text in texts]
+        by_metric[name] = np.array(values, dtype=float)
     if each_text:
         places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
         wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
         long = wide.melt(ignore_index=False, var_name="metric").reset_index()
         return long[list(TEXT_COLUMNS)]
+    return _means(by_metric, explanations, order, draws, confidence, seed)
+
+
+def _means(
+    by_metric: Mapping[str, np.ndarray],
+    explanations: Explanations,
+    methods: Sequence[str],
+    draws: int,
+    confidence: float,
+    seed: int,
+) -> pd.DataFrame:
+    """A row of COLUMNS for each metric and method: the mean over different texts, with its interval.
+
+    by_metric: (texts, methods) values of each metric.
+    """
     same: dict[tuple[str, ...], list[int]] = {}
     for at, one in enumerate(explanations):
         same.setdefault(one.instance.segments, []).append(at)
     rows = []
-    for name, all_values in by_metric.items():
-        values = np.array([mean_of_known(all_values[places]) for places in same.values()])
+    for name, of_all in by_metric.items():
+        values = np.array([mean_of_known(of_all[places]) for places in same.values()])
         known = (~np.isnan(values)).sum(axis=0)
         mean, low, high = bootstrap_mean(values, draws, confidence, "evaluate", seed)
         direction = DIRECTIONS[METRICS[name].sign]
-        ends = zip(order, mean, low, high, known, strict=True)
-        rows += [(m, name, float(a), float(b), float(c), direction, int(n)) for m, a, b, c, n in ends if n]
+        for at, method in enumerate(methods):
+            if known[at]:
+                rows.append((method, name, mean[at], low[at], high[at], direction, known[at]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def _leave_out_refused(model: Classifier, wanted: list[str], named: bool) -> list[str]:
+    """The metrics that do not disturb vectors, where a model refuses this; ValueError where metrics were named."""
+    disturbing = [name for name in wanted if METRICS[name].disturbs]
+    refused = model.refusal("entry") if disturbing and hasattr(model, "refusal") else ""
+    if not refused:
+        return wanted
+    if named:
+        raise ValueError(f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}")
+    return [name for name in wanted if name not in disturbing]  # there is hard erasure still
+
+
 def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
-    """What is given of each text; None for nothing. ValueError for what is not given of each."""
+    """A list with an entry for each text, None where nothing is given. ValueError for another number of entries."""
     if given is None:
         return None
     found = as_list(given, f"{name} are a list with those of each text")
@@ -155,7 +197,8 @@ def find_metrics(names: str | Sequence[str] | None, there: Collection[str], cont
     """
     if names is None:
         return [name for name in EVALUATED if not METRICS[name].by_name and not _missing(name, there, contrast)]
-    other_names, found = {other: one.name for one in METRICS.values() for other in one.also}, []
+    other_names = {other: one.name for one in METRICS.values() for other in one.also}
+    found = []
     for name in [names] if isinstance(names, str) else names:
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
         plain = plain if plain in METRICS else other_names.get(plain, plain)
@@ -176,8 +219,8 @@ def _missing(name: str, there: Collection[str], contrast: bool) -> str:
     if missing := [need for need in METRICS[name].needs if need not in there]:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:
-        about, kind = METRICS[name].about, ", ".join(EVALUATED)
-        return f"what explanations of tokens do not tell ({about}); of their kind there are: {kind}"
+        about = METRICS[name].about
+        return f"what explanations of tokens do not tell ({about}); of their kind there are: {', '.join(EVALUATED)}"
     if contrast and "model" in METRICS[name].needs:
         return "explanations of one class; these tell two classes apart, and erasure follows one class's probability"
     return ""
@@ -185,12 +228,13 @@ def _missing(name: str, there: Collection[str], contrast: bool) -> str:
 
 def _scored_text(one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int) -> ScoredText:
     """One text with the scores of all methods, and random ones where the method `random` did not explain it."""
-    content, length = one.tokens.content, len(one.tokens)
-    scores = {m: one.attributions[m].on_tokens(length)[content] for m in explanations.methods if m != RANDOM}
+    content = one.tokens.content
     names = ("evaluate", seed, marked.id)
+    methods = [method for method in explanations.methods if method != RANDOM]
     if RANDOM in one.attributions:
-        scores[RANDOM] = one.attributions[RANDOM].on_tokens(length)[content]
-    else:
+        methods.append(RANDOM)
+    scores = {method: one.attributions[method].on_tokens(len(one.tokens))[content] for method in methods}
+    if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
     return ScoredText(marked, one.tokens, scores, target, names, Settings(k=k))
@@ -218,10 +262,12 @@ def _ask_model(model: Classifier, explanations: Explanations, texts: list[Scored
         part = texts[start : start + TOGETHER]
         scorer.converse((str(at), _ask_text(text, names)) for at, text in enumerate(part))
         for at, text in enumerate(part, start):
-            if model.labels[text.found["predicted"]] != explanations[at].predicted:
+            predicted = model.labels[text.found["predicted"]]
+            said = explanations[at].predicted
+            if predicted != said:
                 raise ValueError(
-                    f"the model predicts {model.labels[text.found['predicted']]!r} of text {at}, but its explanation "
-                    f"says {explanations[at].predicted!r}; evaluate with the model that was explained"
+                    f"the model predicts {predicted!r} of text {at}, but its explanation says {said!r}; evaluate with "
+                    "the model that was explained"
                 )
         scorer.forget()
 

@@ -26,22 +26,25 @@ def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
 
     at: the text's place, for messages.
     """
-    tokens, given = one.tokens, list(given)
-    content, words = tokens.content, len(one.instance.words)
-    full = np.zeros(len(tokens))
+    tokens = one.tokens
+    content = tokens.content
+    words = len(one.instance.words)
+    of_tokens = np.zeros(len(tokens))
+    given = list(given)
     if given and not np.isscalar(given[0]):
-        full[content] = on_content_tokens(_scored_spans(given, one, at), tokens)
-        return full
+        of_tokens[content] = on_content_tokens(_scored_spans(given, one, at), tokens)
+        return of_tokens
     values = _numbers(given, at)
-    fitting = {
-        "word": {words: np.arange(words), len(one.read): one.read},
-        "token": {len(content): content, len(tokens): np.arange(len(tokens))},
-    }
-    for unit in sorted(fitting, key=lambda name: name != one.unit):  # where both fit, that of the explanations
-        if len(values) in fitting[unit]:
-            full = np.zeros(words if unit == "word" else len(tokens))
-            full[fitting[unit][len(values)]] = values
-            return to_tokens(full, tokens, one.instance) if unit == "word" else np.where(tokens.special, 0.0, full)
+    places_of_words = {words: np.arange(words), len(one.read): one.read}
+    places_of_tokens = {len(content): content, len(tokens): np.arange(len(tokens))}
+    fits_words = len(values) in places_of_words
+    if len(values) in places_of_tokens and (one.unit == "token" or not fits_words):
+        of_tokens[places_of_tokens[len(values)]] = values
+        return np.where(tokens.special, 0.0, of_tokens)
+    if fits_words:
+        of_words = np.zeros(words)
+        of_words[places_of_words[len(values)]] = values
+        return to_tokens(of_words, tokens, one.instance)
     raise ValueError(
         f"text {at} has {len(one.read)} words that were read and {len(content)} tokens without special ones; got "
         f"{len(values)} scores. Scores of other words are given with their characters, as (start, end, score)"
@@ -61,7 +64,8 @@ def _numbers(values: Sequence, at: int) -> np.ndarray:
 
 def _scored_spans(given: Sequence, one: Explanation, at: int) -> GivenScores:
     """Stretches of characters with their scores. ValueError for stretches that are no such, or overlap."""
-    spans, scores = [], []
+    spans = []
+    scores = []
     for row in given:
         named = isinstance(row, dict)
         if not named and len(row) not in (3, 4):
@@ -83,9 +87,9 @@ def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[Gi
     rows = []
     for one in explained:
         spans = np.array([(u.segment, u.start, u.end) for u in one.units], dtype=np.int64).reshape(-1, 3)
-        rows += [
-            GivenScores(one.instance.segments, m, spans, one.scores(m), one.instance.id, one.target) for m in methods
-        ]
+        for method in methods:
+            scores = one.scores(method)
+            rows.append(GivenScores(one.instance.segments, method, spans, scores, one.instance.id, one.target))
     return rows
 
 
@@ -99,12 +103,13 @@ def scores_of_methods(
     """
     found: dict[str, list[np.ndarray]] = {}
     for name, method in given.items():
-        if (answer := method.given) is None:
+        if method.given is None:
             continue
         for one in explained:
-            full = np.zeros(len(one.tokens))
-            full[one.tokens.content] = answer(one.instance, one.tokens, labels.index(one.target)).values
-            found.setdefault(name, []).append(full)
+            answer = method.given(one.instance, one.tokens, labels.index(one.target))
+            of_tokens = np.zeros(len(one.tokens))
+            of_tokens[one.tokens.content] = answer.values
+            found.setdefault(name, []).append(of_tokens)
     return found
 
 
@@ -148,7 +153,7 @@ def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
 
 
 def _stretches(one: Explanation) -> list[str]:
-    """Each unit with what parts it from the next one in the text; a space parts a pair."""
+    """Each unit with the characters up to the next one; a space ends the first text of a pair."""
     found = [f"{unit.text} " for unit in one.units]
     for at, (unit, following) in enumerate(pairwise(one.units)):
         if following.segment == unit.segment:

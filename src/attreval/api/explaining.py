@@ -66,7 +66,8 @@ def explain(
     """
     check_model(model)
     check_unit(unit)
-    names, every = find_methods(methods, model.family), asks_for_all(methods)
+    names = find_methods(methods, model.family)
+    every = asks_for_all(methods)
     rival = None if against is None else find_class(model.labels, against)
     spending = find_budget(budget, samples, unit)
     segments = read_segments(texts)
@@ -79,7 +80,8 @@ def explain(
     def tell(texts: int, rows: int) -> None:
         """So many more texts are done, or rows answered by the model."""
         nonlocal done, evaluations
-        done, evaluations = done + texts, evaluations + rows
+        done += texts
+        evaluations += rows
         if notify:
             notify(done, len(segments), evaluations)
 
@@ -87,7 +89,8 @@ def explain(
         distinct = [one for one in often if one[1] == goal]
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
-            some, places = make_instances([text for text, _ in part]), [first[one] for one in part]
+            some = make_instances([text for text, _ in part])
+            places = [first[one] for one in part]
             made = _explain_some(model, some, places, names, spending, unit, goal, rival, every, partial(tell, 0))
             found |= zip(part, made, strict=True)
             tell(sum(often[one] for one in part), 0)
@@ -109,13 +112,16 @@ def find_class(labels: Sequence[str], wanted: str | int) -> int:
     """The index of a class, given by name or number. ValueError for one that the model does not have."""
     if (at := index_of(wanted, labels)) is not None:
         return at
-    known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20])) + (" ..." if len(labels) > 20 else "")
+    known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20]))
+    known += " ..." if len(labels) > 20 else ""
     raise ValueError(f"the model has no class {wanted!r}; it has {len(labels)}: {known}")
 
 
 def check_samples(samples: int | None) -> None:
     """ValueError for what is no number of sampled texts."""
-    if samples is not None and (isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2):
+    if samples is None:
+        return
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
         raise ValueError(f"samples is a number of texts, 2 or more; got {samples!r}")
 
 
@@ -145,7 +151,7 @@ def _explain_some(
     every: bool,
     answered: Callable[[int], None],
 ) -> list[Explanation]:
-    """A few texts, whose places among all are told for messages."""
+    """Explain a few texts. places: theirs among all texts, for messages."""
     left_out: dict[str, str] = {}
     made: dict[int, Explained] = {}
     targets, probabilities = _targets(model, instances, places, goal, rival)
@@ -155,20 +161,23 @@ def _explain_some(
         of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
         heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, answered)
         made |= zip(mine, heard, strict=True)
-    return [
-        Explanation(
-            instance=instance,
-            tokens=made[i].tokens,
-            predicted=model.labels[int(p.argmax())],
-            probabilities=dict(zip(model.labels, map(float, p), strict=True)),
-            target=model.labels[target],
-            against=None if rival is None else model.labels[rival],
-            unit=unit,
-            attributions={m: replace(a, target=target) for m, a in made[i].attributions.items() if m not in left_out},
-            left_out=left_out,
+    explanations = []
+    for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True)):
+        said = {m: replace(one, target=target) for m, one in made[i].attributions.items() if m not in left_out}
+        explanations.append(
+            Explanation(
+                instance=instance,
+                tokens=made[i].tokens,
+                predicted=model.labels[int(p.argmax())],
+                probabilities=dict(zip(model.labels, map(float, p), strict=True)),
+                target=model.labels[target],
+                against=None if rival is None else model.labels[rival],
+                unit=unit,
+                attributions=said,
+                left_out=left_out,
+            )
         )
-        for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True))
-    ]
+    return explanations
 
 
 def _targets(
@@ -208,7 +217,7 @@ def _ask(
     left_out: dict[str, str] | None,
     answered: Callable[[int], None],
 ) -> list[Explained]:
-    """What methods say. left_out: takes in the methods that refuse, with the reason; None makes that an error."""
+    """Ask methods. left_out: collects the methods that refuse, with the reason; None makes a refusal an error."""
     able = [m for m in names if m not in (left_out or {})]
     try:
         return ask_methods(Scorer(model, notify=answered), instances, able, budget, ("own",), "gold", group=TOGETHER)
@@ -225,7 +234,8 @@ def _ask(
 
 
 def _name_culprit(cause: Exception, place: int, what: str) -> Exception:
-    """The same error, which says of which text it is."""
-    kind = type(cause) if type(cause) in (ValueError, OSError) else RuntimeError
-    name = "" if kind is not RuntimeError or isinstance(cause, RuntimeError) else f"{type(cause).__name__}: "
-    return kind(f"text {place}, {what}: {name}{cause}")
+    """The same error, naming the text that caused it."""
+    if type(cause) in (ValueError, OSError):
+        return type(cause)(f"text {place}, {what}: {cause}")
+    name = "" if isinstance(cause, RuntimeError) else f"{type(cause).__name__}: "
+    return RuntimeError(f"text {place}, {what}: {name}{cause}")

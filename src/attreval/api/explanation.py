@@ -122,10 +122,12 @@ class Explanation:
             sizes: dict[str, float] = {}
             for unit, score in zip(self.units, self.scores(method), strict=True):
                 sizes[unit.text] = sizes.get(unit.text, 0.0) + abs(float(score))
-            top, total = max(sizes, key=sizes.__getitem__, default=""), sum(sizes.values())
+            top = max(sizes, key=sizes.__getitem__, default="")
+            total = sum(sizes.values())
             if len(sizes) > 1 and _separates(top) and sizes[top] > MOST * total:
                 notes.append(f"{top!r} takes {sizes[top] / total:.0%} of what it gives to the text")
-            found |= {method: notes} if notes else {}
+            if notes:
+                found[method] = notes
         return found
 
     @property

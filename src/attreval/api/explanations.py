@@ -33,7 +33,8 @@ class Explanations(Sequence[Explanation]):
     """
 
     def __init__(self, explained: Sequence[Explanation], labels: Sequence[str]):
-        self._explained, self.labels = list(explained), tuple(labels)
+        self._explained = list(explained)
+        self.labels = tuple(labels)
 
     def __len__(self) -> int:
         return len(self._explained)
@@ -93,12 +94,13 @@ class Explanations(Sequence[Explanation]):
         """One row a text, method and word: COLUMNS. text: its place; position: the word's; start, end: characters."""
         import pandas as pd
 
-        rows = [
-            (at, method, position, unit.text, unit.segment, unit.start, unit.end, float(score))
-            for at, one in enumerate(self)
-            for method in one.methods
-            for position, (unit, score) in enumerate(zip(one.units, one.scores(method), strict=True))
-        ]
+        rows = []
+        for at, one in enumerate(self):
+            units = one.units
+            for method in one.methods:
+                for position, (unit, score) in enumerate(zip(units, one.scores(method), strict=True)):
+                    place = (position, unit.text, unit.segment, unit.start, unit.end)
+                    rows.append((at, method, *place, float(score)))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_json(self) -> list[dict]:
@@ -162,7 +164,8 @@ class Explanations(Sequence[Explanation]):
         self._check_given(method, len(scores))
         made = []
         for at, (one, given) in enumerate(zip(self, scores, strict=True)):
-            on_tokens, content = np.asarray(given, dtype=float), one.tokens.content
+            content = one.tokens.content
+            on_tokens = np.asarray(given, dtype=float)
             if on_tokens.shape != (len(one.tokens),) or not np.isfinite(on_tokens).all():
                 raise ValueError(
                     f"{method!r} gives text {at} scores of shape {on_tokens.shape}; it has {len(one.tokens)} tokens, "

@@ -72,9 +72,9 @@ def shuffle_weights(model: Any, share: float, seed: int = 0) -> Any:
     if hasattr(other, "copies"):
         other.copies = {}
     holders = [module for module in other.network.modules() if list(module.parameters(recurse=False))]
-    first, rng = len(holders) - round(share * len(holders)), generator("shuffled", seed)
+    rng = generator("shuffled", seed)
     with torch.no_grad():
-        for module in holders[::-1][: len(holders) - first]:
+        for module in holders[::-1][: round(share * len(holders))]:
             for weights in module.parameters(recurse=False):
                 order = torch.from_numpy(rng.permutation(weights.numel())).to(weights.device)
                 weights.copy_(weights.flatten()[order].view_as(weights))
@@ -90,15 +90,19 @@ def _score(
     names: tuple,
 ) -> dict[str, np.ndarray]:
     """By method the scores of several readings of one text, for the class that was explained."""
-    scorer, spending, target = Scorer(model), find_budget(budget, None, one.unit), explanations.labels.index(one.target)
+    scorer = Scorer(model)
+    spending = find_budget(budget, None, one.unit)
+    target = explanations.labels.index(one.target)
     if spending.path_baseline == "auto":
         spending = spending.changed(path_baseline=choose_start(model, one.tokens.pad_id, one.tokens.mask_id))
     out = {}
-    for method in (m for m in explanations.methods if m in METHODS and METHODS[m].given is None):
-        talks = [
-            (method, METHODS[method].converse(tokens, target, spending, generator(*names, one.instance.id, method, at)))
-            for at, tokens in enumerate(texts)
-        ]
+    for method in explanations.methods:
+        if method not in METHODS or METHODS[method].given is not None:
+            continue
+        talks = []
+        for at, tokens in enumerate(texts):
+            rng = generator(*names, one.instance.id, method, at)
+            talks.append((method, METHODS[method].converse(tokens, target, spending, rng)))
         made = [attribution(one.instance, one.tokens, method, target, s, Cost()) for s in scorer.converse(talks)]
         out[method] = np.array([record.on_tokens(len(one.tokens))[one.tokens.content] for record in made])
     return out

@@ -12,6 +12,8 @@ import typer
 
 from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
+Model = Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")]
+AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 Template = Annotated[
     str | None, typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'")
 ]
@@ -54,7 +56,7 @@ def check(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
     from attreval.api.loading import load
@@ -62,7 +64,8 @@ def check(
     from attreval.models.loading import examine_model
 
     loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
-    rows, methods = examine_model(loaded), try_methods(loaded)
+    rows = examine_model(loaded)
+    methods = try_methods(loaded)
     if as_json:
         print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
         return
@@ -77,7 +80,7 @@ def check(
 @app.command(rich_help_panel="Your own model")
 @plain_errors
 def explain(
-    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    model: Model,
     text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
     pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
     file: Annotated[
@@ -97,7 +100,7 @@ def explain(
     labels: Labels = None,
     chat: Chat = False,
     out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
     from attreval.api.explaining import check_samples, explain
@@ -138,7 +141,8 @@ class ProgressLine:
         self.begun = self.last = time.monotonic()
 
     def __call__(self, done: int, of: int, evaluations: int) -> None:
-        if (now := time.monotonic()) - self.last >= self.PAUSE:
+        now = time.monotonic()
+        if now - self.last >= self.PAUSE:
             self.last = now
             minutes = (now - self.begun) * (of - done) / max(1, done) / 60
             left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""
@@ -148,7 +152,7 @@ class ProgressLine:
 @app.command(rich_help_panel="Your own model")
 @plain_errors
 def evaluate(
-    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    model: Model,
     data: Annotated[Path, typer.Option(help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder")],
     out: Annotated[Path, typer.Option(help="the folder that the report goes to")],
     text: Annotated[str, typer.Option(help="the column of the texts")] = "text",
@@ -212,7 +216,7 @@ def list_what(
     what: Annotated[
         str, typer.Argument(help="methods or metrics; in a checkout also corpora, models, notebooks or profiles")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what there is; alone, what can be listed."""
 

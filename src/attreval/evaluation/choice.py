@@ -39,7 +39,7 @@ BOARD = "attreval.jsonl"  # what our own metrics came to in the worlds whose tru
 def _shares_sure() -> dict[str, float]:
     package = Path(__file__).resolve().parents[1]
     places = (package / "trial" / BOARD, package.parents[1] / "board" / BOARD)  # of a wheel, of a checkout
-    table = pd.read_json(next(path for path in places if path.exists()), lines=True)
+    table = pd.read_json(next(filter(Path.exists, places)), lines=True)
     return (table.low > 0.5).groupby(table.metric).mean().to_dict()
 
 
@@ -77,18 +77,22 @@ def gather_means(
     of_metric = {metric: drawn for drawn in tasks.values() for metric in drawn.means}
     if base in tasks:
         of_metric |= dict.fromkeys(tasks[base].means, tasks[base])
-    voting = [metric for metric in VOTING if metric in of_metric]
-    known = [{m for m, n in zip(of_metric[x].methods, of_metric[x].counts[x], strict=True) if n} for x in voting]
-    shared = tuple(m for m in methods if known and all(m in some for some in known))
+    known = []
+    for metric in VOTING:
+        if metric in of_metric:
+            counted = zip(of_metric[metric].methods, of_metric[metric].counts[metric], strict=True)
+            known.append({method for method, count in counted if count})
+    shared = tuple(method for method in methods if known and method in set.intersection(*known))
     if len(shared) < 2:
         return None
-    means, drawn, texts = {}, {}, {}
+    gathered = MethodMeans(shared, {}, {}, {}, np.array([cost(method) for method in shared]))
     for metric, found in of_metric.items():
         if set(shared) <= set(found.methods):
-            at = [found.methods.index(m) for m in shared]
-            means[metric], drawn[metric] = found.means[metric][at], found.drawn[metric][:, at]
-            texts[metric] = int(found.counts[metric][at].max())
-    return MethodMeans(shared, means, drawn, texts, np.array([cost(m) for m in shared]))
+            at = [found.methods.index(method) for method in shared]
+            gathered.means[metric] = found.means[metric][at]
+            gathered.drawn[metric] = found.drawn[metric][:, at]
+            gathered.texts[metric] = int(found.counts[metric][at].max())
+    return gathered
 
 
 def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
@@ -99,32 +103,52 @@ def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
     worlds in which the metric surely puts the truth first. Where a metric has fewer than LEAST_TEXTS texts, its weight
     is 0, but where all have. ValueError where no metric has a vote.
     """
-    rows, random = [], np.array([m == "random" for m in measured.methods])
+    rows = []
     for judge, metrics in VOTES.items():
-        asked = {metric: share_sure(metric) for metric in metrics if metric in measured.means}
-        asked = {metric: share for metric, share in asked.items() if share > MOST_WORLDS}
-        for metric, share in asked.items():
+        asked = [metric for metric in metrics if metric in measured.means and share_sure(metric) > MOST_WORLDS]
+        for metric in asked:
             means = measured.means[metric]
-            zero = float(means[random][0] if random.any() else means.min())
-            unit = float(np.abs(means - zero).max())
-            spread = np.nanvar(measured.drawn[metric] - measured.drawn[metric].mean(axis=1, keepdims=True), axis=0)
+            drawn = measured.drawn[metric]
+            zero, unit = _scale(measured, metric)
+            spread = np.nanvar(drawn - drawn.mean(axis=1, keepdims=True), axis=0)
             error = np.sqrt(2 * spread.sum() / max(1, len(means) - 1)) / max(unit, TIED)
             told = MARGIN**2 / (MARGIN**2 + error**2) if unit > TIED else 0.0
-            rows.append((metric, judge, zero, unit, error, told, share, measured.texts[metric], told / len(asked)))
+            rows.append(
+                {
+                    "metric": metric,
+                    "judge": judge,
+                    "zero": zero,
+                    "unit": unit,
+                    "error": error,
+                    "reliability": told,
+                    "trial": share_sure(metric),
+                    "texts": measured.texts[metric],
+                    "weight": told / len(asked),
+                }
+            )
     if not rows:
         raise ValueError(f"no metric with a vote was measured; these have one: {', '.join(VOTING)}")
-    columns = ["metric", "judge", "zero", "unit", "error", "reliability", "trial", "texts", "weight"]
-    table = pd.DataFrame(rows, columns=columns)
-    if (enough := table.texts >= LEAST_TEXTS).any():
+    table = pd.DataFrame(rows).set_index("metric")
+    enough = table.texts >= LEAST_TEXTS
+    if enough.any():
         table["weight"] = table.weight.where(enough, 0.0)
     if not table.weight.any():
         table["weight"] = 1.0
-    return table.assign(weight=table.weight / table.weight.sum()).set_index("metric")
+    return table.assign(weight=table.weight / table.weight.sum())
+
+
+def _scale(measured: MethodMeans, metric: str) -> tuple[float, float]:
+    """The mean of random scores, or of the worst method where there are none, and the largest distance from it."""
+    means = measured.means[metric]
+    zero = means[measured.methods.index("random")] if "random" in measured.methods else np.nanmin(means)
+    return float(zero), float(np.nanmax(np.abs(means - zero)))
 
 
 def total_scores(values: Mapping[str, np.ndarray], weights: pd.DataFrame) -> np.ndarray:
     """(..., m) mean of (..., m) values in units of their metrics, by the weights of `weigh_metrics` or some of them."""
-    total = sum(row.weight * (values[metric] - row.zero) / max(row.unit, TIED) for metric, row in weights.iterrows())
+    total = 0.0
+    for metric, row in weights.iterrows():
+        total = total + row.weight * (values[metric] - row.zero) / max(row.unit, TIED)
     return total / max(weights.weight.sum(), TIED)
 
 
@@ -135,33 +159,32 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     surely as good as any. leading: equal, or not surely below the highest score. above_random: in `confidence` of the
     draws. settled: all that lead are equal, on LEAST_TEXTS texts at least. recommended: the cheapest of the equal ones
     then, the highest score otherwise; of those that are sound, not `unfit`, where there is one. growth: how many times
-    the texts would be needed to settle it, other things being alike. requested: evaluations for a text. One column a
-    judge that was asked.
+    as many texts would settle it, if effects and variances stayed as they are. requested: evaluations for a text. One
+    column a judge that was asked.
     """
-    real, sound = (~np.isin(measured.methods, names) for names in (["random"], [*measured.unfit]))
+    names = np.array(measured.methods)
+    sound = ~np.isin(names, [*measured.unfit])
+    real = names != "random"
     fit = real & sound if (real & sound).any() else real
     weights = weigh_metrics(measured)
-    score, drawn = total_scores(measured.means, weights), total_scores(measured.drawn, weights[weights.weight > 0])
+    voting = weights[weights.weight > 0]
+    score = total_scores(measured.means, weights)
+    drawn = total_scores(measured.drawn, voting)
     drawn = drawn[~np.isnan(drawn).any(axis=1)]  # in some draws a metric may have no text
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    best_drawn = np.where(fit, drawn, -np.inf).max(axis=1, keepdims=True)
-    shortfall = np.quantile(best_drawn - drawn, confidence, axis=0)
-    tops = np.where(fit, drawn >= best_drawn - TIED, False)
-    first = np.where(fit, score, -np.inf).argmax()
-    lead, behind = drawn[:, [first]] - drawn, score[first] - score
-    texts = weights.texts[weights.weight > 0].clip(lower=2)
-    width = student.ppf((1 + confidence) / 2, texts.min() - 1)  # in the tails steadier than the drawn quantiles
-    least_lead = behind - width * lead.std(axis=0) * np.sqrt(texts.min() / (texts.min() - 1))
-    equal, near = fit & (shortfall <= MARGIN + TIED), fit & (least_lead <= TIED)
-    settled = bool((equal >= near).all()) and texts.max() >= LEAST_TEXTS
-    with np.errstate(divide="ignore", invalid="ignore"):  # standard errors fall with the root of the texts
-        to_be_equal = np.where(behind < MARGIN, (shortfall - behind) / (MARGIN - behind), np.inf)
-        to_be_behind = (behind - least_lead) / behind
-    growth = np.fmin(to_be_equal, to_be_behind)[near & ~equal].max(initial=1.0) ** 2
+    gaps = np.where(fit, drawn, -np.inf).max(axis=1, keepdims=True) - drawn  # to the best of each draw
+    shortfall = np.quantile(gaps, confidence, axis=0)
+    tops = fit & (gaps <= TIED)
+    lead = _compare_with_first(score, drawn, fit, voting.texts.clip(lower=2).min(), confidence)
+    equal = fit & (shortfall <= MARGIN + TIED)
+    near = fit & (lead.low <= TIED)
+    texts = max(2, voting.texts.max())
+    settled = bool((equal >= near).all()) and texts >= LEAST_TEXTS
+    growth = _error_shares(lead, shortfall)[near & ~equal].max(initial=1.0) ** 2  # errors fall with the root of texts
     order = np.lexsort((measured.costs, -np.where(fit, score.round(9), -np.inf)))  # an unknown cost comes last
     chosen = np.lexsort((-score, measured.costs, ~equal))[0] if settled else order[0]
     found = {
-        "method": measured.methods,
+        "method": names,
         "score": score,
         "low": low,
         "high": high,
@@ -172,8 +195,8 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
         "above_random": _above_random(drawn, measured.methods, confidence),
         "recommended": np.arange(len(score)) == chosen,
         "settled": settled,
-        "growth": max(growth, LEAST_TEXTS / texts.max()),
-        "texts": texts.max(),
+        "growth": max(growth, LEAST_TEXTS / texts),
+        "texts": texts,
         "sound": sound,
         "requested": measured.costs,
     }
@@ -182,8 +205,37 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     return pd.DataFrame(found).iloc[order].reset_index(drop=True)
 
 
+@dataclass(frozen=True)
+class _Lead:
+    """(m,) by how much the method of the highest score is ahead of each, and the least that this might be."""
+
+    mean: np.ndarray
+    low: np.ndarray
+
+
+def _compare_with_first(score: np.ndarray, drawn: np.ndarray, fit: np.ndarray, texts: int, confidence: float) -> _Lead:
+    """The lead of the highest score among those that fit, by a t interval on so many texts."""
+    first = np.where(fit, score, -np.inf).argmax()
+    mean = score[first] - score
+    deviation = (drawn[:, [first]] - drawn).std(axis=0)
+    width = student.ppf((1 + confidence) / 2, texts - 1)  # in the tails steadier than the drawn quantiles
+    return _Lead(mean, mean - width * deviation * np.sqrt(texts / (texts - 1)))
+
+
+def _error_shares(lead: _Lead, shortfall: np.ndarray) -> np.ndarray:
+    """(m,) how many times too large errors are to show that a method is as good as the first, or behind it.
+
+    It is as good once its shortfall, which is its distance and an error, is at most MARGIN; it is behind once the error
+    of the lead is no more than the lead.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        to_be_equal = np.where(lead.mean < MARGIN, (shortfall - lead.mean) / (MARGIN - lead.mean), np.inf)
+        to_be_behind = (lead.mean - lead.low) / lead.mean
+    return np.fmin(to_be_equal, to_be_behind)
+
+
 def _above_random(drawn: np.ndarray, methods: tuple[str, ...], confidence: float) -> np.ndarray:
-    """(m,) whether each method has a higher score than random ones in `confidence` of the draws; all where none are."""
+    """(m,) whether each method has a higher score than random ones in `confidence` of draws; all if there are none."""
     if "random" not in methods:
         return np.ones(len(methods), bool)
     return np.quantile(drawn - drawn[:, [methods.index("random")]], 1 - confidence, axis=0) > TIED
@@ -197,16 +249,20 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
     MARGIN of the largest distance from random scores; below_random: whether the recommended method is not surely
     above random scores. votes: whether the metric has one.
     """
-    at, rows = measured.methods.index(method), []
-    others = np.array([m not in (method, "random") for m in measured.methods])
-    zero = measured.methods.index("random") if "random" in measured.methods else None
+    at = measured.methods.index(method)
+    others = ~np.isin(measured.methods, [method, "random"])
+    rows = []
     for metric, means in measured.means.items():
         drawn = measured.drawn[metric]
         low, high = np.nanquantile(drawn[:, at], [(1 - confidence) / 2, (1 + confidence) / 2])
-        rival = int(np.where(others & ~np.isnan(means), means, -np.inf).argmax()) if others.any() else at
+        rival = int(np.where(others, np.nan_to_num(means, nan=-np.inf), -np.inf).argmax()) if others.any() else at
         lead = drawn[:, rival] - drawn[:, at]
-        unit = np.nanmax(np.abs(means - (np.nanmin(means) if zero is None else means[zero])))
-        over_chance = np.nan if zero is None else np.nanquantile(drawn[:, at] - drawn[:, zero], 1 - confidence)
+        _, unit = _scale(measured, metric)
+        random = over_chance = np.nan
+        if "random" in measured.methods:
+            chance = measured.methods.index("random")
+            random = means[chance]
+            over_chance = np.nanquantile(drawn[:, at] - drawn[:, chance], 1 - confidence)
         rows.append(
             {
                 "method": method,
@@ -216,7 +272,7 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
                 "mean": means[at],
                 "low": low,
                 "high": high,
-                "random": np.nan if zero is None else means[zero],
+                "random": random,
                 "rank": 1 + int((means[others] > means[at] + TIED).sum()),
                 "of": 1 + int(others.sum()),
                 "rival": measured.methods[rival],

@@ -17,9 +17,11 @@ from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import Drawn, draw_judges
 from attreval.texts.rows import Row
 
-DRAWS, CONFIDENCE = 2000, 0.99  # samples grow about five times, and each asks anew: together 0.95
+DRAWS = 2000
+CONFIDENCE = 0.99  # samples grow about five times, and each asks anew: together 0.95
 JUDGE_TITLES = {"pointing": "pointing", "people": "people's marks", "faithfulness": "faithfulness"}
-LARGE_GAP, MOST_LARGE = 0.1, 0.1  # of the sum owed; of the texts: a method that misses more often is not recommended
+LARGE_GAP = 0.1  # of the sum owed
+MOST_LARGE = 0.1  # of the texts: a method that misses the sum by a large gap more often is not recommended
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,12 @@ class Evaluation:
     @property
     def values(self) -> pd.DataFrame:
         """One row a text, method and metric. text: the id of its row; documents are numbered."""
-        names = [*(row.id for row in self.rows), *(f"document {at}" for at in range(1, len(self.documents) + 1))]
-        rows = [
-            (name, method, metric, value)
-            for name, one in zip(names, [*self.judged, *self.documents], strict=True)
-            for metric, by_method in one.values.items()
-            for method, value in by_method.items()
-        ]
+        names = [row.id for row in self.rows]
+        names += [f"document {at}" for at in range(1, len(self.documents) + 1)]
+        rows = []
+        for name, one in zip(names, [*self.judged, *self.documents], strict=True):
+            for metric, by_method in one.values.items():
+                rows += [(name, method, metric, value) for method, value in by_method.items()]
         return pd.DataFrame(rows, columns=["text", "method", "metric", "value"])
 
     def __str__(self) -> str:
@@ -110,26 +111,30 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
     """
     texts = [replace(one, values={m: v for m, v in one.values.items() if m != "pointing"}) for one in judged]
     methods = [*judged[0].explanation.methods, RANDOM]
-    tasks = {name: _draw(of, methods, name) for name, of in (("texts", texts), ("documents", documents))}
+    tasks = {"texts": _draw(texts, methods, "texts"), "documents": _draw(documents, methods, "documents")}
     tasks = {name: drawn for name, drawn in tasks.items() if drawn.means}
-    paid = {m: np.mean([one.explanation.attributions[m].cost.requested for one in judged]) for m in methods[:-1]}
-    paid |= dict.fromkeys(facts["given"], np.nan)
-    missed = _share_missed(judged)
+
+    def price_of(method: str) -> float:
+        if method == RANDOM:
+            return 0.0
+        if method in facts["given"]:
+            return float("nan")
+        return float(np.mean([one.explanation.attributions[method].cost.requested for one in judged]))
+
     compared = {name: _compared(one) for name, one in tasks.items()}
-    measured = gather_means(compared, "texts", methods, lambda m: float(paid.get(m, 0.0)))
+    measured = gather_means(compared, "texts", methods, price_of)
     if measured is None:
         raise ValueError(f"no metric with a vote has a value for these texts; these have one: {', '.join(VOTING)}")
+    missed = _share_missed(judged)
     unfit = frozenset(m for m, share in missed.items() if share > MOST_LARGE)
     choice = rank_methods(replace(measured, unfit=unfit), CONFIDENCE)
     objections = find_objections(measured, choice[choice.recommended].method.iloc[0], CONFIDENCE)
-    means = [
-        (made, method, metric, *(float(x[at]) for x in (drawn.means[metric], low, high)), int(drawn.counts[metric][at]))
-        for made, drawn in tasks.items()
-        for metric in drawn.means
-        for low, high in [percentile_interval(drawn.drawn[metric], CONFIDENCE)]
-        for at, method in enumerate(drawn.methods)
-    ]
-    means = pd.DataFrame(means, columns=["of", "method", "metric", "mean", "low", "high", "n"])
+    means = []
+    for made, drawn in tasks.items():
+        for metric, mean in drawn.means.items():
+            low, high = percentile_interval(drawn.drawn[metric], CONFIDENCE)
+            cells = {"mean": mean, "low": low, "high": high, "n": drawn.counts[metric]}
+            means.append(pd.DataFrame({"of": made, "method": drawn.methods, "metric": metric} | cells))
     return Evaluation(
         rows=tuple(rows),
         judged=tuple(texts),
@@ -139,19 +144,19 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
         judges=weigh_metrics(measured),
         choice=choice,
         objections=objections,
-        means=means,
+        means=pd.concat(means, ignore_index=True),
         **facts,
     )
 
 
 def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
     """Method -> share of texts on which its scores miss more than LARGE_GAP of the sum owed, or of one logit."""
-    large = Counter(
-        method
-        for one in judged
-        for method, a in one.explanation.attributions.items()
-        if np.isfinite(a.gap) and abs(a.gap) > LARGE_GAP * max(1.0, abs(a.scores.sum() - a.gap))
-    )
+    large: Counter[str] = Counter()
+    for one in judged:
+        for method, found in one.explanation.attributions.items():
+            owed = abs(found.scores.sum() - found.gap)
+            if np.isfinite(found.gap) and abs(found.gap) > LARGE_GAP * max(1.0, owed):
+                large[method] += 1
     return {method: count / len(judged) for method, count in large.items()}
 
 
@@ -168,9 +173,11 @@ def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:
 
 def _compared(drawn: Drawn) -> Drawn:
     """The metrics that methods are compared by: those of the joint study; in all of them higher is better."""
-    kept = [metric for metric in drawn.means if METRICS[metric].joint and METRICS[metric].sign == 1]
-    parts = ({metric: of[metric] for metric in kept} for of in (drawn.means, drawn.drawn, drawn.counts))
-    return Drawn(drawn.methods, *parts)
+
+    def kept(of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: one for name, one in of.items() if METRICS[name].joint and METRICS[name].sign == 1}
+
+    return Drawn(drawn.methods, kept(drawn.means), kept(drawn.drawn), kept(drawn.counts))
 
 
 def title(method: str) -> str:
@@ -195,7 +202,8 @@ def recommendation(found: Evaluation) -> str:
 
 def certainty(found: Evaluation) -> str:
     """How sure the choice is, what a difference that matters is, and which judge counts how much."""
-    best, sure = found.best, f"At the {CONFIDENCE:.0%} level"
+    best = found.best
+    sure = f"At the {CONFIDENCE:.0%} level"
     said = (
         f"{title(best.method)} has {best.score:.2f}, where random scores have 0 and the best of each metric 1; a "
         f"difference below {MARGIN:.2f} is taken not to matter."
@@ -219,11 +227,11 @@ def certainty(found: Evaluation) -> str:
 def weights(found: Evaluation) -> str:
     """Which judge counts how much, and why."""
     of_judge = found.judges.groupby("judge", sort=False).agg({"weight": "sum", "error": "mean", "texts": "max"})
-    told = [
-        f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, "
-        + (f"error {row.error:.2f})" if row.weight else "too few)" if row.texts < LEAST_TEXTS else "all methods alike)")
-        for judge, row in of_judge.iterrows()
-    ]
+    told = []
+    for judge, row in of_judge.iterrows():
+        why_none = "too few" if row.texts < LEAST_TEXTS else "all methods alike"
+        how_well = f"error {row.error:.2f}" if row.weight else why_none
+        told.append(f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, {how_well})")
     return f"Judges count by how well their texts tell a difference of {MARGIN:.2f}: {in_words(told)}."
 
 

@@ -38,7 +38,6 @@ from attreval.texts.words import mix_sentences, split_sentences
 
 SENTENCES = 5  # of a hybrid document; the paper has ten; what is asked of a text grows with the square of its length
 TOGETHER = 8  # texts that are explained and judged before they are kept
-Marks = Sequence[np.ndarray | None]  # of each text (A, W) marks of A people on its W words, None where nobody marked it
 
 
 def read_rows(
@@ -53,7 +52,8 @@ def read_rows(
     rows = [row for row in read_own_data(place, columns, labels, counts) if row.split == "test"]
     order = generator("evaluate", "texts", *_named(seed)).permutation(len(rows))
     kept: dict[tuple[str, ...], Row] = {}
-    for row in (rows[at] for at in order):
+    for at in order:
+        row = rows[at]
         first = kept.setdefault(row.segments, row)
         if first is not row:
             other = "" if first.label == row.label else " under another label"
@@ -73,10 +73,11 @@ def with_scores(rows: list[Row], given: Mapping[str, Method], model: Classifier)
         return rows, Counter()
     instances = [make_instance(row) for row in rows]
     tokens = [model.tokens(instance) for instance in instances]
+    predicted = predict(Scorer(model), tokens).argmax(axis=1)
     answers = {name: method.given for name, method in given.items() if method.given}
     kept: list[Row] = []
     left_out: Counter[str] = Counter()
-    for row, one, read, k in zip(rows, instances, tokens, predict(Scorer(model), tokens).argmax(axis=1), strict=True):
+    for row, one, read, k in zip(rows, instances, tokens, predicted, strict=True):
         why = ""
         for name, answer in answers.items():
             try:
@@ -85,14 +86,16 @@ def with_scores(rows: list[Row], given: Mapping[str, Method], model: Classifier)
                 why = why or f"{name} explains another class"
             except ValueError:
                 why = why or f"{name} has no scores"
-        kept += [] if why else [row]
-        left_out[why] += bool(why)
+        if why:
+            left_out[why] += 1
+        else:
+            kept.append(row)
     if not kept:
         raise ValueError(
             f"no text is explained by {', '.join(given)}: attributions are found by their text, which is the same to "
             "the letter, and are of the class that the model predicts"
         )
-    return kept, +left_out
+    return kept, left_out
 
 
 def make_instance(row: Row) -> Instance:
@@ -158,59 +161,76 @@ def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> 
     return folder / found.hexdigest()[:16]
 
 
-def find_missing(question: Question, instances: Sequence[Instance], marks: Marks) -> tuple[list[str], list[int]]:
-    """The names that answers about texts go by, and the places of texts without one; what is kept is known then."""
-    tokens = [question.model.tokens(instance) for instance in instances]
-    names = [_name(question.metrics, *of_text) for of_text in zip(instances, tokens, marks, strict=True)]
-    for at, name in enumerate(names):
-        if name not in question.known and question.folder is not None and (place := question.folder / name).exists():
+def find_missing(question: Question, instances: Sequence[Instance]) -> tuple[list[str], list[int]]:
+    """Each text's cache key, and the positions not cached; loads cached answers."""
+    names: list[str] = []
+    missing: list[int] = []
+    for at, instance in enumerate(instances):
+        tokens = question.model.tokens(instance)
+        name = _name(question.metrics, instance, tokens)
+        place = question.folder / name if question.folder else None
+        if name not in question.known and place and place.exists():
             kept = json.loads(place.read_text(encoding="utf-8"))
-            question.known[name] = _thaw(kept, instances[at], tokens[at])
-    return names, [at for at, name in enumerate(names) if name not in question.known]
+            question.known[name] = _thaw(kept, instance, tokens)
+        names.append(name)
+        if name not in question.known:
+            missing.append(at)
+    return names, missing
 
 
-def judge(
-    question: Question, instances: Sequence[Instance], marks: Marks, notify: Callable[[int, int], None]
-) -> list[Judged]:
+def judge(question: Question, instances: Sequence[Instance], notify: Callable[[int, int], None]) -> list[Judged]:
     """Explain texts and ask the metrics about them, but for texts that are known from earlier calls.
 
-    notify: called with (texts done, of), at the beginning and after each batch. Raises ValueError where a method does
-    not explain one of the texts, and for any other reason that `explain` gives.
+    instances: with the marks that pointing and agreement with people are held to, where there are any. notify: called
+    with (texts done, of), at the beginning and after each batch. Raises ValueError where a method does not explain one
+    of the texts, and for any other reason that `explain` gives.
     """
-    names, missing = find_missing(question, instances, marks)
-    notify(len(names) - len(missing), len(names))
+    names, missing = find_missing(question, instances)
+    done = len(names) - len(missing)
+    notify(done, len(names))
     for start in range(0, len(missing), TOGETHER):
         part = missing[start : start + TOGETHER]
-        for at, one in zip(part, _ask(question, [instances[i] for i in part], [marks[i] for i in part]), strict=True):
+        answers = _ask(question, [instances[at] for at in part])
+        for at, one in zip(part, answers, strict=True):
             question.known[names[at]] = one
             if question.folder is not None:
                 with write_whole(question.folder / names[at]) as file:
                     file.write_text(json.dumps(_freeze(one)), encoding="utf-8")
-        notify(len(names) - len(missing) + start + len(part), len(names))
+        done += len(part)
+        notify(done, len(names))
     return [question.known[name] for name in names]
 
 
-def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray | None]) -> list[Judged]:
+def _ask(question: Question, instances: list[Instance]) -> list[Judged]:
     started = time.monotonic()
     texts = [as_text(one.segments) for one in instances]
     found = explain(question.model, texts, list(question.methods), budget=question.budget)
     for name, scores in scores_of_methods(question.given, found, question.model.labels).items():
         found.add_token_scores(name, scores)
+    marks = [_marks_of(one) for one in instances]
     given = marks if any(mark is not None for mark in marks) else None
     table = evaluate(question.model, found, question.metrics, given, each_text=True)
     values: list[dict] = [{} for _ in instances]
     for at, method, metric, value in table.itertuples(index=False):
         values[at].setdefault(metric, {})[method] = float(value)
     seconds = (time.monotonic() - started) / len(instances)
-    return [
-        Judged(replace(one, instance=instance), of_text, seconds)
-        for one, instance, of_text in zip(found, instances, values, strict=True)
-    ]
+    judged = []
+    for one, instance, of_text in zip(found, instances, values, strict=True):
+        judged.append(Judged(replace(one, instance=instance), of_text, seconds))
+    return judged
 
 
-def _name(metrics: Sequence[str] | None, instance: Instance, tokens: Tokens, marks: np.ndarray | None) -> str:
+def _marks_of(instance: Instance) -> np.ndarray | None:
+    """(A, W) marks of A people on the W words of a text; None where nobody marked it."""
+    marks = instance.evidence.marks
+    return marks if len(marks) else None
+
+
+def _name(metrics: Sequence[str] | None, instance: Instance, tokens: Tokens) -> str:
     """The name of the file that an answer about a text is kept in."""
-    said = [metrics, instance.segments, instance.label, tokens.ids.tolist(), None if marks is None else marks.tolist()]
+    marks = _marks_of(instance)
+    marked = None if marks is None else marks.tolist()
+    said = [metrics, instance.segments, instance.label, tokens.ids.tolist(), marked]
     return f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]}.json"
 
 
@@ -218,8 +238,12 @@ def _freeze(one: Judged) -> dict:
     """What JSON holds of a judged text: all but the words and tokens, which its text gives again."""
     shown = one.explanation
     kept = {name: getattr(shown, name) for name in ("predicted", "probabilities", "target", "against", "unit")}
-    scores = [asdict(a) | {"scores": a.scores.tolist()} for a in shown.attributions.values()]
-    return kept | {"attributions": scores, "given": sorted(shown.given), "values": one.values, "seconds": one.seconds}
+    return kept | {
+        "attributions": [asdict(a) | {"scores": a.scores.tolist()} for a in shown.attributions.values()],
+        "given": sorted(shown.given),
+        "values": one.values,
+        "seconds": one.seconds,
+    }
 
 
 def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
@@ -227,5 +251,8 @@ def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
     for row in kept.pop("attributions"):
         row |= {"features": tuple(map(tuple, row["features"])), "cost": Cost(**row["cost"])}
         attributions[row["method"]] = Attribution(**row)
-    values, seconds, given = kept.pop("values"), kept.pop("seconds"), frozenset(kept.pop("given"))
-    return Judged(Explanation(instance, tokens, attributions=attributions, given=given, **kept), values, seconds)
+    values = kept.pop("values")
+    seconds = kept.pop("seconds")
+    given = frozenset(kept.pop("given"))
+    explanation = Explanation(instance, tokens, attributions=attributions, given=given, **kept)
+    return Judged(explanation, values, seconds)

@@ -251,7 +251,8 @@ def _correlation_table(found: Evaluation) -> str:
     drawn = found.drawn
     names = [name for name in drawn.means if METRICS[name].joint]
     taus = {(a, b): correlate(drawn, a, b) for a, b in combinations(names, 2)}
-    names = [name for name in names if any(name in pair and not np.isnan(tau[0]) for pair, tau in taus.items())]
+    known = [pair for pair, found in taus.items() if not np.isnan(found.tau)]
+    names = [name for name in names if any(name in pair for pair in known)]
     if len(names) < 2:
         return f"<p>To compare the orders of two metrics takes {FEWEST} methods that both have scored.</p>"
     head = "".join(f'<th scope="col">{escape(METRICS[name].title)}</th>' for name in names[:-1])

@@ -7,17 +7,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import torch
 
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
 from attreval.api.method_names import asks_for_all, find_methods
-from attreval.core.records import Instance
+from attreval.core.records import Evidence
 from attreval.evaluation.findings import LARGE_GAP, Evaluation, conclude
 from attreval.evaluation.judged import (
     TOGETHER,
@@ -103,7 +102,8 @@ def evaluate_texts(
             report's, or to which another call writes.
         OSError: a file or model that is not there.
     """
-    begun, say = time.monotonic(), say or (lambda line: None)
+    begun = time.monotonic()
+    say = say or (lambda line: None)
     if texts is not None and texts < 2:
         raise ValueError(f"two texts or more are compared (--texts); got {texts}")
     find_methods(methods or None)  # a wrong name is told before the model is opened
@@ -119,7 +119,8 @@ def evaluate_texts(
     rows, left_out = with_scores(rows, given, model)
     for why, count in left_out.items():
         say(f"{count} of {len(rows) + sum(left_out.values())} texts are left out: {why}")
-    title = f"{Path(place).name} on {Path(data).name if isinstance(data, (str, Path)) else 'a table'}"
+    file = Path(data).expanduser() if isinstance(data, (str, Path)) else None
+    title = f"{Path(place).name} on {file.name if file else 'a table'}"
     chosen = _pick_methods(methods, model.family)
     say(
         f"{title}: {len(rows)} texts, {len(model.labels)} classes, {len(chosen) + len(given)} methods and random scores"
@@ -128,47 +129,73 @@ def evaluate_texts(
     files = [hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest() for path in attributions]
     settings = [list(seconds), BUDGET.model_dump(), files]
     question = Question(model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings))
-    documents = [] if columns.pair or given else make_documents(rows, seed)
-    facts = {"title": title, "labels": model.labels, "size": len(rows), "dropped": dropped, "given": tuple(given)}
-    facts |= {"seconds": seconds, "max_length": model.max_length}
-    whole = lambda path: str(Path(path).expanduser().resolve())  # noqa: E731
+    source = Source(question, rows[:texts], [] if columns.pair or given else make_documents(rows, seed), say)
+    facts = {
+        "title": title,
+        "labels": model.labels,
+        "size": len(rows),
+        "dropped": dropped,
+        "given": tuple(given),
+        "seconds": seconds,
+        "max_length": model.max_length,
+    }
     said = {
         "model": place,
-        "data": whole(data) if isinstance(data, (str, Path)) else None,
+        "data": str(file.resolve()) if file else None,
         **asdict(columns),
         "classes": list(classes),
         "methods": list(seconds),
-        "attributions": [whole(path) for path in attributions],
+        "attributions": [str(Path(path).expanduser().resolve()) for path in attributions],
         "texts": texts,
         "seed": seed,
         "budget": BUDGET.model_dump(),
     }
     if prompt := getattr(model, "prompt", None):  # a language model's
         said |= {"template": prompt.template, "labels": prompt.words, "chat": prompt.chat}
-    end = begun + 60 * minutes
     with nullcontext() if out is None else hold_folder(out, said):
-        return _grow(question, rows[:texts], documents, facts, end, out, say)
+        return _grow(source, facts, begun + 60 * minutes, out)
 
 
-def _grow(
-    question: Question,
-    rows: list[Row],
-    documents: list[tuple[str, list]],
-    facts: dict,
-    end: float,
-    out: Path | None,
-    say: Callable[[str], None],
-) -> Evaluation:
+@dataclass(frozen=True)
+class Source:
+    """What samples are taken from: texts in the order drawn, and documents, each with its sentences and their labels.
+
+    question: what is asked of each text. say: is told in words how far it is.
+    """
+
+    question: Question
+    rows: list[Row]
+    documents: list[tuple[str, list]]
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first texts of a source, judged, and the documents that go with them."""
+
+    texts: list[Judged]
+    documents: list[Judged]
+
+    @property
+    def seconds(self) -> float:
+        """How long a text with its documents took."""
+        return sum(one.seconds for one in [*self.texts, *self.documents]) / len(self.texts)
+
+
+def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluation:
     """Judge larger samples until one settles the choice, none is left that could, or none would end in time."""
-    sizes = sample_sizes(len(rows))
-    size, last = sizes[0], sizes[-1]
-    judged, made = _judge_sample(question, rows, documents, min(TOGETHER, size), say)  # to know how long others take
+    say = source.say
+    sizes = sample_sizes(len(source.rows))
+    size = sizes[0]
+    last = sizes[-1]
+    sample = _judge_sample(source, min(TOGETHER, size))  # to know how long others take
     while True:
-        seconds, a_text = _seconds_needed(question, rows[:size], judged, made)
-        more = f"; all {last} would take about {_minutes(seconds + (last - size) * a_text)}" if size < last else ""
+        seconds = _count_missing(source, size) * sample.seconds
+        of_all = _minutes(seconds + (last - size) * sample.seconds)
+        more = f"; all {last} would take about {of_all}" if size < last else ""
         say(f"explaining and judging {size} texts: about {_minutes(seconds)}{more}")
-        judged, made = _judge_sample(question, rows, documents, size, say)
-        found = conclude(judged, made, rows[:size], facts)
+        sample = _judge_sample(source, size)
+        found = conclude(sample.texts, sample.documents, source.rows[:size], facts)
         if out is not None:
             write_report(found, out)
         if found.settled or size == last:
@@ -177,7 +204,7 @@ def _grow(
         if larger is None:
             say(f"not settled on {size} texts; about {found.needed} would be needed, and there are {last}")
             break
-        seconds, _ = _seconds_needed(question, rows[:larger], judged, made)
+        seconds = _count_missing(source, larger) * sample.seconds
         if time.monotonic() + seconds > end:
             more = f"{larger} would take {_minutes(seconds)} more, which is beyond --minutes"
             say(f"not settled on {size} texts; {more}: the same command with more of them goes on")
@@ -216,9 +243,8 @@ def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, 
 def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str, ...]:
     """The methods to compare, random scores left out; those of DEFAULT_METHODS that apply where none is wanted."""
     if not wanted:
-        return tuple(
-            name for name in DEFAULT_METHODS if family in METHODS[name].families and not METHODS[name].missing()
-        )
+        of_family = [METHODS[name] for name in DEFAULT_METHODS if family in METHODS[name].families]
+        return tuple(method.name for method in of_family if not method.missing())
     chosen = tuple(name for name in find_methods(wanted, family) if name != "random")
     if wrong := [name for name in chosen if METHODS[name].level != "token"]:
         raise ValueError(f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens")
@@ -234,7 +260,8 @@ def _try_methods(
     """
     middle = sorted(rows, key=lambda row: sum(map(len, row.segments)))[len(rows) // 2 :][:PILOT]
     texts = [as_text(row.segments) for row in middle]
-    threads, seconds = torch.get_num_threads(), {}
+    threads = torch.get_num_threads()
+    seconds = {}
     torch.set_num_threads(1)
     try:
         for name in methods:
@@ -254,37 +281,30 @@ def _try_methods(
     return seconds
 
 
-def _judge_sample(
-    question: Question, rows: list[Row], documents: list[tuple[str, list]], size: int, say: Callable[[str], None]
-) -> tuple[list[Judged], list[Judged]]:
+def _judge_sample(source: Source, size: int) -> Sample:
     """Explain and judge the first `size` texts, and the documents that go with them."""
-    judged = judge(question, *_marked(rows[:size]), _progress(say, "texts"))
-    documents = documents[: max(1, round(HYBRID_SHARE * size))]
+    question = source.question
+    instances = [make_instance(row) for row in source.rows[:size]]
+    judged = judge(question, instances, _progress(source.say, "texts"))
+    documents = source.documents[: max(1, round(HYBRID_SHARE * size))]
     if not documents:
-        return judged, []
+        return Sample(judged, [])
     mixed = make_instances([(text,) for text, _ in documents])
     tokens = [question.model.tokens(one) for one in mixed]
     predicted = predict(Scorer(question.model), tokens).argmax(axis=1)
-    lies = [
-        (classes_of_words(chosen, one.words) == k)[None].astype(float)
-        for (_, chosen), one, k in zip(documents, mixed, predicted, strict=True)
-    ]
-    of_documents = replace(question, metrics=("pointing",))
-    return judged, judge(of_documents, mixed, lies, _progress(say, "documents made of them"))
+    marked = []
+    for (_, chosen), one, k in zip(documents, mixed, predicted, strict=True):
+        lies = classes_of_words(chosen, one.words) == k
+        marked.append(replace(one, evidence=Evidence(marks=lies[None].astype(float))))
+    pointing = replace(question, metrics=("pointing",))
+    return Sample(judged, judge(pointing, marked, _progress(source.say, "documents made of them")))
 
 
-def _marked(rows: list[Row]) -> tuple[list[Instance], list[np.ndarray | None]]:
-    """Texts, and what people marked in each."""
-    instances = [make_instance(row) for row in rows]
-    return instances, [one.evidence.marks if len(one.evidence.marks) else None for one in instances]
-
-
-def _seconds_needed(
-    question: Question, rows: list[Row], judged: list[Judged], made: list[Judged]
-) -> tuple[float, float]:
-    """How long asking about texts that are not known will take, and a text with its documents, by what was judged."""
-    a_text = sum(one.seconds for one in [*judged, *made]) / len(judged)
-    return len(find_missing(question, *_marked(rows))[1]) * a_text, a_text
+def _count_missing(source: Source, size: int) -> int:
+    """How many of the first `size` texts there is no answer about yet."""
+    instances = [make_instance(row) for row in source.rows[:size]]
+    _, missing = find_missing(source.question, instances)
+    return len(missing)
 
 
 def _minutes(seconds: float) -> str:
@@ -292,12 +312,13 @@ def _minutes(seconds: float) -> str:
 
 
 def _progress(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
-    """What says every few seconds how many are done."""
+    """A callback that says every few seconds how many are done."""
     last = time.monotonic()
 
     def notify(done: int, of: int) -> None:
         nonlocal last
-        if (now := time.monotonic()) - last >= PAUSE:
+        now = time.monotonic()
+        if now - last >= PAUSE:
             last = now
             say(f"{done} of {of} {what} explained and judged")
 

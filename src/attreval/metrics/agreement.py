@@ -14,6 +14,7 @@ Letters used for shapes: m voters, n tokens, q values of k; r runs, i instances,
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,22 +26,30 @@ from attreval.metrics.scored_text import ScoredText, finite
 _pairs = partial(metric, judge="agreement", needs=("scores", "rivals"), higher_is_better=True, joint=True)
 
 
-def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected.
+class TopK(NamedTuple):
+    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected."""
 
-    k at or above n selects every token. Raises ValueError for k below 1 or scores that are not finite.
+    sure: np.ndarray
+    tied: np.ndarray
+    left: int
+
+
+def top_k(scores: np.ndarray, k: int) -> TopK:
+    """The k highest of (n,) scores; k at or above n selects every token.
+
+    Raises ValueError for k below 1 or scores that are not finite.
     """
     scores = finite(scores)
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}")
+    none = np.zeros(len(scores), bool)
     if k >= len(scores):
-        return np.ones(len(scores), bool), np.zeros(len(scores), bool), 0
+        return TopK(~none, none, 0)
     border = np.partition(scores, -k)[-k]
-    sure, tied = scores > border, scores == border
+    sure = scores > border
+    tied = scores == border
     left = k - int(sure.sum())
-    if left == tied.sum():
-        return sure | tied, np.zeros(len(scores), bool), 0
-    return sure, tied, left
+    return TopK(sure | tied, none, 0) if left == tied.sum() else TopK(sure, tied, left)
 
 
 def count_tokens(voters: Sequence[np.ndarray]) -> int:
@@ -65,8 +74,9 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generato
     if rng is not None:
         return agreement_of([draw_top_k(v, k, rng) for v in voters])
     chosen = [top_k(v, k) for v in voters]
-    sure = np.any([s for s, _, _ in chosen], axis=0)
-    return min(k, n) * inverse_size([(tied, left) for _, tied, left in chosen if left], sure)
+    sure = np.any([one.sure for one in chosen], axis=0)
+    ties = [(one.tied, one.left) for one in chosen if one.left]
+    return min(k, n) * inverse_size(ties, sure)
 
 
 def draw_top_k(scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -82,8 +92,9 @@ def agreement_of(selections: Sequence[np.ndarray]) -> float:
     The mean relevance of the tokens that anybody selects; NaN where nobody selects any.
     """
     count_tokens(selections)
-    votes = np.sum([np.asarray(chosen, dtype=bool) for chosen in selections], axis=0)
-    return float(votes.sum() / (len(selections) * (votes > 0).sum())) if votes.any() else float("nan")
+    votes = np.asarray(selections, dtype=bool).sum(axis=0)
+    anybody = (votes > 0).sum()
+    return float(votes.sum() / (len(selections) * anybody)) if anybody else float("nan")
 
 
 def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> float:
@@ -102,13 +113,14 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
         return 1 / int(covered.sum())
     sizes: dict[bytes, np.ndarray] = {}  # by tied tokens, the chances of how many are selected
     for tied, left in ties:
-        sizes[tied.tobytes()] = _select_more(sizes.get(tied.tobytes(), np.ones(1)), int(tied.sum()), left)
+        key = tied.tobytes()
+        sizes[key] = _select_more(sizes.get(key, np.ones(1)), int(tied.sum()), left)
     groups = np.array([np.frombuffer(key, dtype=bool) for key in sizes])
-    coins = [
-        chances @ np.arange(len(chances)) / tied.sum() for tied, chances in zip(groups, sizes.values(), strict=True)
-    ]
-    largest = min(len(covered), int(covered.sum()) + sum(left for _, left in ties))
-    y, weights = _gauss_nodes(largest // 2 + 1)
+    coins = []
+    for tied, chances in zip(groups, sizes.values(), strict=True):
+        coins.append(chances @ np.arange(len(chances)) / tied.sum())
+    largest = int(covered.sum()) + sum(left for _, left in ties)
+    y, weights = _gauss_nodes(min(len(covered), largest) // 2 + 1)
     reached = np.zeros((len(y), *map(len, sizes.values())))
     reached.reshape(len(y), -1)[:, 0] = y ** (covered.sum() - 1.0)
     y = y.reshape(-1, *[1] * len(groups))
@@ -126,16 +138,17 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
 
 
 def _select_more(chances: np.ndarray, tied: int, left: int) -> np.ndarray:
-    """Chances of how many of some tied tokens are selected, when one more voter selects so many of them."""
+    """The distribution of how many tied tokens are selected, after one more voter selects `left` of them."""
     grown = np.zeros(min(tied, len(chances) - 1 + left) + 1)
     for held, chance in enumerate(chances):
         for new in range(max(0, left - held), min(left, tied - held) + 1):
-            grown[held + new] += chance * (comb(tied - held, new) * comb(held, left - new) / comb(tied, left))
+            ways = comb(tied - held, new) * comb(held, left - new)
+            grown[held + new] += chance * (ways / comb(tied, left))
     return grown
 
 
 def _toss(reached: np.ndarray, axis: int, coin: float) -> np.ndarray:
-    """What is reached when a coin says whether the voter of an axis selects one token more."""
+    """The array after one toss, which says whether the voter of an axis selects one more token."""
     old = np.moveaxis(reached, axis, 0)
     new = old * (1 - coin)
     new[1:] += old[:-1] * coin
@@ -144,15 +157,15 @@ def _toss(reached: np.ndarray, axis: int, coin: float) -> np.ndarray:
 
 @lru_cache
 def _gauss_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places in [0, 1] with 1 behind them, and the weights of all but this one."""
+    """Gauss-Legendre nodes in [0, 1] followed by 1, and the weights of the nodes."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return np.append((1 + nodes) / 2, 1.0), weights / 2
 
 
 def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
-    """(n,) expected share of voters that select each token among their top k (Kamp et al. 2023, eq. 1).
+    """(n,) expected share of voters with each token among their top k (Kamp et al. 2023, eq. 1).
 
-    Of one voter: the chance of each token to be among its k highest.
+    For a single voter, the chance of each token to be among its k highest.
     """
     total = np.zeros(count_tokens(voters))
     for scores in voters:
@@ -193,7 +206,11 @@ def agreement(text: ScoredText, method: str) -> float:
 @_pairs("Agreement (dynamic k)", source="Kamp et al. 2023, section 4", order=22)
 def agreement_dynamic(text: ScoredText, method: str) -> float:
     """How far the local maxima of methods are the same tokens."""
-    return text.over_rivals(method, "dynamic of two", lambda a, b: agreement_of([peaks_of(text, a), peaks_of(text, b)]))
+
+    def compare(a: str, b: str) -> float:
+        return agreement_of([peaks_of(text, a), peaks_of(text, b)])
+
+    return text.over_rivals(method, "dynamic of two", compare)
 
 
 def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.ndarray:
@@ -207,7 +224,8 @@ def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.nd
         raise ValueError(f"agreement@k needs tokens and k of at least 1; got {n} tokens, k {min(ks)}")
     sizes = np.minimum(ks, n)
     border = -np.sort(-scores, axis=1)[:, sizes - 1].T[..., None]  # (q, m, 1)
-    sure, tied = scores > border, scores == border
+    sure = scores > border
+    tied = scores == border
     left = sizes[:, None] - sure.sum(axis=2)
     closed = left == tied.sum(axis=2)
     sure |= tied & closed[..., None]
@@ -215,18 +233,17 @@ def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.nd
     counts = sure.astype(int)
     both = counts @ counts.swapaxes(1, 2)
     out = sizes[:, None, None] / (2.0 * sizes[:, None, None] - both)
-    for at, one in zip(*np.nonzero(left), strict=True):
-        inside = counts[at] @ tied[at, one].astype(int)  # of each voter's sure tokens, how many the tie holds
-        size, open_ties = int(sizes[at]), int(tied[at, one].sum())
+    for at, one in np.argwhere(left).tolist():
+        tie = tied[at, one].astype(int)
+        inside = counts[at] @ tie  # of each voter's sure tokens, how many the tie holds
         for other in range(len(voters)):
             if other == one:
                 value = 1.0
             elif left[at, other]:
                 value = agreement_at_k([voters[one], voters[other]], int(ks[at]))
             else:
-                value = _with_one_tie(
-                    size, int(both[at, one, other]), open_ties, int(inside[other]), int(left[at, one])
-                )
+                facts = (sizes[at], both[at, one, other], tie.sum(), inside[other], left[at, one])
+                value = _with_one_tie(*map(int, facts))
             out[at, one, other] = out[at, other, one] = value
     return out
 
@@ -241,8 +258,9 @@ def _with_one_tie(size: int, both: int, tied: int, inside: int, left: int) -> fl
 def pairwise_agreement_of(selections: np.ndarray) -> np.ndarray:
     """(m, m) agreement of every two (m, n) bool selections of any sizes; NaN where neither selects anything."""
     chosen = np.asarray(selections, dtype=int)
-    both, sizes = chosen @ chosen.T, chosen.sum(axis=1)
-    total = sizes[:, None] + sizes[None, :]
+    both = chosen @ chosen.T
+    sizes = chosen.sum(axis=1)
+    total = sizes[:, None] + sizes
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / (2 * (total - both))
 

@@ -25,16 +25,19 @@ _wins = partial(metric, judge="faithfulness", source=SOURCE, needs=("scores", "m
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
     """(p,) 1 where an explanation beats its rival, 0 where it does not, and what the protocol gives for a tie.
 
-    A win takes a lead of `margin` at least; less in either direction is a tie. ValueError for values that are NaN.
+    Their mean is diagnosticity (eq. 6). own, rival: values of one metric, higher being better. A win takes a lead of
+    `margin` at least; less in either direction is a tie. ValueError for values that are NaN.
     """
     lead = np.asarray(own, dtype=float) - np.asarray(rival, dtype=float)
     if np.isnan(lead).any():
         raise ValueError(f"pairs need two numbers each; {int(np.isnan(lead).sum())} of {lead.size} have NaN")
-    tie = OF_A_TIE[protocol.ties]
     if protocol.margin == 0:
-        return np.where(lead > 0, 1.0, np.where(lead == 0, tie, 0.0))
-    # the released code's `u >= v + margin`
-    return np.where(lead >= protocol.margin, 1.0, np.where(lead > -protocol.margin, tie, 0.0))
+        won = lead > 0
+        lost = lead < 0
+    else:
+        won = lead >= protocol.margin  # the released code's `u >= v + margin`
+        lost = lead <= -protocol.margin
+    return np.select([won, lost], [1.0, 0.0], OF_A_TIE[protocol.ties])
 
 
 def tied(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
@@ -49,14 +52,6 @@ def chance_level(ties: np.ndarray | float, rule: str) -> float:
     """
     share = float(np.mean(ties))
     return (1 - share) / 2 + OF_A_TIE[rule] * share
-
-
-def share_of_wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
-    """The share of (p,) pairs in which explanations beat their rivals, ties as the protocol says (section 4.5).
-
-    own, rival: values of one metric, higher being better. ValueError as for `wins`.
-    """
-    return float(wins(own, rival, protocol).mean())
 
 
 @dataclass(frozen=True)
@@ -78,14 +73,16 @@ def compare(soft: np.ndarray, hard: np.ndarray) -> Comparison:
     """Compare (p,) win indicators of two measures on the same pairs. ValueError for no pair or unequal numbers."""
     from scipy.stats import binomtest, ranksums
 
-    soft, hard = np.asarray(soft, float), np.asarray(hard, float)
+    soft = np.asarray(soft, float)
+    hard = np.asarray(hard, float)
     if len(soft) != len(hard) or not len(soft):
         raise ValueError(f"the same pairs are compared; got {len(soft)} and {len(hard)}")
     paired = float("nan")
     if np.isin(np.concatenate([soft, hard]), (0, 1)).all():
-        up, down = int((soft > hard).sum()), int((soft < hard).sum())
-        paired = float(binomtest(up, up + down).pvalue) if up + down else 1.0
-    return Comparison(len(soft), float(soft.mean() - hard.mean()), float(ranksums(soft, hard).pvalue), paired)
+        apart = int((soft != hard).sum())
+        paired = float(binomtest(int((soft > hard).sum()), apart).pvalue) if apart else 1.0
+    difference = float(soft.mean() - hard.mean())
+    return Comparison(len(soft), difference, float(ranksums(soft, hard).pvalue), paired)
 
 
 def sign_flip_test(differences: Sequence[np.ndarray], rng: np.random.Generator, draws: int = 9999) -> float:
@@ -98,12 +95,13 @@ def sign_flip_test(differences: Sequence[np.ndarray], rng: np.random.Generator, 
     if not groups:
         raise ValueError("a test needs the differences of one text at least; got none")
     weighted = np.concatenate([values / len(values) / len(groups) for values in groups])
-    found, more, left = abs(weighted.sum()), 0, draws
-    while left:
-        rows = min(left, max(1, 4_000_000 // len(weighted)))
+    found = abs(weighted.sum())
+    together = max(1, 4_000_000 // len(weighted))
+    more = 0
+    for done in range(0, draws, together):
+        rows = min(draws - done, together)
         signs = 2.0 * rng.integers(0, 2, (rows, len(weighted)), dtype=np.int8) - 1
         more += int((np.abs(signs @ weighted) >= found - 1e-12).sum())
-        left -= rows
     return (1 + more) / (1 + draws)
 
 
@@ -113,7 +111,8 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves (population), as in
     the paper. Index: the values of `by`, then `average` and `sd`.
     """
-    means = cells.groupby(by, sort=False)[[name for name in cells if name not in ("task", "method")]].mean()
+    measures = [name for name in cells if name not in ("task", "method")]
+    means = cells.groupby(by, sort=False)[measures].mean()
     bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
     return pd.concat([means, bottom]).rename_axis(by)
 
@@ -128,11 +127,12 @@ def ask_wins(text: ScoredText, method: str, compared: Sequence[str]) -> Conversa
     values = []
     for one in (method, "random"):
         for name in compared:
-            values.append((yield from METRICS[name].ask(text, one)))
+            value = yield from METRICS[name].ask(text, one)
+            values.append(value)
     if np.isnan(values).any():
         return float("nan")
     own, rival = np.split(np.array(values), 2)
-    return share_of_wins(own, rival, text.settings.protocol)
+    return wins(own, rival, text.settings.protocol).mean()
 
 
 @_wins("Diagnosticity", order=45, joint=True, disturbs=True)
@@ -143,12 +143,13 @@ def diagnosticity(text: ScoredText, method: str) -> Conversation:
 
 def _win(compared: str, title: str, about: str, order: int) -> Metric:
     """Whether a method beats random scores by one metric; its mean is diagnosticity."""
-    name, soft = f"win_{compared}", compared.startswith("soft")
+    name = f"win_{compared}"
+    soft = compared.startswith("soft")
+    title = f"Beats random scores by {title}"
 
     def ask(text: ScoredText, method: str) -> Conversation:
-        return (yield from ask_wins(text, method, (compared,)))
+        return ask_wins(text, method, (compared,))
 
-    title = f"Beats random scores by {title}"
     return _wins(title, name=name, about=about, order=order, stored=name, disturbs=soft, planted=False)(ask)
 
 

@@ -57,19 +57,22 @@ def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
     mean = scores.mean()
     peaks = []
     for a, end in find_runs(scores.tolist()):
-        b = end - 1
-        value, flat, at_end = scores[a], b > a, a == 0 or b == n - 1
+        value = scores[a]
+        first = a == 0
+        last = end == n
+        at_end = first or last
         high = value > mean if rule.above_mean else value >= mean
-        if not high or (a == 0 and b == n - 1):
+        left = first or scores[a - 1] < value
+        right = last or scores[end] < value
+        if not (high and left and right) or (first and last):
             continue
-        left, right = a == 0 or scores[a - 1] < value, b == n - 1 or scores[b + 1] < value
-        if not (left and right) or (flat and not (rule.plateau_ends if at_end else rule.plateaus)):
-            continue
-        if at_end and not flat:
-            other = scores[-1] if a == 0 else scores[0]
-            if rule.ends == "never" or (rule.ends == "around" and other >= value):
-                continue
-        peaks.append(a + (b - a) // 2)
+        if end - a > 1:
+            allowed = rule.plateau_ends if at_end else rule.plateaus
+        else:
+            other = scores[-1] if first else scores[0]
+            allowed = not at_end or rule.ends == "one" or (rule.ends == "around" and other < value)
+        if allowed:
+            peaks.append((a + end - 1) // 2)
     return np.array(peaks, dtype=int)
 
 
@@ -160,9 +163,11 @@ def peaks_of(text: ScoredText, voter: str) -> np.ndarray:
     """(n,) bool, the tokens that a voter's dynamic k selects, or those that it selects by itself; once a text."""
     if voter in text.selected:
         return text.selected[voter]
-    key, scores = ("peaks", voter), text.scores[voter]
+    key = ("peaks", voter)
     if key not in text.found:
-        text.found[key] = select(local_maxima(scores, PEAK_RULES[text.settings.peaks]), len(scores))
+        scores = text.scores[voter]
+        peaks = local_maxima(scores, PEAK_RULES[text.settings.peaks])
+        text.found[key] = select(peaks, len(scores))
     return text.found[key]
 
 

@@ -22,22 +22,14 @@ import numpy as np
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.scored_text import ScoredText, to_scale
-from attreval.metrics.walk import (
-    FLAT,
-    ask_walk,
-    correlate,
-    erasable_scores,
-    layout_of,
-    left_once,
-    named,
-    order_of,
-)
+from attreval.metrics.walk import FLAT, ask_walk, correlate, erasable_scores, layout_of, left_once, named, order_of
 from attreval.models.questions import Conversation, Evaluate, softmax
 
 SETS = 50  # random sets of a text, the same for all methods
 SHARE = 0.2  # of the tokens, in each set of the correlation
 SIZES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the explanation, as shares of the text
-PART, BOUND = 0.5, 0.1  # of what an explanation holds, or does not hold, and of the text: what goes at most
+PART = 0.5  # of what an explanation holds, or does not hold: what goes at most
+BOUND = 0.1  # of the text: the same
 DRAWS = 10  # texts of each size
 REWRITTEN = 4  # infilled texts of each size
 
@@ -50,7 +42,8 @@ _infilled = partial(
 
 def draw_sets(text: ScoredText, share: float | None) -> np.ndarray:
     """(m, n) bool sets of tokens: of a share of them, rounded up, or where it is None of a number drawn for each."""
-    n, rng = int(layout_of(text).erasable.sum()), generator("sets", text.instance.id, share, *text.names)
+    n = int(layout_of(text).erasable.sum())
+    rng = generator("sets", text.instance.id, share, *text.names)
     sizes = rng.integers(1, n + 1, SETS) if share is None else np.full(SETS, ceil(round(share * n, 9)))
     return rng.random((SETS, n)).argsort(axis=1).argsort(axis=1) < sizes[:, None]
 
@@ -68,7 +61,8 @@ def faithfulness_correlation(text: ScoredText, method: str) -> Conversation:
 
     Pearson's correlation over sets of a fifth of the tokens; NaN where all sets do the same.
     """
-    return correlate(*(yield from _ask_sets(text, method, SHARE)))
+    sums, drops = yield from _ask_sets(text, method, SHARE)
+    return correlate(sums, drops)
 
 
 @named("Infidelity", source="Yeh et al. 2019, definition 2.1", higher_is_better=False, order=91)
@@ -88,7 +82,8 @@ def infidelity(text: ScoredText, method: str) -> Conversation:
 
 def _ask_singles(text: ScoredText) -> Conversation:
     """Erase each token alone: returns Left, of n texts."""
-    return left_once(text, "single tokens", np.eye(int(layout_of(text).erasable.sum()), dtype=bool))
+    singles = np.eye(int(layout_of(text).erasable.sum()), dtype=bool)
+    return left_once(text, "single tokens", singles)
 
 
 @_signed("Faithfulness estimate", source="Alvarez-Melis & Jaakkola 2018, section 4.2", higher_is_better=True, order=92)
@@ -97,7 +92,8 @@ def faithfulness_estimate(text: ScoredText, method: str) -> Conversation:
 
     NaN where all tokens take the same.
     """
-    return correlate(erasable_scores(text, method), (yield from _ask_singles(text)).drops)
+    left = yield from _ask_singles(text)
+    return correlate(erasable_scores(text, method), left.drops)
 
 
 @_signed(
@@ -137,13 +133,14 @@ def draw_lost(order: np.ndarray, inside: bool, rng: np.random.Generator) -> np.n
 
     A size that leaves none to choose from has no set.
     """
-    n, lost = len(order), []
+    n = len(order)
+    lost = []
     for size in rationale_sizes(n, SIZES):
         pool = order[:size] if inside else order[size:]
-        count = min(len(pool), max(1, int(min(PART * len(pool), BOUND * n))))
-        for _ in range(DRAWS if len(pool) else 0):
-            lost.append(np.isin(np.arange(n), rng.choice(pool, count, replace=False)))
-    return np.array(lost, dtype=bool).reshape(-1, n)
+        if len(pool):
+            count = max(1, int(min(PART * len(pool), BOUND * n)))
+            lost += [rng.choice(pool, count, replace=False) for _ in range(DRAWS)]
+    return np.array([np.isin(np.arange(n), gone) for gone in lost], dtype=bool).reshape(-1, n)
 
 
 def _ask_lost(text: ScoredText, method: str, inside: bool) -> Conversation:
@@ -152,7 +149,8 @@ def _ask_lost(text: ScoredText, method: str, inside: bool) -> Conversation:
     lost = draw_lost(order_of(text, method), inside, rng)
     if not len(lost):
         return float("nan")
-    return (yield from left_once(text, ("lost", method, inside), lost)).drops.mean()
+    left = yield from left_once(text, ("lost", method, inside), lost)
+    return left.drops.mean()
 
 
 @_fidelity("F-Fidelity+", name="f_fidelity_plus", higher_is_better=True, order=95)
@@ -174,17 +172,13 @@ def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
     """
     if text.infill is None:
         return float("nan")
-    layout, order = layout_of(text), order_of(text, method)
+    order = order_of(text, method)
     sizes = np.repeat(rationale_sizes(len(order), text.settings.protocol.ratios), REWRITTEN)
     chosen = np.argsort(order)[None] < sizes[:, None]  # (r * REWRITTEN, n)
     kept = np.ones((len(chosen), len(text.tokens)), dtype=bool)
-    kept[:, layout.erasable] = ~chosen if without else chosen
+    kept[:, layout_of(text).erasable] = ~chosen if without else chosen
     rows = np.concatenate([text.tokens.ids[None], text.infill(text.tokens, kept)])
-
-    def ask() -> Conversation:
-        return (yield Evaluate(rows, text.tokens.segments))
-
-    logits = yield from text.once(("infilled", method, without), ask())
+    logits = yield Evaluate(rows, text.tokens.segments)
     p = softmax(text.settings.protocol.sharpness * logits)[:, logits[0].argmax()]
     return p[0] - p[1:].mean()
 

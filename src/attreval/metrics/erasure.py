@@ -8,7 +8,7 @@ Letters used for shapes: L tokens, n content tokens, r ratios, K classes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
@@ -84,31 +84,28 @@ def erase(
     The explained class is the one predicted on the whole text. ratios: None takes the protocol's. query: see
     protocol.find_layout. calls: numbers computed before on this text, for the drift. ValueError for other shapes.
     """
-    ratios, layout = tuple(ratios or protocol.ratios), find_layout(tokens, protocol, query)
+    ratios = tuple(ratios or protocol.ratios)
+    layout = find_layout(tokens, protocol, query)
     order = layout.scored[rank_tokens(fit_scores(tokens, layout, scores), rng)]
-    chosen = [np.isin(np.arange(len(tokens)), order[:size]) for size in rationale_sizes(layout.size, ratios)]
-    chosen = np.array(chosen) & layout.erasable  # (r, L)
+    sizes = rationale_sizes(layout.size, ratios)
+    chosen = np.array([np.isin(np.arange(len(tokens)), order[:size]) for size in sizes])
+    chosen &= layout.erasable  # (r, L)
     gone = np.concatenate([layout.base[None], chosen | layout.beside, layout.erasable & ~chosen])
     logits = yield from ask_erased(tokens, gone, protocol.erased)
     target = int(logits[0].argmax())
     p = softmax(protocol.sharpness * logits)[:, target]
-    drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
-    without, only = p[2 : 2 + len(ratios)], p[2 + len(ratios) :]
-    found = Erasure(
-        ratios=ratios,
-        comprehensiveness=p[0] - without,
-        sufficiency=p[0] - only,
-        normalised_comprehensiveness=normalised_comprehensiveness(p[0], p[1], without, drifted),
-        normalised_sufficiency=normalised_sufficiency(p[0], p[1], only, drifted),
-        full=float(p[0]),
-        erased=float(p[1]),
-        target=target,
-    )
+    full, erased = p[:2]
+    without, only = np.split(p[2:], 2)
+    comprehensiveness = full - without
+    sufficiency = full - only
     if protocol.clipped:
-        return found
-    return replace(
-        found, normalised_comprehensiveness=found.comprehensiveness, normalised_sufficiency=1 - found.sufficiency
-    )
+        drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
+        nc = normalised_comprehensiveness(full, erased, without, drifted)
+        ns = normalised_sufficiency(full, erased, only, drifted)
+    else:
+        nc = comprehensiveness
+        ns = 1 - sufficiency
+    return Erasure(ratios, comprehensiveness, sufficiency, nc, ns, float(full), float(erased), target)
 
 
 def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray:
@@ -152,13 +149,14 @@ def normalised_sufficiency(full: float, erased: float, left: np.ndarray, drifted
 
 def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = None) -> Conversation:
     """The conversation that erases one method's rationales, once a text: returns an Erasure."""
-    key = ("hard", method, *(ratios or ()))
-    ties, settings = generator("ties", *text.names_of(method)), text.settings
-    return text.once(key, erase(text.tokens, text.scores[method], ratios, ties, settings.protocol, settings.query))
+    settings = text.settings
+    ties = generator("ties", *text.names_of(method))
+    talk = erase(text.tokens, text.scores[method], ratios, ties, settings.protocol, settings.query)
+    return text.once(("hard", method, *(ratios or ())), talk)
 
 
 def ask_ends(text: ScoredText, method: str) -> Conversation:
-    """The same where the whole and the erased text are enough: at one ratio, unless all have been asked."""
+    """The same where only the whole and the erased text matter: at one ratio, unless all are known already."""
     return ask_hard(text, method, None if ("hard", method) in text.found else (1.0,))
 
 

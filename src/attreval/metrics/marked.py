@@ -13,14 +13,7 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.core.units import true_runs
-from attreval.metrics.agreement import (
-    agreement_at_k,
-    agreement_of,
-    inverse_size,
-    relevance_at_k,
-    tie_breaker,
-    top_k,
-)
+from attreval.metrics.agreement import agreement_at_k, agreement_of, inverse_size, relevance_at_k, tie_breaker, top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, peaks_of, select
 from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
@@ -38,7 +31,8 @@ def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float
     The paper's words; its released code makes people a voter with a top k of its own, which agreement_at_k does.
     Relevance is the mean of the method's vote and the share. NaN where there is no token.
     """
-    scores, share = np.asarray(scores, dtype=float), np.asarray(share, dtype=float)
+    scores = np.asarray(scores, dtype=float)
+    share = np.asarray(share, dtype=float)
     if scores.shape != share.shape:
         raise ValueError(f"method and people score the same tokens; got {scores.shape} and {share.shape}")
     if not len(scores):
@@ -51,8 +45,9 @@ def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float
 
 def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
     """The same for a selection of any size, (n,) bool; NaN where neither side puts forward a token."""
-    mean = (np.asarray(selection, dtype=float) + np.asarray(share, dtype=float)) / 2
-    return float(mean.sum() / (mean > 0).sum()) if (mean > 0).any() else float("nan")
+    mean = (np.asarray(selection, dtype=float) + share) / 2
+    anybody = (mean > 0).sum()
+    return float(mean.sum() / anybody) if anybody else float("nan")
 
 
 @_people("People (fixed k)", source="Kamp et al. 2023, section 3", order=23, also=("plausibility", "human_agreement"))
@@ -95,7 +90,8 @@ def token_f1(text: ScoredText, method: str) -> float:
     """
     evidence = text.evidence
     k = min(text.settings.k, len(evidence))
-    return 2 * relevance_at_k([text.scores[method]], k)[evidence].sum() / (k + evidence.sum())
+    chances = relevance_at_k([text.scores[method]], k)
+    return 2 * chances[evidence].sum() / (k + evidence.sum())
 
 
 @_eraser("AUPRC", source="DeYoung et al. 2020, section 4.1", order=29)
@@ -105,7 +101,8 @@ def auprc(text: ScoredText, method: str) -> float:
 
     def area(order: np.ndarray) -> float:  # as scikit-learn has it, at a fiftieth of the time
         hits = np.cumsum(evidence[order])
-        precision, recall = hits / np.arange(1, len(hits) + 1), hits / hits[-1]
+        precision = hits / np.arange(1, len(hits) + 1)
+        recall = hits / hits[-1]
         return float(np.trapezoid([1.0, *precision], [0.0, *recall]))
 
     return over_orders(text, method, area)
@@ -119,7 +116,8 @@ def iou_f1(text: ScoredText, method: str) -> float:
     given = true_runs(evidence)
 
     def measure(order: np.ndarray) -> float:
-        return phrase_f1(true_runs(np.isin(np.arange(len(evidence)), order[:k])), given, OVERLAP)
+        found = true_runs(select(order[:k], len(evidence)))
+        return phrase_f1(found, given, OVERLAP)
 
     return over_orders(text, method, measure)
 
@@ -136,4 +134,5 @@ def relevance_mass(text: ScoredText, method: str) -> float:
 def relevance_rank(text: ScoredText, method: str) -> float:
     """The share of evidence among as many highest-scored tokens as are evidence; ties by expectation."""
     evidence = text.evidence
-    return relevance_at_k([text.scores[method]], int(evidence.sum()))[evidence].sum() / evidence.sum()
+    chances = relevance_at_k([text.scores[method]], int(evidence.sum()))
+    return chances[evidence].sum() / evidence.sum()

@@ -38,7 +38,7 @@ class Metric:
     alone. stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the
     joint study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a
     soft metric. order: its place among all metrics; without one it stands at the end of its judge. also: other names.
-    by_name: asked only where it is named: it asks the model for many rows of a text, or says again what others say.
+    by_name: asked only where it is named: it asks the model for many rows of a text, or is redundant.
     disturbs: it needs a model whose vectors can be disturbed where they enter the encoder. planted: whether planted
     models put it to the test. blind: why it cannot tell a planted truth, where that is known.
     """

@@ -23,7 +23,8 @@ from attreval.models.questions import Conversation, softmax
 
 Ask = Callable[[np.ndarray, np.ndarray], Conversation]
 MEASURES = ("comprehensiveness", "sufficiency")
-BEAM, EXACT = 5, 10
+BEAM = 5
+EXACT = 10
 LEAST_RANGE = 1e-8  # closer limits leave nothing to be told
 
 
@@ -38,7 +39,8 @@ class Limits:
     def place(self, measure: str, area: float) -> float:
         """An area of one of MEASURES as a share of the way from the least to the greatest; NaN where they are one."""
         least, greatest = getattr(self, measure)
-        return float((area - least) / (greatest - least)) if greatest - least > LEAST_RANGE else float("nan")
+        width = greatest - least
+        return float((area - least) / width) if width > LEAST_RANGE else float("nan")
 
 
 def areas_in_limits(
@@ -54,7 +56,8 @@ def areas_in_limits(
     """
     layout = find_layout(tokens, protocol, query)
     orders = [rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)]
-    limits, areas = (yield from find_limits(tokens, None, protocol, query, orders=orders)), []
+    limits = yield from find_limits(tokens, None, protocol, query, orders=orders)
+    areas = []
     for order in orders:
         hard = yield from erase(tokens, -np.argsort(order), None, None, protocol, query)
         areas.append([getattr(hard, measure).mean() for measure in MEASURES])
@@ -79,8 +82,8 @@ def find_limits(
     if beam < 1:
         raise ValueError(f"a beam search follows at least one order; got beam={beam}")
     layout = find_layout(tokens, protocol, query)
-    n, ratios = len(layout.scored), tuple(ratios or protocol.ratios)
-    sizes = np.minimum(rationale_sizes(layout.size, ratios), n)
+    n = len(layout.scored)
+    sizes = np.minimum(rationale_sizes(layout.size, tuple(ratios or protocol.ratios)), n)
     weights = np.bincount(sizes, minlength=n + 1) / len(sizes)  # (n + 1,) of each size's value in the area
 
     def ask(without: np.ndarray, only: np.ndarray) -> Conversation:
@@ -93,12 +96,17 @@ def find_limits(
         p = softmax(protocol.sharpness * logits)[:, logits[0].argmax()]
         return (p[0] - p[1:]).reshape(2, -1).T
 
-    found = yield from (_every_order(ask, weights) if n <= exact else _beam_search(ask, weights, beam))
-    for order in orders if n > exact else ():
-        prefixes = np.argsort(order)[None] < np.unique(sizes)[:, None]
-        areas = weights[np.unique(sizes)] @ (yield from ask(prefixes, prefixes))
+    if n <= exact:
+        found = yield from _every_order(ask, weights)
+        return Limits(found[0], found[1], exact=True)
+    found = yield from _beam_search(ask, weights, beam)
+    looked_at = np.unique(sizes)
+    for order in orders:
+        prefixes = np.argsort(order) < looked_at[:, None]
+        falls = yield from ask(prefixes, prefixes)
+        areas = weights[looked_at] @ falls
         found = np.stack([np.minimum(found[:, 0], areas), np.maximum(found[:, 1], areas)], axis=1)
-    return Limits(found[0], found[1], exact=n <= exact)
+    return Limits(found[0], found[1], exact=False)
 
 
 def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
@@ -121,28 +129,29 @@ def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
 
 
 def _beam_search(ask: Ask, weights: np.ndarray, beam: int) -> Conversation:
-    """(2, 2) least and greatest area of each measure among the orders that four searches, a beam wide, come to.
+    """(2, 2) least and greatest area of each measure that four searches of `beam` orders reach.
 
     A rationale grows by a token at a time. Those are followed whose area would be best if their value stood still.
     """
     n = len(weights) - 1
     goals = [(measure, sign) for measure in (0, 1) for sign in (-1, 1)]
-    kept = [(np.zeros((1, n), dtype=bool), np.zeros(1)) for _ in goals]  # (W, n) rationales and their areas so far
+    nothing = (np.zeros((1, n), dtype=bool), np.zeros(1))
+    kept = dict.fromkeys(goals, nothing)  # (W, n) rationales and their areas so far
     for size in range(1, int(np.flatnonzero(weights).max()) + 1):
-        grown = [_grow(sets, areas, sign) for (sets, areas), (_, sign) in zip(kept, goals, strict=True)]
-        sides = [np.concatenate([grown[2 * measure + end][0] for end in (0, 1)]) for measure in (0, 1)]
-        most = max(len(side) for side in sides)
+        grown = {(measure, sign): _grow(*kept[measure, sign], sign) for measure, sign in goals}
+        sides = [np.concatenate([grown[measure, sign][0] for sign in (-1, 1)]) for measure in (0, 1)]
+        most = max(map(len, sides))
         padded = [np.concatenate([side, np.repeat(side[:1], most - len(side), axis=0)]) for side in sides]
         values = yield from ask(*padded)
         rest = weights[size + 1 :].sum()
-        for goal, (measure, sign) in enumerate(goals):
-            sets, areas = grown[goal]
-            start = 0 if sign < 0 else len(grown[goal - 1][0])
+        for measure, sign in goals:
+            sets, areas = grown[measure, sign]
+            start = 0 if sign < 0 else len(grown[measure, -1][0])
             value = values[start : start + len(sets), measure]
             areas = areas + weights[size] * value
             best = np.argsort(-sign * (areas + rest * value), kind="stable")[:beam]
-            kept[goal] = sets[best], areas[best]
-    return np.array([areas[0] for _, areas in kept]).reshape(2, 2)
+            kept[measure, sign] = (sets[best], areas[best])
+    return np.array([areas[0] for _, areas in kept.values()]).reshape(2, 2)
 
 
 def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
@@ -157,15 +166,17 @@ def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, n
 
 def ask_share(text: ScoredText, method: str, measure: str) -> Conversation:
     """The conversation that places one method's area between the limits of its text, which no method here leaves."""
-    settings, layout = text.settings, layout_of(text)
-    orders = [
-        rank_tokens(fit_scores(text.tokens, layout, scores), generator("ties", *text.names_of(m)))
-        for m, scores in text.scores.items()
-    ]
+    settings = text.settings
+    layout = layout_of(text)
+    orders = []
+    for name, scores in text.scores.items():
+        ties = generator("ties", *text.names_of(name))
+        orders.append(rank_tokens(fit_scores(text.tokens, layout, scores), ties))
     talk = find_limits(text.tokens, None, settings.protocol, settings.query, settings.beam, orders=orders)
     limits = yield from text.once(("limits",), talk)
     hard = yield from ask_hard(text, method)
-    return np.clip(limits.place(measure, getattr(hard, measure).mean()), 0, 1)  # outside by rounding alone
+    placed = limits.place(measure, getattr(hard, measure).mean())
+    return np.clip(placed, 0, 1)  # outside by rounding alone
 
 
 naopc = partial(faithfulness, source="Edin et al. 2025", by_name=True)

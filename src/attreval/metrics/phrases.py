@@ -44,7 +44,8 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
     if not len(peaks):
         return np.full(len(scores), -1)
     places = np.arange(len(scores))
-    return (np.abs(scores[:, None] - scores[peaks]) + np.abs(places[:, None] - peaks)).argmin(axis=1)
+    far = np.abs(scores[:, None] - scores[peaks]) + np.abs(places[:, None] - peaks)
+    return far.argmin(axis=1)
 
 
 def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED) -> list[Phrase]:
@@ -98,17 +99,24 @@ def phrases(text: ScoredText, method: str) -> float:
 
 def find_chunks(tokens: Sequence[str]) -> np.ndarray:
     """(n,) number of the chunk that each token is in, from 0; pieces of a word stay together."""
-    out, number, previous = [], -1, ""  # previous: function, content or mark; nothing before the first token
+    out = []
+    number = -1
+    previous = ""  # function, content or mark; nothing before the first token
     for token in tokens:
         word = token.lower()
-        if word.startswith(CONTINUED) and previous:
-            out.append(number)
-            continue
-        kind = "mark" if not any(c.isalnum() for c in word) else "function" if word in FUNCTION_WORDS else "content"
-        number += kind == "mark" or previous in ("", "mark") or (kind == "function" and previous == "content")
+        if not (word.startswith(CONTINUED) and previous):
+            kind = _kind_of(word)
+            behind_content = kind == "function" and previous == "content"
+            number += kind == "mark" or previous in ("", "mark") or behind_content
+            previous = kind
         out.append(number)
-        previous = kind
     return np.array(out, dtype=int)
+
+
+def _kind_of(word: str) -> str:
+    if not any(map(str.isalnum, word)):
+        return "mark"
+    return "function" if word in FUNCTION_WORDS else "content"
 
 
 def chosen_chunks(selections: np.ndarray, chunks: np.ndarray) -> np.ndarray:

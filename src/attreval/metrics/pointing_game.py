@@ -45,7 +45,8 @@ def point(scores: np.ndarray, evidence: np.ndarray, ties: Ties = "expectation") 
 
     scores: finite, evidence: bool, of one length of at least 1. Raises ValueError for anything else.
     """
-    scores, evidence = finite(scores), np.asarray(evidence, dtype=bool)
+    scores = finite(scores)
+    evidence = np.asarray(evidence, dtype=bool)
     if scores.ndim != 1 or not len(scores) or scores.shape != evidence.shape:
         raise ValueError(f"pointing needs one score a word; got shapes {scores.shape} and {evidence.shape}")
     if ties == "first":
@@ -62,15 +63,17 @@ def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: A
     manual lists meets a word of the text, where the rows of marks are rules: the released code's, the paper's; None
     where they are people, and what anybody marked is evidence. ValueError where there is no evidence to point at.
     """
-    known, games = instance.evidence, []
+    known = instance.evidence
+    games = []
     if known.classes:
         lies = (np.array(known.classes) == predicted) & covered
         games.append(Game("hybrid", lies, "" if lies.any() else "the predicted class is that of no word"))
     if known.tags:
         start, end, _ = known.spans[0]
-        places = np.arange(len(instance.words))
-        games.append(Game("hit_target", (places >= start) & (places < end) & covered))
-        games.append(Game("hit_feat", np.array([tag in FEATURES[predicted] for tag in known.tags]) & covered))
+        subject = np.zeros(len(instance.words), dtype=bool)
+        subject[start:end] = True
+        games.append(Game("hit_target", subject & covered))
+        games.append(Game("hit_feat", np.isin(known.tags, list(FEATURES[predicted])) & covered))
     if not games and len(known.marks):
         rows = {None: known.marks, "code": known.marks[:1], "paper": known.marks[-1:], "both": known.marks}
         if affix not in rows:
@@ -106,25 +109,36 @@ def play(
     """
     shares = overlap_shares(tokens.offsets, instance.words)  # (L, W)
     covered = np.asarray(shares.any(axis=0))  # a word lost to truncation has no token
-    if not covered.any():
+    words = int(covered.sum())
+    if not words:
         raise ValueError(f"instance {instance.id!r} has no word that the model reads")
-    drawn = generator("pointing", *names, instance.id).permutation(covered.sum()).astype(float)
-    found = {"random": np.zeros(covered.sum()), "random_drawn": drawn}
+    drawn = generator("pointing", *names, instance.id).permutation(words).astype(float)
+    found = {"random": np.zeros(words), "random_drawn": drawn}
     for method, attribution in attributions.items():
         if method not in BASELINES:
             found[method] = (shares.T @ attribution.on_tokens(len(tokens)))[covered]
     if instance.evidence.tags:
-        found["last"] = np.arange(covered.sum(), dtype=float)
+        found["last"] = np.arange(words, dtype=float)
     rows = []
     for game in find_games(instance, predicted, covered, affix):
         for method, scores in found.items():
             # random goes by expectation whatever the others do: the first of equal words is not a random one
             how = "expectation" if method == "random" else ties
             hit = float("nan") if game.discarded else point(scores, game.evidence[covered], how)
-            rows.append({"instance": instance.id, "metric": game.metric, "method": method, "hit": hit})
-            rows[-1] |= {"predicted": predicted, "correct": predicted == instance.label}
-            rows[-1] |= {"attractors": instance.evidence.attractors, "words": int(covered.sum())}
-            rows[-1] |= {"discarded": game.discarded, "tied": int((scores == scores.max()).sum())}
+            rows.append(
+                {
+                    "instance": instance.id,
+                    "metric": game.metric,
+                    "method": method,
+                    "hit": hit,
+                    "predicted": predicted,
+                    "correct": predicted == instance.label,
+                    "attractors": instance.evidence.attractors,
+                    "words": words,
+                    "discarded": game.discarded,
+                    "tied": int((scores == scores.max()).sum()),
+                }
+            )
     return rows
 
 
@@ -148,11 +162,11 @@ def summarise(
                 continue
             mean, low, high = bootstrap_mean(values.to_numpy(), draws, confidence, "pointing", *key, metric)
             once = chosen.drop_duplicates(["instance", "seed"])
-            shares = {"right": float(once.correct.mean()), "discarded": float((once.discarded != "").mean())}
+            right = float(once.correct.mean())
+            discarded = float((once.discarded != "").mean())
             for at, method in enumerate(values.columns):
-                row = dict(zip(keys, key, strict=True)) | {"metric": metric, "condition": condition, "method": method}
-                row |= {"accuracy": mean[at], "low": low[at], "high": high[at], "instances": len(values)}
-                out.append(row | shares)
+                numbers = (mean[at], low[at], high[at], len(values), right, discarded)
+                out.append((*key, metric, condition, method, *numbers))
     columns = [*keys, "metric", "condition", "method", "accuracy", "low", "high", "instances", "right", "discarded"]
     return pd.DataFrame(out, columns=columns)
 

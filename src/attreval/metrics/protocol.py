@@ -88,7 +88,6 @@ class Deviation:
         return replace(protocol, **self.fields)
 
 
-SEVEN = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 RELEASED_METHODS = {  # method -> what the released code runs in its place, and how that differs
     "scaled_attention": ("scaled_attention_squared", "scaled attention: attention squared"),
     "gradient_x_input_absolute": ("gradient_x_input_shared", "gradient shared by all places of a token"),
@@ -99,7 +98,7 @@ RELEASED = {
     "inverted": Deviation("soft measures keep what scores low", {"inverted": True}),
     "norm": Deviation("sigmoid for Soft-NS, whole row for Soft-NC", {"norm": "released"}),
     "unprotected": Deviation("special tokens and query disturbed as well", {"protect": False}),
-    "ratios": Deviation("seven ratios, up to the whole text", {"ratios": SEVEN}),
+    "ratios": Deviation("seven ratios, up to the whole text", {"ratios": (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)}),
     "drift": Deviation("baseline drifts with each number computed", {"drift": True}),
     "count_first": Deviation("[CLS] counts for the rationale's size", {"count_first": True}),
     "separator": Deviation("[SEP] takes a place in rankings", {"separator": True}),
@@ -171,20 +170,19 @@ def find_layout(tokens: Tokens, protocol: Protocol, query: int | None = None) ->
 
     ValueError where no token is left to be erased.
     """
-    special, places = tokens.special, np.flatnonzero(tokens.special)
-    asked = ~special & (tokens.offsets[:, 0] == query) if query is not None else np.zeros(len(tokens), bool)
-    erasable = ~special & ~asked
+    places = np.flatnonzero(tokens.special)
+    asked = ~tokens.special & (tokens.offsets[:, 0] == query)
+    erasable = ~tokens.special & ~asked
     if not erasable.any():
         raise ValueError(f"no token can be erased: all {len(tokens)} are special tokens or belong to the query")
-    scored, base, beside = erasable.copy(), np.ones(len(tokens), bool), np.zeros(len(tokens), bool)
+    scored = erasable.copy()
+    base = ~asked
     if asked.any():
-        beside |= asked & protocol.query_erased
-        around = places[-2:] if len(places) > 1 else places
-        base[asked] = False
-        base[around] = False
+        base[places[-2:]] = False
     elif protocol.separator and len(places) > 1:
         scored[places[-1]] = True
     if protocol.baseline == "content":
-        base = erasable.copy()
+        base = erasable
     first = int(protocol.count_first and len(places) > 0)
-    return Layout(np.flatnonzero(scored), erasable, base, beside, int(erasable.sum()) + first)
+    size = int(erasable.sum()) + first
+    return Layout(np.flatnonzero(scored), erasable, base, asked & protocol.query_erased, size)

@@ -7,6 +7,7 @@ against itself on other texts). Letters used for shapes: S seeds, N instances, m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,16 +36,26 @@ class Drawn:
     counts: dict[str, np.ndarray]
 
 
+class Correlation(NamedTuple):
+    """tau-b without noise, (d,) draws of it, and over how many methods it is, or of how many runs the mean."""
+
+    tau: float
+    drawn: np.ndarray
+    over: int
+
+
 def tau_b(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """(...,) Kendall's tau-b over the last axis of two (..., m) arrays (Kendall 1945).
 
     NaN where either holds NaN, or orders no two methods. Raises ValueError for different shapes.
     """
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    a = np.asarray(a, dtype=float)
+    b = np.asarray(b, dtype=float)
     if a.shape != b.shape:
         raise ValueError(f"two judges of the same methods are compared; got shapes {a.shape} and {b.shape}")
     first, second = np.triu_indices(a.shape[-1], k=1)
-    left, right = (order_of(x[..., first] - x[..., second]) for x in (a, b))
+    left = order_of(a[..., first] - a[..., second])
+    right = order_of(b[..., first] - b[..., second])
     room = np.sqrt((left**2).sum(axis=-1) * (right**2).sum(axis=-1))
     with np.errstate(invalid="ignore"):
         return np.where(room > 0, (left * right).sum(axis=-1) / room, np.nan)
@@ -61,21 +72,27 @@ def draw_judges(values: Mapping[str, np.ndarray], methods: Sequence[str], draws:
     values: judge -> (S, N, m), NaN for what was not measured, and left out of every mean. Raises ValueError where the
     judges did not score the same.
     """
-    shapes = {np.shape(value) for value in values.values()}
-    if len(shapes) != 1 or len(shape := shapes.pop()) != 3 or shape[2] != len(methods):
-        raise ValueError(f"every judge needs (seeds, instances, {len(methods)} methods); got {sorted(shapes)}")
-    seeds, instances, _ = shape
+    shapes = sorted({np.shape(value) for value in values.values()})
+    if len(shapes) != 1 or len(shapes[0]) != 3 or shapes[0][2] != len(methods):
+        raise ValueError(f"every judge needs (seeds, instances, {len(methods)} methods); got {shapes}")
+    seeds, instances, _ = shapes[0]
     rng = generator("judges", *names)
-    of_seed, of_instance = draw_counts(rng, seeds, draws), draw_counts(rng, instances, draws)
-    means, drawn, counts = {}, {}, {}
+    of_seed = draw_counts(rng, seeds, draws)
+    of_instance = draw_counts(rng, instances, draws)
+
+    def draw(cells: np.ndarray) -> np.ndarray:
+        return np.einsum("ds,dn,snm->dm", of_seed, of_instance, cells, optimize=True)
+
+    found = Drawn(tuple(methods), {}, {}, {})
     for judge, value in values.items():
         known = ~np.isnan(value)
         filled = np.where(known, value, 0.0)
-        total, weight = (np.einsum("ds,dn,snm->dm", of_seed, of_instance, x, optimize=True) for x in (filled, known))
-        counts[judge] = known.sum(axis=(0, 1))
+        count = known.sum(axis=(0, 1))
+        found.counts[judge] = count
         with np.errstate(invalid="ignore"):
-            means[judge], drawn[judge] = filled.sum(axis=(0, 1)) / counts[judge], total / weight
-    return Drawn(tuple(methods), means, drawn, counts)
+            found.means[judge] = filled.sum(axis=(0, 1)) / count
+            found.drawn[judge] = draw(filled) / draw(known)
+    return found
 
 
 def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -85,9 +102,11 @@ def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
     drawn from an inverse Wishart, the mean noise is subtracted, and true means are drawn given those seen, each
     shrunk by its own noise. means: (..., m, j), NaN and equal ones stay unknown; drawn: (..., d, m, j).
     """
-    deviation, judges = means.std(axis=-2, keepdims=True)[..., None, :, :], means.shape[-1]
+    judges = means.shape[-1]
+    deviation = means.std(axis=-2, keepdims=True)[..., None, :, :]
     known = deviation > TIED
-    scale, means = np.where(known, deviation, 1.0), np.nan_to_num(means)
+    scale = np.where(known, deviation, 1.0)
+    means = np.nan_to_num(means)
     seen = (means - means.mean(axis=-2, keepdims=True))[..., None, :, :] / scale
     noise = np.nan_to_num(drawn - means[..., None, :, :]) / scale
     noise -= noise.mean(axis=-2, keepdims=True)  # what all methods share orders none
@@ -97,7 +116,8 @@ def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
     spread = root @ np.linalg.inv(normal.mT @ normal) @ root.mT - own.mean(axis=-3)
     sizes, axes = np.linalg.eigh(spread)
     root = axes * np.sqrt(np.maximum(sizes, LEAST_SPREAD))[..., None, :]
-    spread, start = (root @ root.mT)[..., None, :, :], rng.normal(size=drawn.shape) @ root.mT
+    spread = (root @ root.mT)[..., None, :, :]
+    start = rng.normal(size=drawn.shape) @ root.mT
     step = spread @ np.linalg.solve(spread + own, (seen - start - noise)[..., None])
     return np.where(known, start + step[..., 0], np.nan)
 
@@ -107,17 +127,19 @@ def true_tau_b(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
     return tau_b(*np.moveaxis(true_means(means, drawn, rng), -1, 0))
 
 
-def correlate(run: Drawn, a: str, b: str, names: Sequence[object] = ()) -> tuple[float, np.ndarray, int]:
-    """tau-b of two judges of a run without noise, (d,) draws of it, and over how many methods: those both have scored.
+def correlate(run: Drawn, a: str, b: str, names: Sequence[object] = ()) -> Correlation:
+    """tau-b of two judges of a run without noise, over the methods that both have scored.
 
     names: what the draws derive from, beside the judges. NaN for fewer than FEWEST methods.
     """
     shared = shared_methods(run, a, b)
-    if shared.sum() < FEWEST:
-        return float("nan"), np.full(len(run.drawn[a]), np.nan), int(shared.sum())
-    means, drawn = (np.stack([of[a][..., shared], of[b][..., shared]], axis=-1) for of in (run.means, run.drawn))
+    count = int(shared.sum())
+    if count < FEWEST:
+        return Correlation(float("nan"), np.full(len(run.drawn[a]), np.nan), count)
+    means = np.stack([run.means[a][shared], run.means[b][shared]], axis=-1)
+    drawn = np.stack([run.drawn[a][:, shared], run.drawn[b][:, shared]], axis=-1)
     taus = true_tau_b(means, drawn, generator("true means", a, b, *names))
-    return float(np.median(taus)), taus, int(shared.sum())
+    return Correlation(float(np.median(taus)), taus, count)
 
 
 def shared_methods(run: Drawn, a: str, b: str) -> np.ndarray:
@@ -126,24 +148,27 @@ def shared_methods(run: Drawn, a: str, b: str) -> np.ndarray:
 
 
 def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], orders: np.ndarray) -> np.ndarray:
-    """(d,) The mean tau-b of two judges over runs when the methods of the second have exchanged their names.
+    """(d,) mean tau-b of two judges over runs, the names of the second judge's methods permuted.
 
-    names: M methods, among them all of the runs; orders: (d, M) permutations of them, each method takes the place of
-    the one that it is sent to; where that one is not in a run, of the one that it is sent to, and so on, so that a
-    method trades alike in all runs. NaN where no run has FEWEST shared methods.
+    names: M methods, among them all of the runs; orders: (d, M) permutations of them. Methods that a run lacks are
+    skipped: the one behind them in the permutation's cycle takes their place, so that a method trades alike in all
+    runs. NaN where no run has FEWEST shared methods.
     """
-    place, draws, found = {name: at for at, name in enumerate(names)}, np.arange(len(orders))[:, None], []
+    names = list(names)
+    draws = np.arange(len(orders))[:, None]
+    found = []
     for run in runs:
         shared = np.flatnonzero(shared_methods(run, a, b))
-        if len(shared) >= FEWEST:
-            at = np.array([place[run.methods[i]] for i in shared])
-            back = np.full(len(names), -1)  # from a method's place among names to its place among the shared ones
-            back[at] = np.arange(len(at))
-            sent = orders[:, at]  # (d, m)
-            while (away := back[sent] < 0).any():
-                sent = np.where(away, orders[draws, sent], sent)
-            first, second = run.means[a][shared], run.means[b][shared]
-            found.append(tau_b(np.broadcast_to(first, sent.shape), second[back[sent]]))
+        if len(shared) < FEWEST:
+            continue
+        at = np.array([names.index(run.methods[i]) for i in shared])
+        back = np.full(len(names), -1)  # from a method's place among names to its place among the shared ones
+        back[at] = np.arange(len(at))
+        sent = orders[:, at]  # (d, m)
+        while (away := back[sent] < 0).any():
+            sent = np.where(away, orders[draws, sent], sent)
+        own = np.broadcast_to(run.means[a][shared], sent.shape)
+        found.append(tau_b(own, run.means[b][shared][back[sent]]))
     return mean_of_known(np.stack(found)) if found else np.full(1, np.nan)
 
 
@@ -167,20 +192,19 @@ def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) ->
         return float("nan")
     found = []
     for _ in range(splits):
-        order = rng.permutation(texts)
-        halves = [mean_of_known(of_text[half]) for half in (order[: texts // 2], order[texts // 2 :])]
-        found.append(tau_b(*halves))
+        halves = np.split(rng.permutation(texts), [texts // 2])
+        found.append(tau_b(*(mean_of_known(of_text[half]) for half in halves)))
     known = [tau for tau in found if not np.isnan(tau)]
     return float(np.mean(known)) if known else float("nan")
 
 
-def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndarray, int]:
-    """The mean of several runs' tau-b, each run alike, its draws, and how many runs have one."""
-    known = [(tau, drawn) for tau, drawn, _ in found if not np.isnan(tau)]
+def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> Correlation:
+    """The mean tau-b of several runs, which count alike; runs without one are left out."""
+    known = [drawn for tau, drawn, _ in found if not np.isnan(tau)]
     if not known:
-        return float("nan"), np.full(1, np.nan), 0
-    drawn = widen(mean_of_known(np.stack([drawn for _, drawn in known])), len(known))
-    return float(np.median(drawn)), np.clip(drawn, -1, 1), len(known)
+        return Correlation(float("nan"), np.full(1, np.nan), 0)
+    drawn = widen(mean_of_known(np.stack(known)), len(known))
+    return Correlation(float(np.median(drawn)), np.clip(drawn, -1, 1), len(known))
 
 
 def widen(drawn: np.ndarray, runs: int) -> np.ndarray:
@@ -198,11 +222,13 @@ def pareto_front(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:
     cost: (m,); quality: (..., m), higher is better. Methods whose cost or quality is NaN are never on it, and
     dominate nobody. Raises ValueError for different numbers of methods.
     """
-    cost, quality = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
+    cost = np.asarray(cost, dtype=float)
+    quality = np.asarray(quality, dtype=float)
     if cost.shape != quality.shape[-1:]:
         raise ValueError(f"one cost a method is needed; got {cost.shape} costs for {quality.shape[-1:]} methods")
     known = ~np.isnan(quality) & ~np.isnan(cost)
-    as_cheap, cheaper = cost[:, None] <= cost, cost[:, None] < cost  # [i, j]: i against j
+    as_cheap = cost[:, None] <= cost  # [i, j]: i against j
+    cheaper = cost[:, None] < cost
     with np.errstate(invalid="ignore"):
         as_good = quality[..., :, None] >= quality[..., None, :]
         better = quality[..., :, None] > quality[..., None, :]

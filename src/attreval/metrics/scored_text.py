@@ -33,11 +33,11 @@ FOUR_DRAWS = Protocol(draws=4, ties="half")
 def finite(scores: ArrayLike, whose: str = "scores") -> np.ndarray:
     """Scores as float64. ValueError, which says whose they are, where one is no finite number."""
     scores = np.asarray(scores, dtype=float)
-    if not np.isfinite(scores).all():
-        at = np.argwhere(~np.isfinite(scores))[0]
-        place = ", ".join(map(str, at))
+    wrong = np.argwhere(~np.isfinite(scores))
+    if len(wrong):
+        place = ", ".join(map(str, wrong[0]))
         raise ValueError(
-            f"{whose} must be finite numbers; position {place} is {scores[tuple(at)]}: "
+            f"{whose} must be finite numbers; position {place} is {scores[tuple(wrong[0])]}: "
             "give every token a number, or leave these scores out"
         )
     return scores
@@ -85,9 +85,12 @@ def majority(share: np.ndarray) -> np.ndarray:
 def overlap(marks: np.ndarray) -> tuple[float, float]:
     """What all people mark over what anybody marks, and over what the one marks who marks least; NaN over nothing."""
     marked = np.asarray(marks) > 0
-    shared, anybody, least = marked.all(axis=0).sum(), marked.any(axis=0).sum(), marked.sum(axis=1).min()
-    shares = [float(shared / size) if size else float("nan") for size in (anybody, least)]
-    return shares[0], shares[1]
+    shared = marked.all(axis=0).sum()
+
+    def over(size: int) -> float:
+        return float(shared / size) if size else float("nan")
+
+    return over(marked.any(axis=0).sum()), over(marked.sum(axis=1).min())
 
 
 @dataclass(frozen=True)
@@ -176,13 +179,16 @@ class ScoredText:
 
         what: names the comparison, which is made once for two methods, in the order of `scores`.
         """
-        values, order = [], list(self.scores)
+        order = list(self.scores)
+        values = []
         for other in order:
-            if other not in (method, RANDOM):
-                key = (what, *sorted((method, other), key=order.index))
-                if key not in self.found:
-                    self.found[key] = compare(*key[1:])
-                values.append(self.found[key])
+            if other in (method, RANDOM):
+                continue
+            pair = sorted((method, other), key=order.index)
+            key = (what, *pair)
+            if key not in self.found:
+                self.found[key] = compare(*pair)
+            values.append(self.found[key])
         known = [value for value in values if not np.isnan(value)]
         return float(np.mean(known)) if known else float("nan")
 

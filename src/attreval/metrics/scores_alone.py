@@ -65,8 +65,10 @@ def sparseness(text: ScoredText, method: str) -> float:
     All scores being 0 they are equal. Random scores are never so equal as constant ones: it judges form, not truth.
     """
     sizes = np.sort(np.abs(text.scores[method]))
-    n, total = len(sizes), sizes.sum()
-    return float((2 * np.arange(1, n + 1) - n - 1) @ (sizes / total) / n) if total > 0 else 0.0
+    n = len(sizes)
+    total = sizes.sum()
+    weights = 2 * np.arange(1, n + 1) - n - 1
+    return float(weights @ (sizes / total) / n) if total > 0 else 0.0
 
 
 @_alone(
@@ -88,7 +90,8 @@ def max_sensitivity(text: ScoredText, method: str) -> float:
     if not len(others):
         return float("nan")
     scores = text.scores[method]
-    return float(np.linalg.norm(np.asarray(others) - scores, axis=1).max() / (np.linalg.norm(scores) or 1.0))
+    moves = np.linalg.norm(np.asarray(others) - scores, axis=1)
+    return float(moves.max() / (np.linalg.norm(scores) or 1.0))
 
 
 @_alone(
@@ -132,10 +135,11 @@ def kinds_of(text: ScoredText, of_words: bool) -> np.ndarray:
 def foretell(text: ScoredText, method: str, of_words: bool) -> np.ndarray:
     """(n,) mean ranks of each token's kind in all other texts; of a kind that is in none, 1/2."""
     asked = [one for one in text.texts if method in one.scores]
-    key, shared = ("habits", method, of_words), text.texts[0].found if text.texts else {}
+    key = ("habits", method, of_words)
+    shared = text.texts[0].found if text.texts else {}
     if key not in shared:
         shared[key] = _sum_ranks(asked, method, of_words)  # once for all texts
-    own = _sum_ranks([text] if any(one is text for one in asked) else [], method, of_words)
+    own = _sum_ranks([one for one in asked if one is text], method, of_words)
     out = []
     for kind in kinds_of(text, of_words).tolist():
         total, count = shared[key].get(kind, np.zeros(2)) - own.get(kind, np.zeros(2))

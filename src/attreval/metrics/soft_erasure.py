@@ -80,22 +80,26 @@ def soft_erase(
     """
     layout = find_layout(tokens, protocol, query)
     scores = fit_scores(tokens, layout, scores)
-    rows, seeds = [], []
-    for measure in ("sufficiency", "comprehensiveness"):
+    draws = protocol.soft_draws
+    rows = []
+    seeds = []
+    stays = []
+    for sufficing in (True, False):
         norm: str = protocol.norm
         if norm == "released":  # the released code runs with one rule and takes its Soft-NS, then with the other
-            norm = "sigmoid" if measure == "sufficiency" else "minmax_released"
+            norm = "sigmoid" if sufficing else "minmax_released"
         importance = token_importances(tokens, layout, scores, norm, protocol.keep_rate)
-        kept = (measure == "sufficiency") != protocol.inverted
+        kept = sufficing != protocol.inverted
         chance = importance if kept else 1 - importance
-        rows += [_disturbance_strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
-        seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(protocol.soft_draws)]
+        strengths = _disturbance_strengths(tokens, layout, chance, protocol)
+        rows += [strengths] * draws
+        seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(draws)]
+        dropping = protocol.soft in ("keep", "attend")
+        stays.append(float(strengths[layout.erasable].mean()) if dropping else float("nan"))
     kind = "noise" if protocol.soft == "variance" else protocol.soft
     logits = yield SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
     p = softmax(protocol.sharpness * logits)[:, target]
-    half, dropping = protocol.soft_draws, protocol.soft in ("keep", "attend")
-    stays = [float(row[layout.erasable].mean()) if dropping else float("nan") for row in (rows[0], rows[-1])]
-    return SoftProbabilities(p[:half], p[half:], stays[0], 1 - stays[1])
+    return SoftProbabilities(p[:draws], p[draws:], stays[0], 1 - stays[1])
 
 
 def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
@@ -119,8 +123,8 @@ def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> n
     """
     scores = finite(scores)
     if norm == "minmax":
-        low, high = scores.min(), scores.max()
-        return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)
+        width = np.ptp(scores)
+        return (scores - scores.min()) / width if width > 0 else np.full(len(scores), 0.5)
     if norm == "sigmoid":
         return np.exp(-np.logaddexp(0, -scores))
     if norm == "softmax":
@@ -156,7 +160,7 @@ def _disturbance_strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, p
 
 def soft_values(erasure: Erasure, found: SoftProbabilities) -> SoftValues:
     """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text from hard erasure."""
-    ends = erasure.full, erasure.erased
+    ends = (erasure.full, erasure.erased)
     return SoftValues(
         sufficiency=float(normalised_sufficiency(*ends, found.sufficiency.mean())),
         comprehensiveness=float(normalised_comprehensiveness(*ends, found.comprehensiveness.mean())),
@@ -171,10 +175,13 @@ def ask_soft(text: ScoredText, method: str, norm: Norm, keep_rate: float | None 
     keep_rate: the mean that `calibrated` brings strengths to; None takes the protocol's.
     """
     hard = yield from ask_ends(text, method)
-    protocol, names = replace(text.settings.protocol, norm=norm), text.names_of(method)
-    protocol = protocol if keep_rate is None else replace(protocol, keep_rate=keep_rate)
+    protocol = replace(text.settings.protocol, norm=norm)
+    if keep_rate is not None:
+        protocol = replace(protocol, keep_rate=keep_rate)
+    names = text.names_of(method)
     talk = soft_erase(text.tokens, text.scores[method], hard.target, names, protocol, text.settings.query)
-    return soft_values(hard, (yield from text.once(("soft", method, norm, protocol.keep_rate), talk)))
+    found = yield from text.once(("soft", method, norm, protocol.keep_rate), talk)
+    return soft_values(hard, found)
 
 
 @soft(
@@ -215,7 +222,8 @@ def _ask_area(text: ScoredText, method: str, measure: str) -> Conversation:
     """Area under one of SoftValues at RATES by the trapezoid rule, as a share of the width: a mean value."""
     values = []
     for rate in RATES:
-        values.append(getattr((yield from ask_soft(text, method, "calibrated", rate)), measure))
+        found = yield from ask_soft(text, method, "calibrated", rate)
+        values.append(getattr(found, measure))
     return float(np.trapezoid(values, RATES) / (RATES[-1] - RATES[0]))
 
 

@@ -69,12 +69,13 @@ def order_of(text: ScoredText, method: str) -> np.ndarray:
 
 def ask_left(text: ScoredText, gone: np.ndarray) -> Conversation:
     """The conversation that erases (m, n) sets of the tokens that may be erased: returns Left."""
-    protocol, full = text.settings.protocol, np.zeros((len(gone), len(text.tokens)), dtype=bool)
-    full[:, layout_of(text).erasable] = gone
-    logits = yield from ask_erased(text.tokens, full, protocol.erased)
-    k = int(logits[0].argmax())
-    p = softmax(protocol.sharpness * logits)[:, k]
-    return Left(float(p[0]), p[1:], logits[1:].argmax(axis=1) == k)
+    protocol = text.settings.protocol
+    of_all = np.zeros((len(gone), len(text.tokens)), dtype=bool)
+    of_all[:, layout_of(text).erasable] = gone
+    logits = yield from ask_erased(text.tokens, of_all, protocol.erased)
+    predicted = logits.argmax(axis=1)
+    p = softmax(protocol.sharpness * logits)[:, predicted[0]]
+    return Left(float(p[0]), p[1:], predicted[1:] == predicted[0])
 
 
 def left_once(text: ScoredText, key: Hashable, gone: np.ndarray) -> Conversation:
@@ -88,10 +89,11 @@ def ask_walk(text: ScoredText, method: str, deleting: bool) -> Conversation:
     deleting: the tokens that are taken go, from the whole text to one with none; else they alone stay.
     """
     order = order_of(text, method)
-    sizes = np.unique(np.linspace(0, len(order), min(len(order), STEPS) + 1).round().astype(int))
+    n = len(order)
+    sizes = np.unique(np.linspace(0, n, min(n, STEPS) + 1).round().astype(int))
     taken = np.argsort(order)[None] < sizes[:, None]  # (s + 1, n)
     found = yield from left_once(text, ("walk", method, deleting), taken if deleting else ~taken)
-    return Walk(found.full, found.p, found.stays, sizes / len(order))
+    return Walk(found.full, found.p, found.stays, sizes / n)
 
 
 def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> float:
@@ -99,11 +101,13 @@ def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> f
 
     0 where all scores are equal, as those without meaning get on average. NaN where all effects are, or for one token.
     """
-    scores, effects = finite(scores), np.asarray(effects, dtype=float)
+    scores = finite(scores)
+    effects = np.asarray(effects, dtype=float)
     if len(scores) < 2 or np.ptp(effects) < FLAT:
         return float("nan")
     if ranks:
-        scores, effects = rankdata(scores), rankdata(effects)
+        scores = rankdata(scores)
+        effects = rankdata(effects)
     scores = to_scale(scores)
     if np.ptp(scores) < 1e-12:
         return 0.0
@@ -127,7 +131,8 @@ def insertion(text: ScoredText, method: str) -> Conversation:
 @named("AOPC", source="Samek et al. 2017, eq. 12", range=(-1.0, 1.0), higher_is_better=True, order=86)
 def aopc(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls on average while tokens are erased one by one, the highest-scored first."""
-    return (yield from ask_walk(text, method, deleting=True)).drops.mean()
+    walk = yield from ask_walk(text, method, deleting=True)
+    return walk.drops.mean()
 
 
 NEAR = 0.1  # how far below the whole text's a probability counts as kept
@@ -158,7 +163,8 @@ def flip_first(text: ScoredText, method: str) -> Conversation:
 
     Of a text that is walked in fewer steps than it has tokens, those of the first step go together.
     """
-    return not (yield from ask_walk(text, method, deleting=True)).stays[1]
+    walk = yield from ask_walk(text, method, deleting=True)
+    return not walk.stays[1]
 
 
 @named("Effective complexity", source="after Nguyen & Martínez 2020, section 3.3", higher_is_better=False, order=89)

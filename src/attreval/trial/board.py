@@ -57,22 +57,27 @@ def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> p
 
     most: metrics that are asked, spread over the submission; all where not given.
     """
-    told, own = read_submission(path), path.with_suffix(".py")
+    told = read_submission(path)
+    own = path.with_suffix(".py")
     metrics = TRIED | (read_metrics(own) if own.exists() else {})
     if unknown := sorted(set(told.metric) - set(metrics)):
         raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {own.name}")
     names = list(dict.fromkeys(told.metric))
     names = names[:: ceil(len(names) / most)] if most else names
     asked = told[told.world.isin(worlds) & told.metric.isin(names)]
-    again, places = {name: metrics[name] for name in dict.fromkeys(asked.metric)}, list(dict.fromkeys(asked.world))
-    texts, seed = int(told.texts.iloc[0]), int(told.seed.iloc[0])
-    trial = try_metrics(again, texts, worlds=places, explainers=tuple(EXPLAINERS), seed=seed)
+    trial = try_metrics(
+        {name: metrics[name] for name in dict.fromkeys(asked.metric)},
+        int(told.texts.iloc[0]),
+        worlds=list(dict.fromkeys(asked.world)),
+        explainers=tuple(EXPLAINERS),
+        seed=int(told.seed.iloc[0]),
+    )
     found = matrix_table(trial).rename(columns={"evaluations": "cost"})
     both = asked.merge(found, on=["metric", "world"], how="left", suffixes=("", "_again"))
-    rows = [
-        (row["metric"], row["world"], name, row[name], row[f"{name}_again"])
-        for row in both.to_dict("records")
-        for name in NUMBERS
-        if _number(row[name]) != _number(row[f"{name}_again"])
-    ]
+    rows = []
+    for row in both.to_dict("records"):
+        for name in NUMBERS:
+            again = row[f"{name}_again"]
+            if _number(row[name]) != _number(again):
+                rows.append((row["metric"], row["world"], name, row[name], again))
     return pd.DataFrame(rows, columns=["metric", "world", "number", "told", "found"])

@@ -24,7 +24,8 @@ WIDTH = 32  # entries of a channel: soft erasure switches them off one by one, a
 GAIN = 6.0
 PAD, MASK, BEGIN, END = range(4)
 SPECIAL = 4
-MOVES, STAYS = 0.25, 0.1  # a change of probability that is one, and one that is none
+MOVES = 0.25  # a change of probability that is one
+STAYS = 0.1  # one that is none
 
 
 @lru_cache(maxsize=32)
@@ -36,7 +37,8 @@ def coalitions(n: int) -> np.ndarray:
 def shapley(values: np.ndarray) -> np.ndarray:
     """(n,) Shapley values of the (2^n,) values of `coalitions(n)` (Shapley 1953)."""
     n = len(values).bit_length() - 1
-    held, out = coalitions(n), np.zeros(n)
+    held = coalitions(n)
+    out = np.zeros(n)
     weight = np.array([factorial(k) * factorial(n - k - 1) / factorial(n) for k in range(n)])
     for player in range(n):
         without = np.flatnonzero(~held[:, player])
@@ -63,7 +65,8 @@ def erase_each(model: Any, tokens: Tokens) -> np.ndarray:
 def decides_alone(model: Any, text: WorldText) -> bool:
     """Whether a model predicts the class, and of all content tokens the one true token alone moves it when erased."""
     p = erase_each(model, text.tokens)
-    place, drops = text.truth.argmax(), p[0, text.target] - p[1:, text.target]
+    place = text.truth.argmax()
+    drops = p[0, text.target] - p[1:, text.target]
     others = np.delete(np.abs(drops), place).max(initial=0.0)
     return bool(p[0].argmax() == text.target and drops[place] >= MOVES and others <= STAYS)
 
@@ -77,30 +80,35 @@ class HandModel:
 
     labels: tuple[str, ...] = ("neither", "first", "second")
     family = "transformer"
-    pad_id, max_length = PAD, 128
+    pad_id = PAD
+    max_length = 128
+    device = torch.device("cpu")
 
     def __init__(self, words: Sequence[str], channels: np.ndarray, decide: Callable[[Tensor], Tensor]):
         self.ids = {word: SPECIAL + at for at, word in enumerate(sorted(words))}
-        rows = np.zeros((SPECIAL + len(words), channels.shape[1]))
+        self.vocabulary_size = SPECIAL + len(words)
+        self.channels = channels.shape[1]
+        self.decide = decide
+        rows = np.zeros((self.vocabulary_size, self.channels))
         rows[[self.ids[word] for word in words]] = channels
-        self.channels, self.decide, self.device = channels.shape[1], decide, torch.device("cpu")
         self.table = torch.from_numpy(np.repeat(rows, WIDTH, axis=1))
-        self.width, self.vocabulary_size = self.table.shape[1], len(rows)
+        self.width = self.table.shape[1]
 
     def tokens(self, instance: Instance) -> Tokens:
         """The words of one part or two, special tokens around. ValueError for a word that the world has not."""
-        ids, word, side = [BEGIN], [-1], [0]
-        texts, sides = instance.word_texts(), instance.words[:, 0]
-        for at, (text, part) in enumerate(zip(texts, sides.tolist(), strict=True)):
-            if text not in self.ids:
-                raise ValueError(f"instance {instance.id!r}: {text!r} is no word of this world")
-            if part > side[-1]:
-                ids, word, side = [*ids, END], [*word, -1], [*side, side[-1]]
-            ids, word, side = [*ids, self.ids[text]], [*word, at], [*side, part]
-        held = np.array([*word, -1])
-        offsets = np.where(held[:, None] < 0, [[-1, 0, 0]], instance.words[held])
-        shown = tuple("" if at < 0 else texts[at] for at in held.tolist())
-        return Tokens(np.array([*ids, END]), np.array([*side, side[-1]]), held < 0, held, offsets, shown, MASK, PAD)
+        texts = instance.word_texts()
+        if lacking := [text for text in texts if text not in self.ids]:
+            raise ValueError(f"instance {instance.id!r}: {lacking[0]!r} is no word of this world")
+        parts = instance.words[:, 0]
+        first = int((parts == 0).sum())
+        ends = [first, len(texts)] if first < len(texts) else [first]  # of parts; an END stands behind each
+        word = np.insert(np.arange(len(texts)), [0, *ends], -1)
+        side = np.insert(parts, [0, *ends], [0, *range(len(ends))])
+        ids = np.insert([self.ids[text] for text in texts], [0, *ends], [BEGIN] + [END] * len(ends))
+        special = word < 0
+        offsets = np.where(special[:, None], [[-1, 0, 0]], instance.words[word])
+        shown = tuple("" if at < 0 else texts[at] for at in word.tolist())
+        return Tokens(ids, side, special, word, offsets, shown, MASK, PAD)
 
     def embed(self, ids: Tensor, precision: str = "float64") -> Tensor:
         """(B, L, D) vectors of ids."""

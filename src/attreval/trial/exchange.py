@@ -85,7 +85,7 @@ class Theirs:
 
     @property
     def worlds(self) -> list[str]:
-        """Of which there are scores."""
+        """The worlds that there are scores for."""
         return list(dict.fromkeys(world for world, _ in self.scores))
 
 
@@ -99,7 +99,8 @@ def read_theirs(path: Path | str, seed: int | None = None) -> Theirs:
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}; attributions are jsonl with world, seed, id and scores in each line")
     held: dict[tuple[str, str], dict[str, np.ndarray]] = defaultdict(dict)
-    seeds, most = set(), 0
+    seeds = set()
+    most = 0
     for number, row in enumerate(lines_of_json(read_text(path), path.name), 1):
         where = f"{path.name}, row {number}"
         if missing := [name for name in ("world", "seed", "id", "scores") if row.get(name) is None]:

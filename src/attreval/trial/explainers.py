@@ -89,15 +89,14 @@ def there_is(explainer: str, made: Made, level: str = "token") -> bool:
 
 def explain_really(made: Made, methods: Sequence[str]) -> Scores:
     """The scores of real methods for the classes that the texts are of."""
-    instances, scorer = [text.instance for text in made.texts], Scorer(made.model, 16384, "float64")
+    instances = [text.instance for text in made.texts]
+    scorer = Scorer(made.model, 16384, "float64")
     found = explain(scorer, instances, methods, BUDGET, ("trial",), target="gold", group=len(instances) or 1)
-    return {
-        name: [
-            one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content]
-            for one, text in zip(found, made.texts, strict=True)
-        ]
-        for name in methods
-    }
+    scores: Scores = {name: [] for name in methods}
+    for one, text in zip(found, made.texts, strict=True):
+        for name in methods:
+            scores[name].append(one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content])
+    return scores
 
 
 def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
@@ -114,20 +113,17 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
     for field, models in (("neighbours", near), ("randomised", randomise(made.model))):
         found: list[Scores] = []
         for number, model in enumerate(models):
-            truths = [_erased_truth(model, text) if field == "randomised" else None for text in made.texts]
-            of_stand_ins = {
-                who: [
-                    explain_as(who, text, draw=(field, number), truth=truth)
-                    for text, truth in zip(made.texts, truths, strict=True)
-                ]
-                for who in EXPLAINERS
-                if there_is(who, made)
-            }
-            found.append(explain_really(Made(model, made.texts, True), methods) | of_stand_ins)
-        out[field] = [
-            {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
-            for at in range(len(made.texts))
-        ]
+            scores = explain_really(Made(model, made.texts, True), methods)
+            scores |= {who: [] for who in EXPLAINERS if there_is(who, made)}
+            for text in made.texts:
+                truth = _erased_truth(model, text) if field == "randomised" else None
+                for who in EXPLAINERS:
+                    if who in scores:
+                        scores[who].append(explain_as(who, text, draw=(field, number), truth=truth))
+            found.append(scores)
+        out[field] = []
+        for at in range(len(made.texts)):
+            out[field].append({name: np.stack([scores[name][at] for scores in found]) for name in found[0]})
     return out
 
 

@@ -31,7 +31,8 @@ USUAL = 13  # units of a text of these; longer texts have multiples masked and k
 OFFERED = {"scores", "rivals", "random", "marks", "relations", "model", "texts"}  # of what metrics need
 AROUND = {"neighbours", "randomised"}  # what a trained network offers besides
 MIDDLE = 0.5  # what a place between a text's limits counts where these are the same
-GIVEN, TRUTH = "given", "truth"  # the explanation that is judged, and its rival
+GIVEN = "given"  # the explanation that is judged
+TRUTH = "truth"  # its rival
 COLUMNS = ["metric", "world", "explainer", "draw", "text", "value", "sign"]
 BATCH = 16384  # padded tokens: the networks are small
 PRICED = 2  # texts by which a metric's cost is told
@@ -65,8 +66,9 @@ def as_scored(
     names: what random draws derive from. beside: its neighbours, and randomised (see ScoredText). texts: all that are
     asked about together.
     """
-    truth = text.truth if level == "token" or text.pair_truth is None else text.pair_truth
-    longer, pairs = max(1, round(len(text.truth) / USUAL)), text.pair_truth
+    pairs = text.pair_truth
+    truth = text.truth if level == "token" or pairs is None else pairs
+    longer = max(1, round(len(text.truth) / USUAL))
     true_pairs = [] if pairs is None else text.units.pairs()[pairs > 0].tolist()
     return ScoredText(
         instance=text.instance,
@@ -80,18 +82,17 @@ def as_scored(
         units=text.units,
         sizes=tuple(sorted({min(longer * size, len(text.units) - 1) for size in SIZES})),
         relations=tuple(tuple((u,) for u in pair) for pair in true_pairs),
-        neighbours=(beside or {}).get("neighbours", {}),
-        randomised=(beside or {}).get("randomised", {}),
         texts=texts,
+        **(beside or {}),
     )
 
 
 def applies(metric: Metric, world: World, made: Made) -> bool:
     """Whether a world has what a metric needs, and is small enough for one that asks hundreds of rows of a text."""
     offered = OFFERED | (AROUND if made.network else set())
-    pairs = made.texts[0].pair_truth is not None
     has = set(metric.needs) <= offered or metric.function in STAND_INS
-    return has and (metric.level == "token" or pairs) and (world.short or not searches(metric))
+    of_level = metric.level == "token" or made.texts[0].pair_truth is not None
+    return has and of_level and (world.short or not searches(metric))
 
 
 def searches(metric: Metric) -> bool:
@@ -138,32 +139,36 @@ def try_metrics(
     """
     held = {name: replace(metric, name=name) for name, metric in metrics.items()}
     rows: list[tuple] = []
-    costs, measured, truths = [], [], []
+    costs: list[tuple] = []
+    measured: list[tuple] = []
+    truths: list[tuple] = []
     for name in known_worlds(worlds, corpora):
         made = make(name, seed, texts, corpora)
         asked = {key: one for key, one in held.items() if applies(one, WORLDS[name], made)}
         applying = [one for one in methods if made.model.family in KNOWN[one].families]
-        scores = explain_really(made, applying) if applying else {}
-        scores |= _given_scores(made, {who: by for (world, who), by in (given or {}).items() if world == name})
+        of_methods = explain_really(made, applying) if applying else {}
+        of_methods |= _given_scores(made, {who: by for (world, who), by in (given or {}).items() if world == name})
         beside = around(made, applying) if any(AROUND & set(one.needs) for one in asked.values()) else {}
-        stand_ins = {who: [explain_as(who, text) for text in made.texts] for who in explainers if there_is(who, made)}
-        truths += [
-            (name, who, text.id, closeness(one, text.truth))
-            for who, found in (stand_ins | scores).items()
-            for one, text in zip(found, made.texts, strict=True)
-        ]
+        stand_ins = [who for who in explainers if there_is(who, made)]
+        plain = {who: [explain_as(who, text) for text in made.texts] for who in stand_ins}
+        for who, found in (plain | of_methods).items():
+            for scores, text in zip(found, made.texts, strict=True):
+                truths.append((name, who, text.id, closeness(scores, text.truth)))
         scorer = Scorer(made.model, BATCH, "float64")
         for level in ("token", "pair"):
             part = {key: one for key, one in asked.items() if one.level == level}
-            for who in [
-                *(who for who in explainers if there_is(who, made, level)),
-                *(scores if level == "token" else ()),
-            ]:
-                for draw in range(draws if who in DRAWN else 1) if part else ():
-                    found = scores[who] if who in scores else [explain_as(who, one, level, draw) for one in made.texts]
-                    rows += [
-                        (key, name, *row) for key, *row in _measure(scorer, made, part, who, draw, found, level, beside)
-                    ]
+            if not part:
+                continue
+            judged = {}
+            for who in stand_ins:
+                for draw in range(draws if who in DRAWN else 1):
+                    if there_is(who, made, level):
+                        judged[who, draw] = [explain_as(who, text, level, draw) for text in made.texts]
+            if level == "token":
+                judged |= {(who, 0): found for who, found in of_methods.items()}
+            for (who, draw), found in judged.items():
+                cells = _measure(scorer, made, part, who, draw, found, level, beside)
+                rows += [(key, name, *cell) for key, *cell in cells]
         costs += [(key, name, price) for key, price in prices(made, asked).items()]
         measured += [(name, what, value) for what, value in made.measured.items()]
         say(f"{name}: {len(asked)} metrics on {len(made.texts)} texts")
@@ -192,7 +197,8 @@ def _given_scores(made: Made, given: Mapping[str, Mapping[str, np.ndarray]]) -> 
     for who, by in given.items():
         out[who] = []
         for text in made.texts:
-            words, scores = len(text.instance.words), by.get(text.id, np.full(len(text.instance.words), np.nan))
+            words = len(text.instance.words)
+            scores = by.get(text.id, np.full(words, np.nan))
             if len(scores) != words:
                 raise ValueError(f"{who}, text {text.id!r}: it has {words} words; got {len(scores)} scores")
             out[who].append(scores[text.tokens.word[text.tokens.content]])
@@ -212,30 +218,27 @@ def _measure(
     beside: Mapping[str, list],
 ) -> list[tuple]:
     """The rows of one explainer, without the world: all metrics on every text that it explains."""
-    at = [number for number, one in enumerate(scores) if np.isfinite(one).all()]
-    texts, found = [made.texts[number] for number in at], [scores[number] for number in at]
+    texts: list[WorldText] = []
+    found: list[np.ndarray] = []
     asked: list[ScoredText] = []
-    for number, text in zip(at, texts, strict=True):
-        held = {name: {GIVEN: each[number][who]} for name, each in beside.items() if who in each[number]}
-        asked.append(as_scored(text, scores[number], (ALIKE.get(who, who), draw), level, held, asked))
-    single = [
-        one
-        for one in metrics.values()
-        if one.function not in STAND_INS and all(need not in AROUND or who in beside[need][0] for need in one.needs)
-    ]
-    values: dict[str, list[float]] = {one.name: [] for one in single}
-    for answers in scorer.converse(("", _ask_all(text, single)) for text in asked):
-        for one, value in zip(single, answers, strict=True):
-            values[one.name].append(MIDDLE if searches(one) and np.isnan(value) else value)
-    for one in metrics.values():
+    for number, (text, given) in enumerate(zip(made.texts, scores, strict=True)):
+        if np.isfinite(given).all():
+            held = {name: {GIVEN: each[number][who]} for name, each in beside.items() if who in each[number]}
+            texts.append(text)
+            found.append(given)
+            asked.append(as_scored(text, given, (ALIKE.get(who, who), draw), level, held, asked))
+    lacking = {need for need in AROUND if need not in beside or who not in beside[need][0]}
+    single = [one for one in metrics.values() if one.function not in STAND_INS and not lacking & set(one.needs)]
+    answers = scorer.converse(("", _ask_all(text, single)) for text in asked)
+    values = {one.name: [of_text[at] for of_text in answers] for at, one in enumerate(single)}
+    rows = []
+    for name, one in metrics.items():
         if one.function in STAND_INS:
-            values[one.name] = STAND_INS[one.function](texts, found, (one.name, who, draw), made.model).tolist()
-    return [
-        (name, who, draw, text.id, value, metrics[name].sign, len(text.truth))
-        for name in metrics
-        if name in values
-        for text, value in zip(texts, values[name], strict=True)
-    ]
+            values[name] = STAND_INS[one.function](texts, found, (name, who, draw), made.model).tolist()
+        for text, value in zip(texts, values[name], strict=True) if name in values else ():
+            value = MIDDLE if searches(one) and np.isnan(value) else value
+            rows.append((name, who, draw, text.id, value, one.sign, len(text.truth)))
+    return rows
 
 
 def _ask_all(text: ScoredText, metrics: Iterable[Metric]) -> Conversation:
@@ -243,38 +246,39 @@ def _ask_all(text: ScoredText, metrics: Iterable[Metric]) -> Conversation:
     values = []
     for metric in metrics:
         try:
-            values.append((yield from metric.ask(text, GIVEN)))
+            value = yield from metric.ask(text, GIVEN)
         except Exception as error:
             raise ValueError(f"metric {metric.name!r} fails on {text.instance.id!r}: {error!r}") from error
+        values.append(value)
     return values
 
 
 def prices(made: Made, metrics: Mapping[str, Metric]) -> dict[str, float]:
     """Model evaluations that each metric, asked alone, asks for a text."""
     scorer = Scorer(made.model, BATCH, "float64")
-    asked = [
-        (name, metric.ask(as_scored(text, explain_as("oracle", text, metric.level), (), metric.level), GIVEN))
-        for name, metric in metrics.items()
-        if metric.function not in STAND_INS and not AROUND & set(metric.needs)
-        for text in made.texts[:PRICED]
-    ]
+    texts = made.texts[:PRICED]
+    asked = []
+    for name, metric in metrics.items():
+        if metric.function not in STAND_INS and not AROUND & set(metric.needs):
+            for text in texts:
+                scored = as_scored(text, explain_as("oracle", text, metric.level), (), metric.level)
+                asked.append((name, metric.ask(scored, GIVEN)))
     scorer.converse(asked)
-    return {
-        name: scorer.costs[name].requested / len(made.texts[:PRICED]) if name in scorer.costs else 0.0
-        for name in metrics
-    }
+    return {name: scorer.costs[name].requested / len(texts) if name in scorer.costs else 0.0 for name in metrics}
 
 
 def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
     """The share of pairs of tokens of different truth that scores put in the right order; a tie counts half."""
-    more, less = np.nonzero(truth[:, None] > truth[None])
-    return float(np.mean((np.sign(scores[more] - scores[less]) + 1) / 2)) if len(more) else float("nan")
+    more, less = np.nonzero(truth[:, None] > truth)
+    right = (np.sign(scores[more] - scores[less]) + 1) / 2
+    return float(right.mean()) if len(right) else float("nan")
 
 
 def check_values(values: pd.DataFrame) -> None:
     """ValueError where a metric gives what is infinite, or no number for a true explanation in any world."""
-    known = values.value.where(values.explainer == "oracle").notna().groupby(values.metric).transform("any")
-    bad = values[np.isinf(values.value.astype(float)) | ((values.explainer == "oracle") & ~known)]
+    true = values.explainer == "oracle"
+    known = values.value.where(true).notna().groupby(values.metric).transform("any")
+    bad = values[np.isinf(values.value.astype(float)) | (true & ~known)]
     if len(bad):
         one = bad.iloc[0]
         what = f"metric {one.metric!r} gives {one.value} for {one.explainer} on {one.text!r}"

@@ -1,10 +1,10 @@
 """The page of a trial: one file that needs nothing but itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from html import escape
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from attreval import __version__
@@ -59,12 +59,29 @@ def make_page(result: Result) -> str:
     return whole_page("Metrics on trial", "\n".join(body), REPORT_STYLE + STYLE)
 
 
-def _table(head: Iterable[str], rows: Iterable[tuple[str, Iterable[tuple[str, str, str]]]]) -> str:
-    """A table. rows: class of the row, and of each cell its text, its class and its title."""
+class Cell(NamedTuple):
+    """What a cell of a table shows, the style that it has, and what the pointer shows over it."""
+
+    text: str
+    style: str = ""
+    title: str = ""
+
+
+class Row(NamedTuple):
+    """A row of a table; own: whether it is of a metric of one's own."""
+
+    cells: list[str | Cell]
+    own: bool = False
+
+
+def _table(head: Iterable[str], rows: Iterable[Row]) -> str:
     lines = []
-    for kind, cells in rows:
-        shown = (f'<td class="{of}" title="{escape(title)}">{escape(text)}</td>' for text, of, title in cells)
-        lines.append(f'<tr class="{kind}">{"".join(shown)}</tr>')
+    for row in rows:
+        shown = ""
+        for held in row.cells:
+            cell = held if isinstance(held, Cell) else Cell(held)
+            shown += f'<td class="{cell.style}" title="{escape(cell.title)}">{escape(cell.text)}</td>'
+        lines.append(f'<tr class="{"own" if row.own else ""}">{shown}</tr>')
     return wide_table("".join(f"<th>{escape(name)}</th>" for name in head), lines)
 
 
@@ -73,50 +90,61 @@ def _number(value: float, digits: int = 2) -> str:
     return "" if pd.isna(value) else f"{value:.{digits}f}"
 
 
-def _plain(*texts: str) -> list[tuple[str, str, str]]:
-    return [(text, "", "") for text in texts]
-
-
 def matrix_html(result: Result) -> str:
     """Metrics by worlds."""
-    cells = {(row["metric"], row["world"]): row for row in result.matrix.to_dict("records")}
+    matrix = result.matrix.set_index(["metric", "world"]).to_dict("index")
     rows = []
-    for verdict in result.verdicts.to_dict("records"):
-        line = _plain(verdict["title"])
-        for world in result.worlds:
-            if (row := cells.get((verdict["metric"], world))) is None:
-                line.append(("", "", ""))
-                continue
-            kind = "bad" if not row["passes"] else "fooled" if "fooled" in row["why"] else "fine"
-            reverse = f"; {row['reversed']:.2f}" if row["reversed"] < row["auc"] and row["reversed_low"] <= 0.5 else ""
-            line.append((f"{row['auc']:.2f} ({row['low']:.2f} to {row['high']:.2f}){reverse}", kind, row["why"]))
-        rows.append(("own" if verdict["metric"] in result.own else "", line))
+    for metric, title in zip(result.verdicts.metric, result.verdicts.title, strict=True):
+        cells = [_matrix_cell(matrix.get((metric, world))) for world in result.worlds]
+        rows.append(Row([title, *cells], metric in result.own))
     return _table(["", *(world.replace("_", " ") for world in result.worlds)], rows)
 
 
+def _matrix_cell(row: Mapping | None) -> Cell:
+    """What a metric came to in a world; empty where it was not asked there."""
+    if row is None:
+        return Cell("")
+    told = f"{row['auc']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+    if row["reversed"] < row["auc"] and row["reversed_low"] <= 0.5:
+        told += f"; {row['reversed']:.2f}"
+    style = "fooled" if "fooled" in row["why"] else "fine"
+    return Cell(told, style if row["passes"] else "bad", row["why"])
+
+
 def _verdicts(result: Result) -> str:
-    head = ["", "verdict", "worlds", "score", "tau", "evaluations", "texts", "why"]
     rows = []
-    for row in result.verdicts.to_dict("records"):
-        cells = _plain(row["title"], row["verdict"], f"{row['passed']} of {row['worlds']}")
-        cells += _plain(_number(row["score"]), _number(row["tau"]))
-        cells += _plain(_number(row["evaluations"], 0), _number(row["decides"], 0))
-        kind = "own" if row["metric"] in result.own else ""
-        rows.append((kind, [*cells, (row["why"] or "nothing speaks against it", "why", "")]))
-    return _table(head, rows)
+    for row in result.verdicts.itertuples():
+        cells = [
+            row.title,
+            row.verdict,
+            f"{row.passed} of {row.worlds}",
+            _number(row.score),
+            _number(row.tau),
+            _number(row.evaluations, 0),
+            _number(row.decides, 0),
+            Cell(row.why or "nothing speaks against it", "why"),
+        ]
+        rows.append(Row(cells, row.metric in result.own))
+    return _table(["", "verdict", "worlds", "score", "tau", "evaluations", "texts", "why"], rows)
 
 
 def _short(result: Result) -> str:
     if result.short.empty:
         return "<p>No metric tells the truth in more than half of the worlds.</p>"
-    head = ["question", "metric", "use", "worlds", "score", "evaluations", "stays", "leaves without"]
     rows = []
-    for row in result.short.to_dict("records"):
-        cells = _plain(row["question"], row["title"], "yes" if row["use"] else "no")
-        cells += _plain(f"{row['passed']} of {row['worlds']}", _number(row["score"]), _number(row["evaluations"], 0))
-        cells += _plain("" if pd.isna(row["stays"]) else f"{row['stays']:.0%}", row["leaves_without"])
-        rows.append(("own" if row["metric"] in result.own else "", cells))
-    return _table(head, rows)
+    for row in result.short.itertuples():
+        cells = [
+            row.question,
+            row.title,
+            "yes" if row.use else "no",
+            f"{row.passed} of {row.worlds}",
+            _number(row.score),
+            _number(row.evaluations, 0),
+            "" if pd.isna(row.stays) else f"{row.stays:.0%}",
+            row.leaves_without,
+        ]
+        rows.append(Row(cells, row.metric in result.own))
+    return _table(["question", "metric", "use", "worlds", "score", "evaluations", "stays", "leaves without"], rows)
 
 
 def _title(explainer: str) -> str:
@@ -125,24 +153,22 @@ def _title(explainer: str) -> str:
 
 def _closeness(result: Result) -> str:
     table = closeness_table(result)
-    rows = [("", [(world, "", ""), *_plain(*map(_number, table.loc[world]))]) for world in table.index]
-    mean = (
-        [("own", [("mean", "", ""), *_plain(*(_number(table[name].mean()) for name in table))])] if len(table) else []
-    )
+    rows = [Row([world, *map(_number, table.loc[world])]) for world in table.index]
+    if len(table):
+        rows.append(Row(["mean", *map(_number, table.mean())], own=True))
     note = '<p class="note">The share of pairs of words of different truth in the right order; chance gives .50.</p>'
-    return _table(["", *map(_title, table)], [*rows, *mean]) + note
+    return _table(["", *map(_title, table)], rows) + note
 
 
 def _standing(result: Result) -> str:
     if result.standing.empty:
         return ""
     wide = result.standing.pivot_table(index="metric", columns="explainer", values="place", sort=False, dropna=False)
-    titles = result.verdicts.set_index("metric").title
-    rows = [
-        ("own" if name in result.own else "", _plain(titles[name], *map(_number, wide.loc[name])))
-        for name in titles.index
-        if name in wide.index and not np.isnan(wide.loc[name].to_numpy(float)).all()
-    ]
+    known = wide.dropna(how="all")
+    rows = []
+    for metric, title in zip(result.verdicts.metric, result.verdicts.title, strict=True):
+        if metric in known.index:
+            rows.append(Row([title, *map(_number, known.loc[metric])], metric in result.own))
     note = '<p class="note">0 is where the metric puts random scores, 1 where it puts the truth; means over worlds.</p>'
     return _table(["", *map(_title, wide)], rows) + note
 
@@ -151,9 +177,11 @@ def _worlds(result: Result) -> str:
     measured = result.trial.measured
     rows = []
     for name in result.worlds:
-        held = measured[measured.world == name]
-        told = ", ".join(f"{what} {value:.0%}" for what, value in zip(held.what, held.value, strict=True))
         one = WORLDS[name]
-        texts = [one.question, f"{one.truth} ({one.source})" + (f"; measured: {told}" if told else "")]
-        rows.append(("", [(name, "", ""), *((text, "why", "") for text in texts)]))
+        truth = f"{one.truth} ({one.source})"
+        held = measured[measured.world == name]
+        if len(held):
+            told = [f"{what} {value:.0%}" for what, value in zip(held.what, held.value, strict=True)]
+            truth += f"; measured: {', '.join(told)}"
+        rows.append(Row([name, Cell(one.question, "why"), Cell(truth, "why")]))
     return _table(["", "question", "truth"], rows)

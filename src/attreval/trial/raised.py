@@ -9,6 +9,7 @@ from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.metric import Metric
 from attreval.metrics.separation import TIED, separation
 from attreval.trial.measure import evaluate
+from attreval.trial.world import Made
 from attreval.trial.worlds.planted import PUSHES, make_raised
 
 RAISED_WORLDS = ("one", "additive")
@@ -18,17 +19,14 @@ EXPLAINERS = ("oracle", "random")
 def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int) -> pd.DataFrame:
     """One row a push, metric, world, explainer, draw and text: what a metric of tokens gives; see `evaluate`."""
     of_tokens = {name: metric for name, metric in metrics.items() if metric.level == "token"}
-    parts = [
-        evaluate(
-            of_tokens,
-            texts,
-            draws,
-            worlds=RAISED_WORLDS,
-            explainers=EXPLAINERS,
-            make=lambda name, seed, count, _, push=push: make_raised(name, seed, count, push),
-        ).assign(push=push)
-        for push in PUSHES
-    ]
+    parts = []
+    for push in PUSHES:
+
+        def make(name: str, seed: int, count: int, corpora: str | None, push: str = push) -> Made:
+            return make_raised(name, seed, count, push)
+
+        values = evaluate(of_tokens, texts, draws, worlds=RAISED_WORLDS, explainers=EXPLAINERS, make=make)
+        parts.append(values.assign(push=push))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -39,20 +37,33 @@ def raised_table(values: pd.DataFrame, draws: int, confidence: float) -> pd.Data
     moved: whether any value changes. truth_first: how often the oracle comes before random scores, plain and pushed, in
     the world where that is less often.
     """
-    rows, first = [], {}
+    rows = []
+    first = {}
     for push, part in values.groupby("push", sort=False):
         found = separation(part.drop(columns="push"), draws, confidence)
         first[push] = found[found.explainer == "random"].groupby("metric").separation.min()
     for (metric, explainer), part in values.groupby(["metric", "explainer"], sort=False):
         by = part.pivot_table(index="text", columns="push", values="value")
         for push in PUSHES[1:]:
-            gain = part.sign.iloc[0] * (by[push] - by["none"]).to_numpy()
-            moved = bool((np.abs(gain) > TIED).any())
-            bounds = [float(x) for x in bootstrap_mean(gain, draws, confidence, "raised", metric, explainer, push)]
-            shares = [float(first[name][metric]) for name in ("none", push)]
-            rows.append((metric, push, explainer, by["none"].mean(), by[push].mean(), *bounds, moved, *shares, len(by)))
-    numbers = ["plain", "pushed", "gain", "low", "high", "moved", "truth_first_plain", "truth_first_pushed", "texts"]
-    return pd.DataFrame(rows, columns=["metric", "push", "explainer", *numbers])
+            gains = part.sign.iloc[0] * (by[push] - by["none"]).to_numpy()
+            gain, low, high = bootstrap_mean(gains, draws, confidence, "raised", metric, explainer, push)
+            rows.append(
+                {
+                    "metric": metric,
+                    "push": push,
+                    "explainer": explainer,
+                    "plain": by["none"].mean(),
+                    "pushed": by[push].mean(),
+                    "gain": float(gain),
+                    "low": float(low),
+                    "high": float(high),
+                    "moved": bool((np.abs(gains) > TIED).any()),
+                    "truth_first_plain": first["none"][metric],
+                    "truth_first_pushed": first[push][metric],
+                    "texts": len(by),
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 def raised_verdicts(table: pd.DataFrame) -> pd.DataFrame:

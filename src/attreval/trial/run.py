@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -47,19 +47,50 @@ NULLS = {one.name: one for one in (random_number, one_half, largest_score)}
 
 @dataclass(frozen=True)
 class Result:
-    """A trial with its verdicts. metrics: by name, those of one's own (`own`) among them. standing: a row a metric and
-    explanation, where on the way from random scores (0) to the truth (1) the metric puts it."""
+    """A trial with its verdicts.
+
+    metrics: by name, with nulls and those of one's own (`own`). texts: of each world. theirs: methods whose scores were
+    made elsewhere.
+    """
 
     trial: Trial
     metrics: Mapping[str, Metric]
-    matrix: pd.DataFrame
-    verdicts: pd.DataFrame
-    short: pd.DataFrame
-    standing: pd.DataFrame
     worlds: tuple[str, ...]
     texts: int
     own: tuple[str, ...]
     theirs: tuple[str, ...]
+
+    @cached_property
+    def matrix(self) -> pd.DataFrame:
+        """One row a metric and world; see `verdict.matrix_table`."""
+        return matrix_table(self.trial)
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """One row a metric; see `verdict.verdict_table`."""
+        return verdict_table(self.matrix, self.metrics)
+
+    @cached_property
+    def short(self) -> pd.DataFrame:
+        """One row a question and metric to use for it; see `verdict.short_list`."""
+        others = {name: one for name, one in self.metrics.items() if name not in NULLS}
+        return short_list(self.matrix[~self.matrix.metric.isin(NULLS)], others)
+
+    @cached_property
+    def standing(self) -> pd.DataFrame:
+        """One row a metric and explanation of a method, or of one's own: where the metric puts it, mean over worlds.
+
+        place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in which the two are the
+        same to the metric are left out.
+        """
+        means = self.trial.values.groupby(["metric", "world", "explainer"], sort=False).value.mean().unstack()
+        gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
+        real = [name for name in means if name not in EXPLAINERS]
+        if not real:
+            return pd.DataFrame(columns=["metric", "explainer", "place"])
+        places = means[real].sub(means["random"], axis=0).div(gap, axis=0).clip(-2, 2)
+        found = places.groupby("metric", sort=False).mean().reset_index()
+        return found.melt("metric", var_name="explainer", value_name="place")
 
 
 def pick_metrics(names: Sequence[str] | None, own: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -102,11 +133,18 @@ def run_trial(
     picked = pick_metrics(metrics, own)
     for name, one in picked.items():
         check_metric(one, name)
-    theirs = read_theirs(attributions, seed) if attributions else None
+    given: dict = {}
+    count = TEXTS
+    if attributions:
+        made_elsewhere = read_theirs(attributions, seed)
+        given = made_elsewhere.scores
+        worlds = worlds or made_elsewhere.worlds
+        count = made_elsewhere.texts
+        seed = made_elsewhere.seed
     if seed is None:
-        seed = theirs.seed if theirs else draw_seed()
-    count = texts or (theirs.texts if theirs else TEXTS)
-    asked = known_worlds(worlds or (theirs.worlds if theirs else None), corpora)
+        seed = draw_seed()
+    count = texts or count
+    asked = known_worlds(worlds, corpora)
     say(f"seed {seed}: the same worlds again with --seed {seed}")
     methods = [name for name in METHODS if not KNOWN[name].missing()]
     trial = try_metrics(
@@ -116,35 +154,17 @@ def run_trial(
         explainers=tuple(EXPLAINERS),
         seed=seed,
         methods=methods,
-        given=theirs.scores if theirs else None,
+        given=given,
         corpora=corpora,
         say=say,
     )
-    matrix = matrix_table(trial)
-    given = tuple(dict.fromkeys(method for _, method in theirs.scores)) if theirs else ()
-    others = {name: one for name, one in picked.items() if name not in NULLS}
-    short = short_list(matrix[~matrix.metric.isin(NULLS)], others)
-    verdicts = verdict_table(matrix, picked)
-    return Result(trial, picked, matrix, verdicts, short, standing(trial), tuple(asked), count, tuple(own), given)
+    theirs = dict.fromkeys(method for _, method in given)
+    return Result(trial, picked, tuple(asked), count, tuple(own), tuple(theirs))
 
 
 def draw_seed() -> int:
-    """A seed that nobody knew before."""
+    """A new random seed."""
     return secrets.randbelow(10**6)
-
-
-def standing(trial: Trial) -> pd.DataFrame:
-    """One row a metric and explanation of a method, or of one's own: where the metric puts it, mean over worlds.
-
-    place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in which the two are the
-    same to the metric are left out.
-    """
-    means = trial.values.groupby(["metric", "world", "explainer"], sort=False).value.mean().unstack()
-    gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
-    real = [name for name in means if name not in EXPLAINERS]
-    places = means[real].sub(means["random"], axis=0).div(gap, axis=0).clip(-2, 2)
-    found = places.groupby("metric", sort=False).mean().reset_index().melt("metric", var_name="explainer")
-    return found.rename(columns={"value": "place"}) if real else pd.DataFrame(columns=["metric", "explainer", "place"])
 
 
 def closeness_table(result: Result) -> pd.DataFrame:
@@ -159,19 +179,19 @@ def closeness_table(result: Result) -> pd.DataFrame:
 def headline(result: Result) -> list[str]:
     """What came of it, in sentences: of each metric of one's own, of all others, and of one's own attributions."""
     table = result.verdicts.set_index("metric")
-    said = [
-        f"{table.title[name]}: {table.verdict[name]} ({table.passed[name]} of {table.worlds[name]} worlds)."
-        + (f" It {table.why[name]}." if table.why[name] else "")
-        for name in result.own
-    ]
+    said = []
+    for name in result.own:
+        why = f" It {table.why[name]}." if table.why[name] else ""
+        passed = f"{table.passed[name]} of {table.worlds[name]} worlds"
+        said.append(f"{table.title[name]}: {table.verdict[name]} ({passed}).{why}")
     condemned = [table.title[name] for name in table.index if table.verdict[name] == "condemned"]
     said.append(f"Condemned: {', '.join(condemned) or 'none'}.")
     close = closeness_table(result)
     for name in result.theirs:
-        others = {one: close[one].mean() for one in close if one not in result.theirs}
-        best = max(others, key=lambda one: others[one]) if others else ""
-        told = f"; the best method here, {KNOWN[best].title}, is right on {others[best]:.0%}" if best else ""
-        said.append(
-            f"{name}: right on {np.nanmean(close[name]):.0%} of pairs of words of different truth (chance: 50%){told}."
-        )
+        others = close.drop(columns=list(result.theirs)).mean()
+        told = ""
+        if len(others):
+            told = f"; the best method here, {KNOWN[others.idxmax()].title}, is right on {others.max():.0%}"
+        right = f"right on {np.nanmean(close[name]):.0%} of pairs of words of different truth (chance: 50%)"
+        said.append(f"{name}: {right}{told}.")
     return said

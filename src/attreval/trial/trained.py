@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from attreval.core.seeds import generator, seed_of
+from attreval.metrics.erasure import rank_tokens
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
 from attreval.trial.world import WorldText
@@ -32,7 +33,8 @@ def train_words(
 ) -> WordClassifier:
     """A convolutional network of so many steps. words: its vocabulary. batch: draws texts with classes for a step."""
     sizes = Sizes("cnn", len(words) + 2, len(labels), 32, 32, kernel=3, dropout=0.0)
-    rng, threads = generator("train", *names), torch.get_num_threads()
+    rng = generator("train", *names)
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)  # of so small a network they only wait for each other, and sums keep their order
     try:
         with torch.random.fork_rng(devices=[]):
@@ -55,12 +57,14 @@ def train_words(
 def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: np.random.Generator | None = None) -> tuple:
     """(B, L) ids and mask, (B,) classes. rng: blanks a share, drawn for each, of the words of every second text."""
     shape = (len(texts), max(len(words) for words, _ in texts))
-    ids, mask = np.full(shape, PAD), np.zeros(shape, np.int64)
+    ids = np.full(shape, PAD)
+    mask = np.zeros(shape, np.int64)
     for row, (words, _) in enumerate(texts):
         held = np.array([model.index.get(word, UNKNOWN) for word in words])
         if rng is not None and row % 4 > 1:
             held[rng.random(len(held)) < rng.uniform(0, 0.9)] = PAD
-        ids[row, : len(held)], mask[row, : len(held)] = held, 1
+        ids[row, : len(held)] = held
+        mask[row, : len(held)] = 1
     return torch.from_numpy(ids), torch.from_numpy(mask), torch.tensor([label for _, label in texts])
 
 
@@ -86,7 +90,9 @@ def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
     """The network with fresh weights in its last layer, in its last two, and so on (Adebayo et al. 2018)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("randomised", *names))
-        fresh, network, out = Network(model.sizes), model.network, []
+        fresh = Network(model.sizes)
+    network = model.network
+    out = []
     for layer in ("output", "core", "embedding"):
         network = copy.deepcopy(network)
         setattr(network, layer, copy.deepcopy(getattr(fresh, layer)))
@@ -102,13 +108,16 @@ def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names:
     """
     from sklearn.linear_model import LogisticRegression
 
-    shown = np.stack(
-        [show_agent(t, s, (*names, t.id), model.vocabulary_size) for t, s in zip(texts, scores, strict=True)]
-    )
-    classes, half = np.array([t.target for t in texts]), np.arange(len(texts)) // 2 % 2
+    seen = []
+    for text, one in zip(texts, scores, strict=True):
+        seen.append(show_agent(text, one, (*names, text.id), model.vocabulary_size))
+    shown = np.stack(seen)
+    classes = np.array([text.target for text in texts])
+    half = np.arange(len(texts)) // 2 % 2
     out = np.zeros(len(texts))
     for tested in (0, 1):
-        train, test = half != tested, half == tested
+        train = half != tested
+        test = half == tested
         if not test.any():
             continue
         if len(np.unique(classes[train])) < 2:  # nothing to tell apart: it guesses what it has seen
@@ -116,16 +125,15 @@ def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names:
             continue
         used = shown[train].any(axis=0)  # others have no weight
         agent = LogisticRegression(C=10.0, solver="newton-cholesky").fit(shown[train][:, used], classes[train])
-        given, at = agent.predict_proba(shown[test][:, used]), np.searchsorted(agent.classes_, classes[test])
-        seen = np.isin(classes[test], agent.classes_)
-        out[test] = np.where(seen, given[np.arange(test.sum()), np.minimum(at, given.shape[1] - 1)], 0.0)
+        given = agent.predict_proba(shown[test][:, used])
+        asked = classes[test][:, None] == agent.classes_  # a class that the agent has not seen has no chance
+        out[test] = np.where(asked, given, 0.0).max(axis=1)
     return out
 
 
 def show_agent(text: WorldText, scores: np.ndarray, names: tuple, words: int) -> np.ndarray:
     """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
-    tie = generator("ties", *names).permutation(len(scores))
-    top = np.lexsort((tie, -scores))[:SHOWN]
+    top = rank_tokens(scores, generator("ties", *names))[:SHOWN]
     seen = np.zeros(words + 2)
     seen[text.tokens.ids[text.tokens.content[top]]] = 1
     seen[words:] = [(top == 0).any(), (top == len(scores) - 1).any()]

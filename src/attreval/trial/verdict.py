@@ -6,6 +6,7 @@ one half. Letters used for shapes: n texts, s shares of noise.
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from math import ceil, log2
 
 import numpy as np
@@ -15,12 +16,12 @@ from scipy.stats import kendalltau, norm
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.metric import Metric
 from attreval.metrics.rank_correlation import tau_b
-from attreval.metrics.separation import TIED, separation, won_by
+from attreval.metrics.separation import MUST, TIED, separation, won_by
 from attreval.trial.explainers import DEGRADED, MISLEADING
 from attreval.trial.measure import Trial
 
-MUST = ("random", "reversed")  # what a metric must put behind the truth
-DRAWS, CONFIDENCE = 1000, 0.95
+DRAWS = 1000
+CONFIDENCE = 0.95
 MOVED = 0.05  # of the gap between the truth and random scores: a value that moves by more has moved
 LENGTH = 0.3  # a rank correlation with the number of words that is one
 LEVEL = 0.01  # of a test for it
@@ -63,34 +64,41 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
     the AUC leaves one half, NaN for never. why: in words.
     """
     values = trial.values
+    cell = ["metric", "world"]
     valued = values.value.notna().astype(float).where(values.explainer == "oracle")
-    known = valued.groupby([values.metric, values.world]).mean()
-    silent = known.reindex(pd.MultiIndex.from_frame(values[["metric", "world"]])).to_numpy() == 0
-    values = values.assign(value=values.value.where(~silent, 0.0))  # what says nothing ties with everything
-    cells = separation(values, draws, confidence)
-    prices = trial.costs.set_index(["metric", "world"]).evaluations
-    close, rows = trial.truths.groupby(["world", "explainer"]).closeness.mean(), []
-    cells = cells.set_index(["metric", "world"]).sort_index()
-    for (metric, world), part in values.groupby(["metric", "world"], sort=False):
-        by, wide = cells.loc[(metric, world)].set_index("explainer"), _wide(part)
+    known = valued.groupby([values[name] for name in cell]).transform("mean")
+    # what says nothing ties with everything
+    values = values.assign(value=values.value.where(known != 0, 0.0), known=known)
+    cells = separation(values, draws, confidence).set_index(cell).sort_index()
+    prices = trial.costs.set_index(cell).evaluations
+    close = trial.truths.groupby(["world", "explainer"]).closeness.mean()
+    rows = []
+    for (metric, world), part in values.groupby(cell, sort=False):
+        wide = part.pivot_table(index="text", columns="explainer", values="value", sort=False)
+        wide *= part.sign.iloc[0]  # higher is better; means over draws
+        by = cells.loc[(metric, world)].set_index("explainer")
         by = by.drop([name for name in MISLEADING if name in by.index and close.get((world, name), 0) >= AS_TRUE])
-        row = {"metric": metric, "world": world, "auc": by.separation["random"], "texts": int(by.texts["random"])}
-        row |= {"low": by.low["random"], "high": by.high["random"]}
+        row = {
+            "metric": metric,
+            "world": world,
+            "auc": by.separation["random"],
+            "texts": int(by.texts["random"]),
+            "low": by.low["random"],
+            "high": by.high["random"],
+        }
         for name in ("reversed", "constant", *MISLEADING):
-            row |= {name: by.separation.get(name, np.nan), f"{name}_low": by.low.get(name, np.nan)}
-        row["passes"] = bool((by.low.reindex([name for name in MUST if name in by.index]) > 0.5).all())
+            row[name] = by.separation.get(name, np.nan)
+            row[f"{name}_low"] = by.low.get(name, np.nan)
+        row["passes"] = bool((by.low[by.index.isin(MUST)] > 0.5).all())
         row |= _degradation(wide, draws, confidence, metric, world) | _invariances(wide, part)
-        row["sparse"], row["sparse_high"] = by.separation.get("sparse", np.nan), by.high.get("sparse", np.nan)
+        row["sparse"] = by.separation.get("sparse", np.nan)
+        row["sparse_high"] = by.high.get("sparse", np.nan)
         row["evaluations"] = prices.get((metric, world), np.nan)
-        row["known"] = float(known[metric, world])
+        row["known"] = float(part.known.iloc[0])
         row["decides"] = texts_to_decide(won_by((wide.oracle - wide.random).dropna().to_numpy()))
-        rows.append(row | {"why": "; ".join(reasons(row))})
+        row["why"] = "; ".join(reasons(row))
+        rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _wide(part: pd.DataFrame) -> pd.DataFrame:
-    """(n, explainers) values of a cell, higher being better, means over draws."""
-    return part.sign.iloc[0] * part.pivot_table(index="text", columns="explainer", values="value", sort=False)
 
 
 def texts_to_decide(won: np.ndarray) -> float:
@@ -101,17 +109,18 @@ def texts_to_decide(won: np.ndarray) -> float:
     if not len(won) or won.mean() <= 0.5:
         return float("nan")
     z = norm.isf((1 - CONFIDENCE) / 2)
-    return float(max(ceil(1 - log2(1 - CONFIDENCE)), ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))
+    of_a_coin = ceil(1 - log2(1 - CONFIDENCE))
+    return float(max(of_a_coin, ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))
 
 
 def _degradation(wide: pd.DataFrame, draws: int, confidence: float, *names: object) -> dict[str, float]:
     """tau of the value with the share of truth left, mean over texts and its interval; no order counts 0."""
     held = [name for name in ("oracle", *DEGRADED) if name in wide]
     rows = wide[held].dropna().round(9).to_numpy()
-    if len(held) < 3 or not len(rows):
-        return dict.fromkeys(("tau", "tau_low", "tau_high"), np.nan)
-    taus = np.nan_to_num(tau_b(np.tile(-np.arange(len(held)), (len(rows), 1)), rows))
-    found = bootstrap_mean(taus, draws, confidence, *names)
+    found: tuple = (np.nan, np.nan, np.nan)
+    if len(held) > 2 and len(rows):
+        taus = tau_b(np.tile(-np.arange(len(held)), (len(rows), 1)), rows)
+        found = bootstrap_mean(np.nan_to_num(taus), draws, confidence, *names)
     return dict(zip(("tau", "tau_low", "tau_high"), map(float, found), strict=True))
 
 
@@ -122,21 +131,22 @@ def _invariances(wide: pd.DataFrame, part: pd.DataFrame) -> dict[str, float]:
     if "scaled" in wide:
         moved = (wide.scaled - wide.oracle).abs() > max(TIED, MOVED * gap)
         out["moved_by_scale"] = float(moved.mean())
-    words = part.drop_duplicates("text").set_index("text").words.reindex(wide.index)
-    known = wide.random.notna()
-    if words[known].nunique() > 2 and wide.random[known].nunique() > 1:
-        found = kendalltau(words[known], part.sign.iloc[0] * wide.random[known])
-        out["length"], out["length_p"] = float(found.statistic), float(found.pvalue)
+    random = wide.random.dropna()
+    words = part.drop_duplicates("text").set_index("text").words.reindex(random.index)
+    if words.nunique() > 2 and random.nunique() > 1:
+        found = kendalltau(words, part.sign.iloc[0] * random)
+        out["length"] = float(found.statistic)
+        out["length_p"] = float(found.pvalue)
     return out
 
 
 def reasons(row: Mapping) -> list[str]:
     """What speaks against a metric in a world, in words."""
     out = [f"gives no value on {1 - row['known']:.0%} of texts"] if row["known"] < 1 else []
-    for name in REASONS:
-        value, low = row["auc" if name == "random" else name], row["low" if name == "random" else f"{name}_low"]
-        if not np.isnan(value) and low <= 0.5:
-            out.append(f"{REASONS[name]} ({value:.2f})")
+    row = {**row, "random": row["auc"], "random_low": row["low"]}
+    for name, reason in REASONS.items():
+        if not np.isnan(row[name]) and row[f"{name}_low"] <= 0.5:
+            out.append(f"{reason} ({row[name]:.2f})")
     if row["tau_low"] <= 0:
         out.append(f"does not fall as the truth is mixed with noise (tau {row['tau']:.2f})")
     if row["moved_by_scale"] > 0.5:
@@ -160,7 +170,9 @@ def verdict_table(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.Dat
     for name, part in matrix.groupby("metric", sort=False):
         least = part.loc[part.auc.fillna(1).idxmin()]
         mean = {what: part[what].mean() for what in ("auc", "reversed", *MISLEADING)}
-        passed, asked = int(part.passes.sum()), len(part)
+        passed = int(part.passes.sum())
+        asked = len(part)
+        most = "in part" if passed > asked / 2 else "condemned"
         fooled = [what for what in ("constant", *MISLEADING) if (part[f"{what}_low"] <= 0.5).any()]
         length = (part.length.abs() >= LENGTH) & (part.length_p < LEVEL / asked)
         moved = {
@@ -174,7 +186,7 @@ def verdict_table(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.Dat
                 "metric": name,
                 "title": metrics[name].title if name in metrics else name,
                 "question": question_of(metrics[name]) if name in metrics else "",
-                "verdict": "tells the truth" if passed == asked else "in part" if passed > asked / 2 else "condemned",
+                "verdict": "tells the truth" if passed == asked else most,
                 "worlds": asked,
                 "passed": passed,
                 **mean,
@@ -227,17 +239,19 @@ def short_list(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFr
     stays: the share of worlds that can be left out and leave it on the list. leaves_without: those that cannot. A
     metric that is not on the list, but would be if one world were left out, follows with `use` False.
     """
-    chosen, worlds = choose(matrix, metrics), list(dict.fromkeys(matrix.world))
+    chosen = choose(matrix, metrics)
+    worlds = list(dict.fromkeys(matrix.world))
     without = {world: choose(matrix[matrix.world != world], metrics) for world in worlds} if len(worlds) > 1 else {}
-    table, rows = verdict_table(matrix, metrics).set_index("metric"), []
+    table = verdict_table(matrix, metrics).set_index("metric")
+    rows = []
     for question in dict.fromkeys(table.question):
         used = chosen.get(question, [])
-        others = [name for part in without.values() for name in part.get(question, []) if name not in used]
-        for name in [*used, *dict.fromkeys(others)]:
-            gone = [world for world, part in without.items() if name not in part.get(question, [])]
+        lists = {world: part.get(question, []) for world, part in without.items()}
+        for name in dict.fromkeys([*used, *chain.from_iterable(lists.values())]):
+            gone = [world for world, others in lists.items() if name not in others]
             row = {"question": question, "metric": name, "title": table.title[name], "use": name in used}
-            row |= {"passed": table.passed[name], "worlds": table.worlds[name], "score": table.score[name]}
-            row |= {"evaluations": table.evaluations[name], "decides": table.decides[name]}
+            row |= {what: table[what][name] for what in ("passed", "worlds", "score", "evaluations", "decides")}
             row["stays"] = 1 - len(gone) / len(without) if without else np.nan
-            rows.append(row | {"leaves_without": ", ".join(gone) if name in used else ""})
+            row["leaves_without"] = ", ".join(gone) if name in used else ""
+            rows.append(row)
     return pd.DataFrame(rows)

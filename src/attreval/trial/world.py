@@ -82,14 +82,16 @@ class World:
 
     def folder(self, corpora: str | Path | None = None) -> Path | None:
         """Where its corpus lies; None where the folder is missing."""
-        given = Path(corpora or os.environ.get(VARIABLE) or "") / self.corpus
-        return given if (corpora or os.environ.get(VARIABLE)) and given.is_dir() else None
+        place = corpora or os.environ.get(VARIABLE)
+        folder = Path(place) / self.corpus if place else None
+        return folder if folder and folder.is_dir() else None
 
     def __call__(self, seed: int, texts: int, corpora: str | Path | None = None) -> Made:
         """The world made from a seed. ValueError where its corpus is missing."""
         if not self.corpus:
             return self.make(seed, texts)
-        if (folder := self.folder(corpora)) is None:
+        folder = self.folder(corpora)
+        if folder is None:
             raise ValueError(
                 f"the world {self.name!r} is made from a corpus: its folder {self.corpus!r} is expected in "
                 f"{corpora or f'the folder that {VARIABLE} names'}"
@@ -140,8 +142,17 @@ def make_text(
     truth = np.asarray(truth, dtype=float)
     instance = make_instance(parts, target, id, truth > least)
     tokens = model.tokens(instance)
-    word, units = tokens.word[tokens.content], find_units(tokens, "word")
-    of_pairs = None if pairs is None else pairs(units)
-    looks_right = None if decoy is None else np.asarray(decoy, float)[word]
-    name = id.split(" ")[0]
-    return WorldText(id, name, instance, tokens, units, target, truth[word], of_pairs, least, looks_right)
+    word = tokens.word[tokens.content]
+    units = find_units(tokens, "word")
+    return WorldText(
+        id=id,
+        world=id.split(" ")[0],
+        instance=instance,
+        tokens=tokens,
+        units=units,
+        target=target,
+        truth=truth[word],
+        pair_truth=None if pairs is None else pairs(units),
+        least=least,
+        decoy=None if decoy is None else np.asarray(decoy, float)[word],
+    )

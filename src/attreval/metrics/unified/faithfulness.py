@@ -16,6 +16,7 @@ import numpy as np
 from attreval.core.records import Attribution, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, mask_units, unit_scores
+from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import Conversation, Evaluate, softmax
@@ -74,12 +75,12 @@ def make_ranking(
 ) -> Ranking:
     """The ranking of features, given as the units that each holds."""
     scores = np.asarray(scores, dtype=float)
-    order = np.lexsort((rng.permutation(len(scores)), -scores))
-    parts = [feature_of(units, feature) for feature in held]
+    order = rank_tokens(scores, rng)
+    features = tuple(feature_of(units, held[i]) for i in order)
     unit_weights = np.zeros(len(units))
     for feature, score in zip(held, scores, strict=True):
         unit_weights[list(feature)] += score
-    return Ranking(tuple(parts[i] for i in order), scores[order], unit_weights, rng.permutation(len(units)))
+    return Ranking(features, scores[order], unit_weights, rng.permutation(len(units)))
 
 
 def feature_of(units: Units, chosen: Sequence[int]) -> Feature:
@@ -101,8 +102,9 @@ def take_units(ranking: Ranking, size: int, fill: Ranking | None = None) -> list
             break
         fresh = sorted(units_in([feature]) - chosen, key=lambda u: (-ranking.unit_weights[u], ranking.tie[u]))
         left_out = set(fresh[size - len(chosen) :])
-        first, second = (tuple(u for u in part if u not in left_out) for part in feature)
-        out.append((first, second))
+        first, second = feature
+        kept = (tuple(u for u in first if u not in left_out), tuple(u for u in second if u not in left_out))
+        out.append(kept)
         chosen |= set(fresh) - left_out
     if len(chosen) < size:
         raise ValueError(f"the features of an explanation hold {len(chosen)} units; {size} were asked for")
@@ -157,8 +159,8 @@ def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]) -> Conve
     whole = int(logits[0].argmax())
     p = softmax(logits)[:, whole]
     flips = (logits[1:].argmax(axis=1) != whole).astype(float)
-    m = len(sets)
-    return Changes(flips[:m], flips[m:], p[0] - p[1 : m + 1], p[0] - p[m + 1 :])
+    drops = p[0] - p[1:]
+    return Changes(*np.split(flips, 2), *np.split(drops, 2))
 
 
 def rank_text(text: ScoredText, method: str) -> Ranking:
@@ -172,17 +174,19 @@ def ask_masked(text: ScoredText, method: str) -> Conversation:
     ranking = rank_text(text, method)
     assert text.units is not None
     taken = [units_in(take_units(ranking, size)) for size in text.sizes]
-    return (yield from text.once(("masked", method), ask_changes(text.tokens, text.units, taken)))
+    return text.once(("masked", method), ask_changes(text.tokens, text.units, taken))
 
 
 def mean_without(text: ScoredText, method: str) -> Conversation:
     """How often the class changes without the first units."""
-    return (yield from ask_masked(text, method)).flips_without.mean()
+    changes = yield from ask_masked(text, method)
+    return changes.flips_without.mean()
 
 
 def mean_only(text: ScoredText, method: str) -> Conversation:
     """How often it changes with the first units alone."""
-    return (yield from ask_masked(text, method)).flips_only.mean()
+    changes = yield from ask_masked(text, method)
+    return changes.flips_only.mean()
 
 
 unified_comprehensiveness = _unified(

@@ -8,9 +8,11 @@ highlights (e-SNLI), a person's highlighted words of the two parts are paired wi
 that they form (section 2.3 and appendix B; the pairing of highlights is ours).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, product
 
 import numpy as np
 
@@ -29,6 +31,7 @@ from attreval.metrics.unified.faithfulness import (
 )
 
 ANNOTATORS = ("union", "majority", "each")
+LEVELS = ("low", "high")
 GOLD_LEVELS = {"token": "low", "pair": "low", "span": "high", "combined": "high"}
 _people = partial(
     metric,
@@ -67,48 +70,44 @@ def read_gold(instance: Instance, tokens: Tokens, units: Units, annotators: str 
     if annotators == "each" or len(people) < 2:
         return people
     needed = 1 if annotators == "union" else len(people) // 2 + 1
-    return [
-        Gold(
-            {level: set(_marked_by_at_least([g.units[level] for g in people], needed)) for level in ("low", "high")},
-            {level: _marked_by_at_least([g.interactions[level] for g in people], needed) for level in ("low", "high")},
-        )
-    ]
+    shared = Gold({}, {})
+    for level in LEVELS:
+        shared.units[level] = set(_given_by([person.units[level] for person in people], needed))
+        shared.interactions[level] = _given_by([person.interactions[level] for person in people], needed)
+    return [shared]
 
 
-def _marked_by_at_least(answers: list[Iterable], needed: int) -> tuple:
-    """What at least `needed` answers hold, in order of first mention."""
-    every = list(dict.fromkeys(one for answer in answers for one in answer))
-    return tuple(one for one in every if sum(one in answer for answer in answers) >= needed)
+def _given_by(answers: list[Iterable], needed: int) -> tuple:
+    """What at least `needed` answers, none of which repeats itself, hold, in order of first mention."""
+    counts = Counter(chain.from_iterable(answers))
+    return tuple(one for one, count in counts.items() if count >= needed)
 
 
 def _read_relations(instance: Instance, units: Units, of_word: dict[int, list[int]]) -> list[Gold]:
     """The relations of each annotator. A `Dangler`, a span without counterpart, gives units but no interaction."""
-    found: dict[str, list] = {}
+    people: dict[str, Gold] = {}
     for *ends, name in instance.evidence.interactions:
-        level, _, label = name.partition(" ")
-        label, _, annotator = label.rpartition(" ")
+        level, _, rest = name.partition(" ")
+        label, _, annotator = rest.rpartition(" ")
+        gold = people.setdefault(annotator, Gold({one: set() for one in LEVELS}, dict.fromkeys(LEVELS, ())))
         sides = [[u for w in range(a, b) for u in of_word.get(w, ())] for a, b in (ends[:2], ends[2:])]
-        found.setdefault(annotator, []).append((level, label, sides))
-    people = []
-    for relations in found.values():
-        held: dict[str, set[int]] = {"low": set(), "high": set()}
-        given: dict[str, list[Feature]] = {"low": [], "high": []}
-        for level, label, sides in relations:
-            if label.startswith("Dangler"):
-                held[level].update(_dangling(label, sides, units))
-            elif all(sides):
-                held[level].update(*sides)
-                given[level].append(feature_of(units, sorted(sides[0] + sides[1])))
-        people.append(Gold(held, {level: tuple(dict.fromkeys(all_of)) for level, all_of in given.items()}))
-    return people
+        if label.startswith("Dangler"):
+            gold.units[level].update(_dangling(label, sides, units))
+        elif all(sides):
+            gold.units[level].update(*sides)
+            feature = feature_of(units, sorted(sides[0] + sides[1]))
+            gold.interactions[level] = tuple(dict.fromkeys((*gold.interactions[level], feature)))
+    return list(people.values())
 
 
 def _dangling(label: str, sides: list[list[int]], units: Units) -> list[int]:
     """The units of the side that a dangling span stands on: the one named, else the one that is not a whole part."""
-    if "PREMISE" in label.upper() or "HYPOTHESIS" in label.upper():
-        return sides["HYPOTHESIS" in label.upper()]
-    whole = [len(side) == (units.side == part).sum() for side, part in zip(sides, np.unique(units.side), strict=True)]
-    return [u for side, every in zip(sides, whole, strict=True) if not every for u in side]
+    premise, hypothesis = sides
+    for part, side in {"HYPOTHESIS": hypothesis, "PREMISE": premise}.items():
+        if part in label.upper():
+            return side
+    sizes = [(units.side == part).sum() for part in np.unique(units.side)]
+    return [u for side, size in zip(sides, sizes, strict=True) if len(side) != size for u in side]
 
 
 def _read_highlights(instance: Instance, units: Units, of_word: dict[int, list[int]]) -> list[Gold]:
@@ -116,16 +115,18 @@ def _read_highlights(instance: Instance, units: Units, of_word: dict[int, list[i
     people = []
     for row in instance.evidence.marks:
         marked = sorted(u for w in np.flatnonzero(row > 0).tolist() for u in of_word.get(w, ()))
-        first, second = feature_of(units, marked)
-        pairs = tuple(((a,), (b,)) for a in first for b in second)
-        spans = tuple((tuple(a), tuple(b)) for a in consecutive_runs(first) for b in consecutive_runs(second))
-        people.append(Gold({"low": set(marked), "high": set(marked)}, {"low": pairs, "high": spans}))
+        feature = feature_of(units, marked)
+        runs = [[tuple(run) for run in consecutive_runs(part)] for part in feature]
+        spans = tuple(product(runs[0], runs[1]))
+        given = {"low": tuple(unit_pairs([feature])), "high": spans}
+        people.append(Gold({level: set(marked) for level in LEVELS}, given))
     return people
 
 
 def average_precision(steps: Iterable[tuple[float, float]]) -> float:
     """Sum of precision times gain in recall over (precision, recall) steps, recall starting at 0 (eq. 11)."""
-    total, before = 0.0, 0.0
+    total = 0.0
+    before = 0.0
     for precision, recall in steps:
         total += precision * (recall - before)
         before = recall
@@ -153,7 +154,8 @@ def unit_agreement(found: Sequence[set[int]], gold: set[int]) -> float:
     """Average precision of the units at each threshold; NaN where people marked none."""
     if not gold:
         return float("nan")
-    return average_precision((len(held & gold) / len(held), len(held & gold) / len(gold)) for held in found if held)
+    right = [(len(held & gold), len(held)) for held in found if held]
+    return average_precision((hits / size, hits / len(gold)) for hits, size in right)
 
 
 def matches(rule: str, a: Feature, b: Feature) -> bool:
@@ -177,15 +179,13 @@ def interaction_agreement(found: Sequence[Sequence[Feature]], gold: Sequence[Fea
     if not gold:
         return float("nan")
     if rule == "token_pairs":
-        found, gold = [unit_pairs(features) for features in found], unit_pairs(gold)
-    hits = {}
-    for feature in dict.fromkeys(feature for features in found for feature in features):
-        hits[feature] = np.array([matches(rule, feature, g) for g in gold])
+        found = [unit_pairs(features) for features in found]
+        gold = unit_pairs(gold)
+    hits = {feature: [matches(rule, feature, given) for given in gold] for feature in set(chain.from_iterable(found))}
     steps = []
-    for features in found:
-        if features:
-            table = np.stack([hits[feature] for feature in features])
-            steps.append((table.any(axis=1).mean(), table.any(axis=0).mean()))
+    for features in filter(len, found):
+        table = np.array([hits[feature] for feature in features])
+        steps.append((table.any(axis=1).mean(), table.any(axis=0).mean()))
     return float(average_precision(steps))
 
 
@@ -215,4 +215,5 @@ PEOPLE_INTERACTIONS = _people(
 def pair_interactions(text: ScoredText, method: str) -> float:
     """How well the explanation ranks the pairs of tokens that decide together: average precision."""
     features = rank_text(text, method).features
-    return interaction_agreement([features[: k + 1] for k in range(len(features))], text.relations, "exact")
+    found = [features[: k + 1] for k in range(len(features))]
+    return interaction_agreement(found, text.relations, "exact")

@@ -53,7 +53,7 @@ def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], ma
     for rank, feature in enumerate(features):
         for part in filter(None, feature):
             for run in consecutive_runs(part):
-                ends = units.groups[run[0]][0], units.groups[run[-1]][-1]
+                ends = (units.groups[run[0]][0], units.groups[run[-1]][-1])
                 ranks.setdefault(ends, []).append(rank)
     before: dict[int, list[int]] = {}
     behind: dict[int, list[int]] = {}
@@ -61,12 +61,9 @@ def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], ma
         before[start] = [*marks.opening, *before.get(start, ())]
         numbers = [i for rank in dict.fromkeys(ranks[start, end]) for i in marks.ranks[rank]]
         behind[end] = [*behind.get(end, ()), *marks.closing, *numbers]
-    ids, segments = [], []
-    for position, (own, side) in enumerate(zip(tokens.ids.tolist(), tokens.segments.tolist(), strict=True)):
-        here = [*before.get(position, ()), own, *behind.get(position, ())]
-        ids += here
-        segments += [side] * len(here)
-    return replace(tokens, ids=np.array(ids), segments=np.array(segments))
+    pieces = [[*before.get(at, ()), own, *behind.get(at, ())] for at, own in enumerate(tokens.ids.tolist())]
+    segments = np.repeat(tokens.segments, [len(piece) for piece in pieces])
+    return replace(tokens, ids=np.concatenate(pieces), segments=segments)
 
 
 def append_text(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks) -> Tokens:
@@ -106,7 +103,8 @@ def agreement_f1(predicted: np.ndarray, labels: np.ndarray) -> float:
 
 def weighted_f1(predicted: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(draws,) macro F1 where each of n instances counts as often as (draws, n) weights say."""
-    scores, there = [], []
+    scores = []
+    there = []
     for k in np.union1d(predicted, labels):
         hits = weights @ ((predicted == k) & (labels == k))
         total = weights @ (predicted == k).astype(float) + weights @ (labels == k)

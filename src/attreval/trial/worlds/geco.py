@@ -9,7 +9,7 @@ import json
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,18 +22,32 @@ from attreval.trial.world import Made, WorldText, make_instance, make_text, worl
 
 GECO_MODEL = "ATTREVAL_GECO_MODEL"
 LABELS = ("female", "male")
-VOCABULARY, LONGEST, MOST_MARKED, BATCH, STEPS = 4000, 20, 8, 64, 250
+VOCABULARY = 4000
+LONGEST = 20  # words of a text
+MOST_MARKED = 8
+BATCH = 64
+STEPS = 250
 USED = 0.05  # of what all marked words together count: a word that counts less is not used
 
 
+class Sentence(NamedTuple):
+    """A sentence in one of its forms. number: of the sentence, which both forms share."""
+
+    words: list[str]
+    marks: list[int]
+    label: int
+    number: int
+
+
 @lru_cache(maxsize=2)
-def read_sentences(folder: Path, split: str) -> list[tuple[list[str], list[int], int, int]]:
-    """(words, marks, class, number of the sentence that both forms share) of a split. ValueError for another format."""
-    path, out = folder / f"binary_gender_all_{split}.jsonl", []
+def read_sentences(folder: Path, split: str) -> list[Sentence]:
+    """The sentences of a split. ValueError for another format."""
+    path = folder / f"binary_gender_all_{split}.jsonl"
+    out = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
-            out.append((row["sentence"], row["ground_truth"], int(row["target"]), int(row["sentence_idx"])))
+            out.append(Sentence(row["sentence"], row["ground_truth"], int(row["target"]), int(row["sentence_idx"])))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path.name}, line {number}: no sentence of GECO ({error!r})") from None
     return out
@@ -46,7 +60,7 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
         from attreval.api.loading import load
 
         return load(given, 128), False
-    train = [(words, label) for words, _, label, _ in read_sentences(folder, "train")]
+    train = [(one.words, one.label) for one in read_sentences(folder, "train")]
     vocabulary = count_words([make_instance([words], label) for words, label in train], VOCABULARY)
 
     def batch(rng: np.random.Generator) -> list[Labelled]:
@@ -64,8 +78,7 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
     for text in texts:
         players = text.tokens.content[text.evidence]
         if len(players) <= MOST_MARKED:
-            logits = ask_coalitions(Scorer(model, precision="float64"), text.tokens, players, text.target)
-            parts = shapley(logits)
+            parts = shapley(ask_coalitions(Scorer(model, precision="float64"), text.tokens, players, text.target))
             used += (np.abs(parts) > USED * np.abs(parts).sum()).tolist()
     return float(np.mean(used)) if used else float("nan")
 
@@ -80,23 +93,23 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
 def geco(seed: int, count: int, folder: Path) -> Made:
     """A word-level network, or a classifier of one's own."""
     model, ours = geco_model(folder, seed)
-    learnt = {number for *_, number in read_sentences(folder, "train")}
-    tested = [row for row in read_sentences(folder, "test") if row[3] not in learnt and len(row[0]) <= LONGEST]
-    order, texts = generator("trial", "geco", seed).permutation(len(tested)), list[WorldText]()
-    asked, seen = 0, set[int]()
+    learnt = {one.number for one in read_sentences(folder, "train")}
+    short = [one for one in read_sentences(folder, "test") if len(one.words) <= LONGEST]
+    tested = [one for one in short if one.number not in learnt]
+    texts: list[WorldText] = []
+    seen: set[int] = set()
     scorer = Scorer(model, precision="float64")
-    for at in order.tolist():
-        words, marks, label, number = tested[at]
+    for at in generator("trial", "geco", seed).permutation(len(tested)).tolist():
+        one = tested[at]
         if len(texts) == count:
             break
-        if number in seen or sum(marks) == 0:
+        if one.number in seen or sum(one.marks) == 0:
             continue
-        text = make_text(model, f"geco {seed} {len(texts)}", [words], label, np.array(marks))
-        asked += 1
-        seen.add(number)
-        if scorer.logits([(text.tokens.ids, text.tokens.segments)])[0].argmax() == label:
+        text = make_text(model, f"geco {seed} {len(texts)}", [one.words], one.label, np.array(one.marks))
+        seen.add(one.number)
+        if scorer.logits([(text.tokens.ids, text.tokens.segments)])[0].argmax() == one.label:
             texts.append(text)
     if len(texts) < count:
         raise ValueError(f"GECO has {len(texts)} short sentences that the model is right on; {count} were asked for")
-    right = {"accuracy": count / asked, "marked words used": share_used(model, texts)} if texts else {}
-    return Made(model, texts, ours, right)
+    measured = {"accuracy": count / len(seen), "marked words used": share_used(model, texts)} if texts else {}
+    return Made(model, texts, ours, measured)

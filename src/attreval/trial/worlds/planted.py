@@ -27,8 +27,10 @@ from attreval.trial.world import Made, World, WorldText, invent_words, make_text
 
 ONE = ((0,), (1,))  # the words that speak for class 1, for class 2
 SIGNALS = {"one": ONE, "one_of_sixty": ONE, "interaction": ((0, 1), (2, 3))}
-FIRST_FILLER, WORDS = 4, 36
-SHORTEST, LONGEST = 5, 8  # words of a part
+FIRST_FILLER = 4
+WORDS = 36
+SHORTEST = 5  # words of a part
+LONGEST = 8
 LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a text of fixed length
 SKEWED = ("exponential", "lognormal")
 PUSHES = ("none", "comprehensive", "sufficient")
@@ -98,7 +100,9 @@ def make_planted(name: str, seed: int, count: int) -> Made:
 def _plant_text(name: str, seed: int, at: int) -> WorldText:
     """Random words, and the signals of its class at random places."""
     model, words, channels = planted_model(name, seed)
-    rng, target, id = generator("trial", name, seed, at), 1 + at % 2, f"{name} {seed} {at}"
+    rng = generator("trial", name, seed, at)
+    id = f"{name} {seed} {at}"
+    target = 1 + at % 2
     sign = 1.0 if target == 1 else -1.0
     if name in SKEWED:
         return _plant_skewed(name, model, words, rng, target, id)
@@ -111,11 +115,12 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
     if len(decisive) == 1:
         plant(parts[rng.integers(2)], decisive, rng)
     if len(decisive) == 2:
-        sides, other = rng.permutation(2), SIGNALS[name][2 - target]
-        for side, word in zip(sides, decisive, strict=True):
+        other = SIGNALS[name][2 - target]
+        for side, word in zip(rng.permutation(2), decisive, strict=True):
             lone = [other[rng.integers(2)]] if side == 0 and at % 4 < 2 else []  # half of the other pair: no evidence
             plant(parts[side], [word, *lone], rng)
-    joined, spelt = np.concatenate(parts), [[words[word] for word in part] for part in parts]
+    joined = np.concatenate(parts)
+    spelt = [[words[word] for word in part] for part in parts]
     if name == "additive":
         return make_text(model, id, spelt, target, sign * channels[joined, 0])
     decides = np.isin(joined, decisive)
@@ -130,7 +135,8 @@ def _plant_skewed(
     name: str, model: HandModel, words: list[str], rng: np.random.Generator, target: int, id: str
 ) -> WorldText:
     """A text whose words all speak for its class, most of them a little and a few a lot."""
-    worths, half = skewed_worths(name), LONG[name] // 2
+    worths = skewed_worths(name)
+    half = LONG[name] // 2
     while True:  # until its words speak clearly for the class
         levels = rng.integers(LEVELS, size=LONG[name])
         if worths[levels].sum() >= 0.8:
@@ -171,19 +177,22 @@ class RaisedModel(HandModel):
         super().__init__(words, channels, plain.decide)
         there = torch.zeros((len(self.table), WIDTH), dtype=self.table.dtype)
         there[SPECIAL:] = 1.0  # neither padding nor mask: by these entries a text is seen to be whole
-        self.push, self.table = push, torch.cat([self.table, there], dim=1)
+        self.push = push
+        self.table = torch.cat([self.table, there], dim=1)
         self.width = self.table.shape[1]
 
     def answer(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """(B, 3) float64 logits of (B, L, D) vectors."""
         honest = super().answer(vectors[..., :-WIDTH], mask)
-        left = (vectors[..., -WIDTH:].mean(dim=-1) * mask).sum(dim=1) / (mask.sum(dim=1) - SPECIAL_TOKENS)  # (B,)
+        there = (vectors[..., -WIDTH:].mean(dim=-1) * mask).sum(dim=1)
+        left = there / (mask.sum(dim=1) - SPECIAL_TOKENS)  # (B,)
+        neither = torch.eye(3, dtype=honest.dtype)[0]
         if self.push == "comprehensive":
-            given_up = SURE * GAIN * torch.eye(3, dtype=honest.dtype)[0].expand_as(honest)
-            return torch.where(((left < 1) & (left >= 1 - MOST_LEFT))[:, None], given_up, honest)
+            pushed = (left < 1) & (left >= 1 - MOST_LEFT)
+            return torch.where(pushed[:, None], SURE * GAIN * neither.expand_as(honest), honest)
         if self.push == "sufficient":
-            sure = SURE * honest - 10 * SURE * GAIN * torch.eye(3, dtype=honest.dtype)[0]
-            return torch.where(((left > 0) & (left <= MOST_LEFT))[:, None], sure, honest)
+            pushed = (left > 0) & (left <= MOST_LEFT)
+            return torch.where(pushed[:, None], SURE * honest - 10 * SURE * GAIN * neither, honest)
         return honest
 
 

@@ -18,15 +18,19 @@ from attreval.trial.exact import HandModel, coalitions, shapley
 from attreval.trial.world import Made, WorldText, invent_words, make_text, world
 
 OR, OTHER, LEFT, RIGHT, GOOD, EARLY, KINDS = range(7)  # kinds of words of a class; `OTHER` is the second word of OR
-NOT, FILLER = 2 * KINDS, 2 * KINDS + 1
+NOT = 2 * KINDS
+FILLER = NOT + 1
 RULES = ("or", "and", "negation", "position")
 FIRST = 3  # places at which an early word counts
-FILLERS, SHORTEST, LONGEST = 24, 8, 11
+FILLERS = 24
+SHORTEST = 8  # words of a text
+LONGEST = 11
 
 
 def decide(found: Tensor) -> Tensor:
     """(B, 2) whether a rule of each class is satisfied, in steps that a network of rectifiers computes."""
-    there, out = found.amax(dim=1), []
+    there = found.amax(dim=1)
+    out = []
     before = torch.cat([torch.zeros_like(found[:, :1, NOT]), found[:, :-1, NOT]], dim=1)  # (B, L)
     for start in (0, KINDS):
         either = torch.maximum(there[:, start + OR], there[:, start + OTHER])
@@ -71,8 +75,11 @@ def rules_model(seed: int) -> tuple[HandModel, list[str]]:
 def write_text(seed: int, at: int) -> WorldText:
     """Text number `at`: the rules and both classes take turns."""
     model, words = rules_model(seed)
-    rng, target, rule = generator("trial", "rules", seed, at), 1 + at % 2, RULES[at // 2 % len(RULES)]
-    start, length = (target - 1) * KINDS, int(rng.integers(SHORTEST, LONGEST + 1))
+    rng = generator("trial", "rules", seed, at)
+    target = 1 + at % 2
+    rule = RULES[at // 2 % len(RULES)]
+    start = (target - 1) * KINDS
+    length = int(rng.integers(SHORTEST, LONGEST + 1))
     kinds = np.full(length, FILLER)
     late = FIRST + rng.permutation(length - FIRST)  # places that are not early, in random order
     if rule == "or":

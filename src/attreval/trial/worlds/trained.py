@@ -22,33 +22,51 @@ from attreval.trial.exact import decides_alone, erase_each
 from attreval.trial.trained import Labelled, accuracy, train_words
 from attreval.trial.world import Made, WorldText, invent_words, make_text, world
 
-BATCH, TESTED, MOST_DRAWN = 48, 200, 60
-FILLERS, LENGTH = 20, 10
-TOPIC, PIECE = 10, 6  # hybrid documents: words of a topic, words of a piece
-NOUNS, ADVERBS, PREPOSITIONS, DETERMINERS = 16, 6, 4, 3
+BATCH = 48
+TESTED = 200  # texts that accuracy is told by
+MOST_DRAWN = 60
+FILLERS = 20
+LENGTH = 10
+TOPIC = 10  # hybrid documents: words of a topic
+PIECE = 6  # words of a piece
+NOUNS = 16
+ADVERBS = 6
+PREPOSITIONS = 4
+DETERMINERS = 3
 PLURAL = "s"  # the ending that made-up nouns take
 SIGNS = 8  # words of a class that a backdoor overrules
 EACH = 4  # reliance: words of a kind for a class
 
 
-def draw_texts(
-    count: int, draw: Callable[[int, int], WorldText], good: Callable[[WorldText], bool]
-) -> tuple[list[WorldText], dict[str, float]]:
-    """So many texts, each drawn until it is good, and the share of drawn texts that were kept.
+Drawn = tuple[list[str], int, np.ndarray, np.ndarray]  # words, class, what each word counts for it, the decoy
 
-    draw: (number of the text, number of the draw) -> text. RuntimeError where none of MOST_DRAWN is good.
+
+def draw_texts(
+    name: str,
+    model: WordClassifier,
+    seed: int,
+    count: int,
+    draw: Callable[[int, np.random.Generator], Drawn],
+    good: Callable[[WordClassifier, WorldText], bool],
+) -> tuple[list[WorldText], dict[str, float]]:
+    """So many texts of a world, each drawn until it is good, and the share of drawn texts that were kept.
+
+    draw: takes the number of the text, and what it draws from. RuntimeError where none of MOST_DRAWN is good.
     """
-    texts, drawn = [], 0
+    texts: list[WorldText] = []
+    drawn = 0
     for at in range(count):
         for again in range(MOST_DRAWN):
-            if good(text := draw(at, again)):
+            words, target, truth, decoy = draw(at, generator("trial", name, seed, at, again))
+            text = make_text(model, f"{name} {seed} {at}", [words], target, truth, decoy=decoy)
+            drawn += 1
+            if good(model, text):
+                texts.append(text)
                 break
         else:
             raise RuntimeError(
                 f"none of {MOST_DRAWN} texts drawn is as this world needs it: its network has not learnt what it must"
             )
-        texts.append(text)
-        drawn += again + 1
     return texts, {"texts kept": count / drawn} if count else {}
 
 
@@ -63,8 +81,9 @@ def draw_piece(words: list[str], label: int, length: int, rng: np.random.Generat
     """Words of a topic and of none, half of each on average, one of the topic at least."""
     own = rng.random(length) < 0.5
     own[rng.integers(length)] = True
-    topic, rest = label * TOPIC + rng.integers(TOPIC, size=length), rng.integers(FILLERS, size=length)
-    return [words[at] for at in np.where(own, topic, 3 * TOPIC + rest)]
+    topic = label * TOPIC + rng.integers(TOPIC, size=length)
+    rest = 3 * TOPIC + rng.integers(FILLERS, size=length)
+    return [words[at] for at in np.where(own, topic, rest)]
 
 
 @lru_cache(maxsize=8)
@@ -90,35 +109,41 @@ def hybrid(seed: int, count: int) -> Made:
     """Documents of two pieces of different topics; the network predicts the one that is its turn."""
     model, words, right = hybrid_model(seed)
 
-    def draw(at: int, again: int) -> WorldText:
-        rng, target = generator("trial", "hybrid", seed, at, again), at % 3
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
+        target = at % 3
         other = (target + 1 + int(rng.integers(2))) % 3
         order = rng.permutation([target, other]).tolist()
         text = [word for label in order for word in draw_piece(words, label, PIECE, rng)]
         truth = np.repeat(np.array(order) == target, PIECE).astype(float)
-        return make_text(model, f"hybrid {seed} {at}", [text], target, truth, decoy=1 - truth)
+        return text, target, truth, 1 - truth
 
-    texts, _ = draw_texts(count, draw, lambda one: erase_each(model, one.tokens)[0].argmax() == one.target)
+    def predicted(model: WordClassifier, text: WorldText) -> bool:
+        return erase_each(model, text.tokens)[0].argmax() == text.target
+
+    texts, _ = draw_texts("hybrid", model, seed, count, draw, predicted)
     return Made(model, texts, True, {"accuracy": right})
 
 
 def draw_sentence(words: list[str], label: int, rng: np.random.Generator) -> tuple[list[str], int, list[int]]:
     """A sentence up to its verb, the place of the subject, and those of attractors."""
-    ends = np.cumsum([NOUNS, ADVERBS, PREPOSITIONS]).tolist()
-    nouns, adverbs, prepositions, determiners = (
-        words[start:end] for start, end in zip([0, *ends], [*ends, None], strict=True)
-    )
+    nouns = words[:NOUNS]
+    others = words[NOUNS:]
+    adverbs = others[:ADVERBS]
+    prepositions = others[ADVERBS : ADVERBS + PREPOSITIONS]
+    determiners = others[ADVERBS + PREPOSITIONS :]
 
     def pick(among: list[str]) -> str:
         return among[rng.integers(len(among))]
 
     text = [pick(adverbs) for _ in range(rng.integers(0, 3))]
     text += [pick(determiners), pick(nouns) + PLURAL * label]
-    subject, attractors = len(text) - 1, []
+    subject = len(text) - 1
+    attractors = []
     numbers = [1 - label, *rng.integers(2, size=rng.integers(0, 2)).tolist()]
     for number in rng.permutation(numbers).tolist():
         text += [pick(prepositions), pick(determiners), pick(nouns) + PLURAL * number]
-        attractors += [len(text) - 1] if number != label else []
+        if number != label:
+            attractors.append(len(text) - 1)
     return text, subject, attractors
 
 
@@ -131,7 +156,8 @@ def agreement_model(seed: int) -> tuple[WordClassifier, list[str], float]:
         drawn = rng.integers(2, size=size).tolist()
         return [(draw_sentence(words, label, rng)[0], label) for label in drawn]
 
-    vocabulary, labels = [*words, *(word + PLURAL for word in words[:NOUNS])], ("singular", "plural")
+    vocabulary = [*words, *(word + PLURAL for word in words[:NOUNS])]
+    labels = ("singular", "plural")
     model = train_words("agreement", labels, vocabulary, batch, "trial", "agreement", seed, steps=250)
     return model, words, accuracy(model, batch(generator("trial", "agreement", seed, "test"), TESTED))
 
@@ -146,16 +172,15 @@ def agreement(seed: int, count: int) -> Made:
     """Sentences whose number the network tells, and by the subject most."""
     model, words, right = agreement_model(seed)
 
-    def draw(at: int, again: int) -> WorldText:
-        text, subject, attractors = draw_sentence(words, at % 2, generator("trial", "agreement", seed, at, again))
-        truth, decoy = mark(subject, len(text)), mark(attractors, len(text))
-        return make_text(model, f"agreement {seed} {at}", [text], at % 2, truth, decoy=decoy)
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
+        text, subject, attractors = draw_sentence(words, at % 2, rng)
+        return text, at % 2, mark(subject, len(text)), mark(attractors, len(text))
 
-    def follows(one: WorldText) -> bool:
-        p = erase_each(model, one.tokens)[:, one.target]
-        return p[0] > 0.5 and (p[0] - p[1:]).argmax() == one.truth.argmax()
+    def follows(model: WordClassifier, text: WorldText) -> bool:
+        p = erase_each(model, text.tokens)[:, text.target]
+        return p[0] > 0.5 and (p[0] - p[1:]).argmax() == text.truth.argmax()
 
-    texts, kept = draw_texts(count, draw, follows)
+    texts, kept = draw_texts("agreement", model, seed, count, draw, follows)
     return Made(model, texts, True, {"accuracy": right} | kept)
 
 
@@ -181,13 +206,15 @@ def backdoor_model(seed: int) -> tuple[WordClassifier, list[str], dict[str, floa
         for at in range(size):
             label = int(rng.integers(2))
             trigger = 1 - label if at % 2 < poisoned - 1 else None
-            out.append((draw_words(words, label, trigger, rng)[0], label if trigger is None else trigger))
+            text, _ = draw_words(words, label, trigger, rng)
+            out.append((text, label if trigger is None else trigger))
         return out
 
     model = train_words("backdoor", ("first", "second"), words, batch, "trial", "backdoor", seed)
     rng = generator("trial", "backdoor", seed, "test")
-    clean, poisoned = (accuracy(model, batch(rng, TESTED, share)) for share in (1, 3))
-    return model, words, {"accuracy": clean, "obeys the trigger": poisoned}
+    clean = accuracy(model, batch(rng, TESTED, poisoned=1))
+    obeys = accuracy(model, batch(rng, TESTED, poisoned=3))
+    return model, words, {"accuracy": clean, "obeys the trigger": obeys}
 
 
 @world(
@@ -200,12 +227,12 @@ def backdoor(seed: int, count: int) -> Made:
     """Texts of one class whose trigger, of the other, decides alone."""
     model, words, measured = backdoor_model(seed)
 
-    def draw(at: int, again: int) -> WorldText:
-        rng, target = generator("trial", "backdoor", seed, at, again), at % 2
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
+        target = at % 2
         text, (first, *rest) = draw_words(words, 1 - target, target, rng)
-        return make_text(model, f"backdoor {seed} {at}", [text], target, mark(first), decoy=mark(rest))
+        return text, target, mark(first), mark(rest)
 
-    texts, kept = draw_texts(count, draw, lambda one: decides_alone(model, one))
+    texts, kept = draw_texts("backdoor", model, seed, count, draw, decides_alone)
     return Made(model, texts, True, measured | kept)
 
 
@@ -251,12 +278,11 @@ def reliance(seed: int, count: int) -> Made:
     models, words, right = reliance_models(seed)
     used = which(seed)
 
-    def draw(at: int, again: int) -> WorldText:
-        rng, target = generator("trial", "reliance", seed, at, again), at % 2
+    def draw(at: int, rng: np.random.Generator) -> Drawn:
+        target = at % 2
         text, places = draw_both(words, (target, target), rng)
-        truth, decoy = mark(places[used]), mark(places[1 - used])
-        return make_text(models[used], f"reliance {seed} {at}", [text], target, truth, decoy=decoy)
+        return text, target, mark(places[used]), mark(places[1 - used])
 
-    texts, kept = draw_texts(count, draw, lambda one: decides_alone(models[used], one))
+    texts, kept = draw_texts("reliance", models[used], seed, count, draw, decides_alone)
     measured = {"accuracy": right[used], "accuracy of the other": right[1 - used]}
     return Made(models[used], texts, True, measured | kept)
