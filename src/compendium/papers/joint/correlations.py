@@ -51,12 +51,12 @@ def score_all(step: Step) -> JointScores:
 
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
     """The metrics' means of every run with those of drawn texts; models of a task read the same texts."""
-    return {
-        (task, model, granularity): rank_correlation.draw_judges(
-            *_as_arrays(part), draws, task, GRANULARITIES[granularity]
-        )
-        for (task, model, granularity), part in values.groupby(RUN, sort=False)
-    }
+    out = {}
+    for (task, model, granularity), part in values.groupby(RUN, sort=False):
+        arrays, methods = _as_arrays(part)
+        drawn = rank_correlation.draw_judges(arrays, methods, draws, task, GRANULARITIES[granularity])
+        out[task, model, granularity] = drawn
+    return out
 
 
 @table_of("task model granularity method metric better mean low high n")
@@ -64,16 +64,25 @@ def summary_table(scores: JointScores, confidence: float) -> Iterator[tuple]:
     """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric itself finds better."""
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
-            better, bounds = JOINT[metric].turned or "higher", percentile_interval(drawn.drawn[metric], confidence)
-            found = zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True)
-            yield from ((*run, method, metric, better, *numbers) for method, *numbers in found if numbers[-1])
+            better = JOINT[metric].turned or "higher"
+            bounds = percentile_interval(drawn.drawn[metric], confidence)
+            for method, mean, low, high, n in zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True):
+                if n:
+                    yield *run, method, metric, better, mean, low, high, n
 
 
 def counts_table(values: pd.DataFrame) -> pd.DataFrame:
     """One row: how many runs, texts and methods (but random scores) have a value."""
     known = values[values.value.notna()]
-    runs, texts = (len(known.drop_duplicates(names)) for names in (RUN, ["task", "instance"]))
-    return pd.DataFrame({"runs": [runs], "texts": texts, "methods": known.method[known.method != "random"].nunique()})
+    found = {
+        "runs": len(known.drop_duplicates(RUN)),
+        "texts": len(known.drop_duplicates(["task", "instance"])),
+        "methods": known.method[known.method != "random"].nunique(),
+    }
+    return pd.DataFrame([found])
+
+
+CORRELATIONS = "metric_a metric_b tau low high methods runs p p_names verdict"
 
 
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
@@ -84,7 +93,8 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     metrics.rank_correlation.verdict; what does not stay below the rate cannot be told. p_names: how often exchanged
     names of methods, the same in all runs, give as much; beyond_names: whether that is below the rate, too.
     """
-    rows, names = [], sorted({method for drawn in scores.runs.values() for method in drawn.methods})
+    rows = []
+    names = sorted({method for drawn in scores.runs.values() for method in drawn.methods})
     orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
     orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
@@ -95,18 +105,18 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
             tau, draws, pooled = rank_correlation.pool(list(taus.values()))
             found.append(((POOLED, POOLED, granularity), list(runs.values()), tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
-            low, high = (float(bound) for bound in percentile_interval(draws, confidence))
+            low, high = map(float, percentile_interval(draws, confidence))
             seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
-            p = (_p_of_sign(draws), rank_correlation.p_of_names(seen, np.array(exchanged)))
-            rows.append((*run, a, b, tau, low, high, methods, pooled, *p, rank_correlation.verdict(low, high)))
-    columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "p_names", "verdict"]
-    table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
+            p_names = rank_correlation.p_of_names(seen, np.array(exchanged))
+            verdict = rank_correlation.verdict(low, high)
+            rows.append((*run, a, b, tau, low, high, methods, pooled, _p_of_sign(draws), p_names, verdict))
+    table = pd.DataFrame(rows, columns=[*RUN, *CORRELATIONS.split()]).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
-    q, q_names = (family[name].transform(lambda p: adjust(p.to_numpy())) for name in ("p", "p_names"))
-    table.insert(len(columns) - 1, "q", q)
+    table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
     rate = 1 - confidence + 1e-12
     unsure = table.verdict.isin(VERDICTS[:2]) & (table.q > rate)
-    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=q_names <= rate)
+    beyond_names = family.p_names.transform(adjust) <= rate
+    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=beyond_names)
 
 
 def reliability_table(scores: JointScores) -> pd.DataFrame:
@@ -152,8 +162,8 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
-        first = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
-        yield granularity, len(part) - len(apart), len(apart), *counts, *first
+        pair, tau = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
+        yield granularity, len(part) - len(apart), len(apart), *counts, pair, tau
 
 
 @table_of("granularity verdict count pairs")
@@ -184,18 +194,21 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     below: methods with a lower mean; surely_below: those that stay below random at the false discovery rate of all
     methods, metrics and runs. at_bottom: whether at most BOTTOM_SHARE of the methods are below.
     """
-    rows, p = [], []
+    rows = []
+    p = []
     for run, drawn in scores.runs.items():
-        at = drawn.methods.index("random") if "random" in drawn.methods else None
-        for metric, means in drawn.means.items() if at is not None else ():
+        if "random" not in drawn.methods:
+            continue
+        at = drawn.methods.index("random")
+        for metric, means in drawn.means.items():
             others = ~np.isnan(means) & (np.arange(len(means)) != at)
             if np.isnan(means[at]) or not others.any():
                 continue
             lower = means[others] < means[at]
             leads = drawn.drawn[metric][:, others] - drawn.drawn[metric][:, [at]]
             p += [_p_of_sign(lead) if below else 1.0 for lead, below in zip(leads.T, lower, strict=True)]
-            few = lower.sum() <= BOTTOM_SHARE * len(lower)
-            rows.append((*run, metric, means[at], len(lower), lower.sum(), few))
+            at_bottom = lower.sum() <= BOTTOM_SHARE * len(lower)
+            rows.append((*run, metric, means[at], len(lower), lower.sum(), at_bottom))
     table = pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "at_bottom"])
     surely = pd.Series(adjust(np.array(p)) <= 1 - confidence + 1e-12)
     of_row = np.repeat(table.index, table.methods.astype(int))
@@ -217,11 +230,11 @@ def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
     """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the methods."""
     known = part[part.value.notna()]
     methods = [name for name in METHODS if name in set(known.method)]
-    axes = {"seed": sorted(set(known.seed)), "instance": list(dict.fromkeys(known.instance)), "method": methods}
+    seeds = sorted(set(known.seed))
+    texts = known.instance.unique()
+    every = pd.MultiIndex.from_product([seeds, texts, methods])
     out = {}
     for metric in (name for name in JOINT if name in set(known.metric)):
-        rows = known[known.metric == metric]
-        places = (pd.Index(axis).get_indexer(rows[name]) for name, axis in axes.items())
-        out[metric] = np.full([len(axis) for axis in axes.values()], np.nan)
-        out[metric][tuple(places)] = rows.value
+        rows = known[known.metric == metric].set_index(["seed", "instance", "method"]).value
+        out[metric] = rows.reindex(every).to_numpy().reshape(len(seeds), len(texts), len(methods))
     return out, methods

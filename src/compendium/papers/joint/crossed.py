@@ -5,14 +5,13 @@ a part trains a network, or explains and scores a few texts of one. The networks
 training, texts and methods, so that methods x judges x models x seeds are crossed (`crossed` in a profile).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods import METHODS
 from attreval.methods.run import explain
 from attreval.metrics.pointing_game import BASELINES, play
@@ -20,13 +19,13 @@ from attreval.models.loading import new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, train
 from compendium import corpora
-from compendium.config import Profile
+from compendium.config import Profile, Run
 from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.sentences import sentence
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.standing import family_of
-from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_metrics, score_text
+from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_of_run, score_text, stored_scores
 from compendium.papers.pipeline.training import load_vectors, training_set
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
@@ -38,16 +37,21 @@ SURE = 0.75  # of a cell's columns: where so many put one method before the othe
 
 def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train every network, explain by those that learned their task, ask every judge: (accuracies, scores by text)."""
-    given, place = step.profile.crossed_profile(), Results(step.results.root / "crossed")
-    order = [*given.models].index  # the dearest models stand first in a profile: no process ends long after the others
-    trained = sorted(given.trained_runs(), key=lambda run: order(run[1]))
-    made = step.side_by_side(train_network, [(place, given, *run) for run in trained], "training", of_models=False)
+    given = step.profile.crossed_profile()
+    place = Results(step.results.root / "crossed")
+    models = list(given.models)  # the dearest stand first in a profile: no process ends long after the others
+
+    def dearest_first(runs: Iterable[Run]) -> list[Run]:
+        return sorted(runs, key=lambda run: models.index(run[1]))
+
+    trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
+    made = step.side_by_side(train_network, trained, "training", of_models=False)
     accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
     step.notes["devices"] = {str(name): int(count) for name, count in accuracy.device.value_counts().items()}
-    learned = {*map(tuple, learned_networks(accuracy)[RUN].to_numpy())}
+    learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
     jobs = [
         (place, given, *run, start)
-        for run in sorted(given.explained_runs(), key=lambda run: order(run[1]))
+        for run in dearest_first(given.explained_runs())
         if (given.read_by(run[0]), *run[1:]) in learned
         for start in range(0, given.rows_explained(*run[:2]), TEXTS)
     ]
@@ -65,37 +69,45 @@ def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
 def train_network(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict:
     """Train one network, and test it: a row with its accuracy and where it ran."""
     set_threads(profile.threads)
-    spec, origin, names = profile.task_of(task, model), profile.models[model], ("crossed", task, model, seed)
-    instances, labels = training_set(task, spec), corpora.TASKS[task].labels
-    about = (origin, labels, names, instances, model, profile.device)
+    names = ("crossed", task, model, seed)
+    spec = profile.task_of(task, model)
+    training = profile.training_of(task, model)
+    instances = training_set(task, spec)
+    about = (profile.models[model], corpora.TASKS[task].labels, names, instances, model, profile.device)
     network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
-    dev, training = corpora.load(task, "dev", spec.dev_rows), profile.training_of(task, model)
+    dev = corpora.load(task, "dev", spec.dev_rows)
     train(network, instances, dev, training, results.model(task, model, seed), names)
     test = corpora.load(task, "test", spec.test_rows)
     tested = evaluate(network, test, pick_precision(training.precision, network.device))
     counts = np.bincount([instance.label for instance in test])
-    draws, confidence = profile.bootstrap.draws, profile.bootstrap.confidence
-    accuracy, low, _ = map(float, bootstrap_mean(tested.correct, draws, confidence, "accuracy", *names))
+    accuracy, low, _ = mean_low_high(tested.correct, profile.bootstrap, "accuracy", *names)
     return {
-        **dict(zip(RUN, (task, model, seed), strict=True)),
-        **{"train_rows": len(instances), "test_rows": len(test), "accuracy": accuracy},
-        **{"accuracy_low": low, "majority": float(counts.max() / len(test))},
-        **{"macro_f1": float(tested.macro_f1), "device": network.device.type},
+        "task": task,
+        "model": model,
+        "seed": seed,
+        "train_rows": len(instances),
+        "test_rows": len(test),
+        "accuracy": float(accuracy),
+        "accuracy_low": float(low),
+        "majority": float(counts.max() / len(test)),
+        "macro_f1": float(tested.macro_f1),
+        "device": network.device.type,
     }
 
 
 def score_network(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(scores, costs by account) of a network's explanations of a few texts; scores as `values.score_instances`."""
-    run, spec = (task, model, seed), profile.explaining_of(task)
-    scorer, borrowed = open_run(results, profile, run), borrowed_evidence(task)
+    run = (task, model, seed)
+    spec = profile.explaining_of(task)
+    scorer = open_run(results, profile, run)
+    borrowed = borrowed_evidence(task)
     methods = [name for name in spec.methods if scorer.model.family in METHODS[name].families]
+    of_tokens = [name for name in methods if METHODS[name].level == "token"]
     part = to_explain(profile, task, model)[start : start + TEXTS]
-    explained = explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part))
-    level = [name for name in methods if METHODS[name].level == "token"]
     texts = []
-    for one in explained:
-        scores = {name: one.attributions[name].on_tokens(len(one.tokens))[one.tokens.content] for name in level}
-        own, games = one.instance.evidence, []
+    for one in explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)):
+        own = one.instance.evidence
+        games = []
         if own.classes or own.tags:  # the pointing game is won or not only by a text's own evidence
             games = play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties)
         known = {
@@ -103,11 +115,11 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
             for row in games
             if row["metric"] in GAMES and row["method"] not in BASELINES[1:]
         }
-        target, instance = one.attributions[level[0]].target, with_evidence(one.instance, borrowed)
+        instance = with_evidence(one.instance, borrowed)
+        scores = stored_scores(one.attributions, of_tokens, one.tokens)
+        target = one.attributions[of_tokens[0]].target
         texts.append(score_text(profile, run, instance, one.tokens, scores, target, known))
-    found = zip(texts, ask_metrics(scorer, texts, texts), strict=True)
-    rows = [(*run, text.instance.id, *value) for text, values in found for value in values]
-    return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
+    return ask_of_run(scorer, run, texts, texts), scorer.costs
 
 
 def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
@@ -129,30 +141,33 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
     """
     told = summary[(summary.method != "random") & (summary.metric.map(JUDGES) != "")]
     wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
-    tasks, names, _, metrics = (wide.index.get_level_values(level) for level in range(4))
-    family = names.map(lambda model: family_of(models[model]))
-    cells = pd.MultiIndex.from_arrays([tasks, family, metrics.map(JUDGES)])
-    ordered: dict[str, set[tuple[str, str]]] = {}
+    family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
+    judges = wide.index.get_level_values("metric").map(JUDGES)
+    cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judges])
+    everywhere: dict[str, set[tuple[str, str]]] = {}
     for name in (*dict.fromkeys(family), ALL):
         here = (family == name) | (name == ALL)
-        part, cell, ordered[name] = wide[here], cells[here], set()
-        for a, b in combinations(part.columns, 2):
-            won = pd.Series((np.sign(part[a] - part[b]).to_numpy() + 1) / 2, index=cell)
-            first, second, won = (a, b, won) if won.mean() >= 0.5 else (b, a, 1 - won)
+        part = wide[here]
+        everywhere[name] = set()
+        for first, second in combinations(part.columns, 2):
+            won = pd.Series((np.sign(part[first] - part[second]).to_numpy() + 1) / 2, index=cells[here])
+            if won.mean() < 0.5:
+                first, second = second, first
+                won = 1 - won
             by_cell = won.groupby(level=[0, 1, 2]).mean()
             before = int((by_cell >= SURE).sum())
-            everywhere = before == len(by_cell)
-            opposed = name == ALL and all(any(pair in of for of in ordered.values()) for pair in ((a, b), (b, a)))
-            if everywhere:
-                ordered[name].add((first, second))
-            yield name, first, second, len(won), won.mean(), len(by_cell), before, everywhere, opposed
+            if before == len(by_cell):
+                everywhere[name].add((first, second))
+            opposed = name == ALL and {(first, second), (second, first)} <= set.union(*everywhere.values())
+            yield name, first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell), opposed
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
     """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts, methods, metrics."""
-    seen = values[values.value.notna() & (values.method != "random")].groupby(["task", "model"], sort=False)
+    run = ["task", "model"]
+    seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
     counts = seen.agg(texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique"))
-    tested = learned_networks(accuracy).groupby(["task", "model"], sort=False)
+    tested = learned_networks(accuracy).groupby(run, sort=False)
     tested = tested.agg(seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max"))
     read = counts.reset_index().assign(trained_on=lambda table: table.task.map(profile.read_by))
     return read.merge(tested, how="left", left_on=["trained_on", "model"], right_index=True)

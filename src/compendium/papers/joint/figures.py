@@ -47,18 +47,19 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     size = 0.95 * len(names) + 2.8
     figure, axes = plt.subplots(figsize=(size, 0.72 * size))
     colours = sns.color_palette(PALETTE, as_cmap=True)
+    middle = {"ha": "center", "va": "center"}
     for row in part.itertuples():
-        y, x = sorted((names.index(row.metric_a), names.index(row.metric_b)))[::-1]
+        x, y = sorted((names.index(row.metric_a), names.index(row.metric_b)))
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
         if row.verdict in ("agree", "contradict"):
             axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
-        look = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
+        look = {**middle, "color": "white" if abs(row.tau) > 0.62 else "black"}
         axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **look)
         axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **look)
     for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
         at = names.index(row.metric)
-        axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", ha="center", va="center", style="italic", color="#555555")
-        axes.text(at + 0.5, at + 0.72, "itself", ha="center", va="center", fontsize=7.5, color="#555555")
+        axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", style="italic", color="#555555", **middle)
+        axes.text(at + 0.5, at + 0.72, "itself", fontsize=7.5, color="#555555", **middle)
     titles = [JOINT[name].title for name in names]
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
     axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
@@ -76,7 +77,8 @@ def draw_pareto(table: pd.DataFrame):
     """
     use_style()
     part = table[table.granularity == "tokens"]
-    if not (runs := pick_runs(part)):
+    runs = pick_runs(part)
+    if not runs:
         return draw_nothing("No run with a price is part of this profile.")
     figure, grid = plt.subplots(2 * len(runs), 2, figsize=(9, 5.2 * len(runs)), squeeze=False)
     ends = {}
@@ -100,8 +102,8 @@ def draw_pareto(table: pd.DataFrame):
             axes.set_title(f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
-    for row in grid:
-        row[0].set_ylabel("mean over texts", fontsize=10)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("mean over texts", fontsize=10)
     kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
     handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
     figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
@@ -149,7 +151,8 @@ def draw_across(table: pd.DataFrame):
     wide = part.pivot(index=pair, columns="metric", values=["tau", "verdict"]).loc[pairs]
     verdicts = wide["verdict"][names].to_numpy()
     _, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
-    colours, titles = sns.color_palette(PALETTE, as_cmap=True), [JOINT[name].title for name in names]
+    colours = sns.color_palette(PALETTE, as_cmap=True)
+    titles = [JOINT[name].title for name in names]
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
@@ -162,9 +165,11 @@ def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
     """The run with most methods of each kind: without evidence from outside, with people's, and with planted."""
     runs = part.groupby(["task", "model"], sort=False)
     order = (-runs.method.nunique()).sort_values(kind="stable").index
-    metrics = runs.metric.agg(set).reindex(order)
-    kinds = [next((metric for metric in ("people", "pointing") if metric in found), "") for found in metrics]
-    return [metrics.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
+    first = {"": None, "people": None, "pointing": None}
+    for run, metrics in runs.metric.agg(set).reindex(order).items():
+        kind = next((metric for metric in ("people", "pointing") if metric in metrics), "")
+        first[kind] = first[kind] or run
+    return [run for run in first.values() if run]
 
 
 def draw_budgets(overlaps: pd.DataFrame):
@@ -176,6 +181,7 @@ def draw_budgets(overlaps: pd.DataFrame):
     figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
     lines = list(overlaps.groupby(["task", "model", "method"], sort=False))
     colours = sns.color_palette("colorblind", len(lines))
+    sizes = sorted(set(overlaps.budget))
     titles = {"to_largest": "with the largest budget, same seed", "between": "between two seeds"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
         for at, ((task, model, method), line) in enumerate(lines):
@@ -187,7 +193,7 @@ def draw_budgets(overlaps: pd.DataFrame):
             style.draw_curve(axes, line.requested, *ends, 0.08, **look)
         axes.axhline(STABLE, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
-        axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.minorticks_off()
     panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
     return style.legend_below(figure, 2, 0.01)
@@ -207,7 +213,7 @@ def draw_masked(table: pd.DataFrame):
             up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
             look = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
             axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **look)
-        ends = [min(part.plain_low.min(), part.masked_low.min()), max(part.plain_high.max(), part.masked_high.max())]
+        ends = [part[["plain_low", "masked_low"]].min(axis=None), part[["plain_high", "masked_high"]].max(axis=None)]
         axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
         axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
     figure.supxlabel("plain", fontsize=9)
@@ -228,7 +234,8 @@ def draw_decomposition(table: pd.DataFrame):
     figure, panels = plt.subplots(len(kinds), 2, sharex="col", sharey="row", **shape, **ratios)
     for (left, right), kind in zip(panels, kinds, strict=True):
         part = rows[rows.kind == kind]
-        tasks, start = [task_title(task) for task in part.task], np.zeros(len(part))
+        tasks = [task_title(task) for task in part.task]
+        start = np.zeros(len(part))
         for name, (label, colour) in PARTS.items():
             width = part[name].clip(lower=0).to_numpy()
             bars = left.barh(tasks, width, left=start, color=colour, label=label)
