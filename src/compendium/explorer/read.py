@@ -69,12 +69,14 @@ class ExplainedText:
 
 def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
     """The runs that can be shown, with their instances in the task's order, and what is missing of each other run."""
-    found, gaps = {}, []
+    found = {}
+    gaps = []
     runs = dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
     for run in sorted(runs, key=lambda one: list(corpora.TASKS).index(one[0])):
         task, model, seed = run
         name = f"{task}, {model}, seed {seed}"
-        shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
+        shards = range(profile.explaining_of(task).shards)
+        parts = range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
         typed = all(results.typed_attributions(*run, part).exists() for part in parts)
         token_tables = [results.tokens(*run, shard) for shard in shards] if explained else []
@@ -92,7 +94,8 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
 
 def instance_values(results: Results) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 have measured on single instances; see tables.VALUE_SCHEMA."""
-    return read_values(*(path for name in VALUES_OF if (path := results.instances / f"{name}.parquet").exists()))
+    paths = [results.instances / f"{name}.parquet" for name in VALUES_OF]
+    return read_values(*filter(Path.exists, paths))
 
 
 def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
@@ -205,8 +208,11 @@ def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile
 def _on_content(feature: Feature, tokens: Tokens, units: Units) -> Feature:
     """A feature of units as places among the content tokens."""
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
-    first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in feature)
-    return first, second
+
+    def places(part: Iterable[int]) -> tuple[int, ...]:
+        return tuple(place[position] for unit in part for position in units.groups[unit] if position in place)
+
+    return places(feature[0]), places(feature[1])
 
 
 def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:

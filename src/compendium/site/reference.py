@@ -63,7 +63,8 @@ WIDTH = 74  # characters that a listing shows without scrolling
 
 def methods_markdown(works: Iterable[str]) -> str:
     """A card for each method, by what methods ask of the model. works: keys of the bibliography."""
-    rows, known = list_methods(), frozenset(works)
+    rows = list_methods()
+    known = frozenset(works)
     blocks = ["# Which method on which model", coverage_markdown(rows)]
     for kind, title in KIND_TITLES.items():
         cards = [method_card(row, known, rows) for row in rows if row["kind"] == kind]
@@ -84,7 +85,8 @@ def coverage_markdown(methods: list[dict]) -> str:
 
 def metrics_markdown(works: Iterable[str]) -> str:
     """A card for each metric, by the judge that reports it. works: keys of the bibliography."""
-    rows, known = list_metrics(), frozenset(works)
+    rows = list_metrics()
+    known = frozenset(works)
     blocks = ["# Which metric on which method", *judged_markdown(list_methods(), rows)]
     for judge, title in {**JUDGES, "": NO_JUDGE}.items():
         cards = [metric_card(row, known) for row in rows if row["judge"] == judge]
@@ -161,7 +163,8 @@ def metric_card(row: dict, works: frozenset[str]) -> str:
 
 def cite(source: str, works: frozenset[str]) -> str:
     """A source as Markdown: works that the bibliography has as citations, the rest as it is."""
-    blocks, at = [], 0
+    blocks = []
+    at = 0
     for found in WORK.finditer(source):
         surname, year = found.groups()  # of the first author, which is in plain letters in a key
         key = re.sub(r"[^a-z]", "", unicodedata.normalize("NFKD", surname.lower())) + year
@@ -193,7 +196,8 @@ def inline(text: str, at_start: bool = True) -> str:
 def code(text: str) -> str:
     """Text as inline code, with as many backquotes around it as it needs."""
     longest = max(map(len, re.findall("`+", text)), default=0)
-    fence, room = "`" * (longest + 1), " " if longest else ""
+    fence = "`" * (longest + 1)
+    room = " " if longest else ""
     return f"{fence}{room}{text}{room}{fence}"
 
 
@@ -244,7 +248,8 @@ def signature(name: str, called: Callable) -> str:
 
 def _argument(parameter: inspect.Parameter) -> str:
     """One argument with its type and default; of a record of settings, whose own are told elsewhere, its type alone."""
-    text, default = parameter.name, parameter.default
+    text = parameter.name
+    default = parameter.default
     if parameter.annotation is not inspect.Parameter.empty:
         text += f": {_type(parameter.annotation)}"
     if default is inspect.Parameter.empty:
@@ -279,7 +284,9 @@ def public_names() -> dict[str, Any]:
 
 def python_markdown() -> str:
     """The page's body: functions, what they give, the records that they take, and the registries."""
-    functions, classes, records = ["# Functions"], ["# What they give"], ["# Registries and their records"]
+    functions = ["# Functions"]
+    classes = ["# What they give"]
+    records = ["# Registries and their records"]
     for name, one in public_names().items():
         if inspect.isclass(one):
             members = [_member(name, part, member) for part, member in public_members(one).items()]

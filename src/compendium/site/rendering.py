@@ -75,7 +75,8 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     has all but single explained texts. Raises ReportError where the profile has no results, or where paper/tables.yml
     asks for a table or column that is not there; for a profile of one's own, and a committed copy, the gaps say so.
     """
-    home, own = project.home(), project.results(profile)
+    home = project.home()
+    own = project.results(profile)
     results = results or own
     gaps = allows_gaps(profile) or results.root != own.root
     sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
@@ -199,7 +200,8 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
-    held, ranges = found[found.verdict == REPRODUCED], {claim.id: claim.expect for claim in read_claims()}
+    held = found[found.verdict == REPRODUCED]
+    ranges = {claim.id: claim.expect for claim in read_claims()}
     counts["random_too"] = sum(bool(ranges[row.claim].as_much(row.value, row.null_scores)) for row in held.itertuples())
     counts["alone"] = ((found.verdict != UNTESTABLE) & (found.models == 1) & (found.seeds == 1)).sum()
     return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}

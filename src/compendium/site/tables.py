@@ -127,7 +127,8 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         order = frame[spread["rows"]].drop_duplicates()
         wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
         frame = order.merge(wide.reset_index(), on=spread["rows"])
-    columns, names = declared["columns"], declared.get("names", {})
+    columns = declared["columns"]
+    names = declared.get("names", {})
     order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
     fields = [field for column in columns for field in format_fields(column["text"])]
     _check_columns([*declared.get("where", {}), *order, *fields], frame, where)

@@ -34,17 +34,23 @@ LOOK = {
     verdicts.CONTRADICTED: ("#D55E00", "#D55E00", "X"),
 }
 NONE = "None of {} claims can be tested in this run."
-CLAIMED, CHANCE_MARK = "#e9eff4", "#8a8a8a"
+CLAIMED = "#e9eff4"
+CHANCE_MARK = "#8a8a8a"
 
 
 def make_scale(row: pd.Series) -> tuple[Callable[[float], float], float]:
     """Where raw values of a row of `decided` lie between -1 and 1, 0 being the middle line; where its range ends."""
-    start, end = row.start, row.end
-    downwards = np.isinf(start) or (np.isfinite(end) and row.value > (start + end) / 2)
-    edge, other, side = (end, start, -1) if downwards else (start, end, 1)
+    downwards = np.isinf(row.start) or (np.isfinite(row.end) and row.value > (row.start + row.end) / 2)
+    edge = row.end if downwards else row.start
+    other = row.start if downwards else row.end
+    side = -1 if downwards else 1
     drawn = [row.value, row.low, row.high, row.published, row.null_scores, row.null_names, other]
     unit = max((abs(mark - edge) for mark in drawn if np.isfinite(mark)), default=0.0) or 1.0
-    return lambda value: side * (value - edge) / unit, side * (other - edge) / unit if np.isfinite(other) else 1.0
+
+    def place(value: float) -> float:
+        return side * (value - edge) / unit
+
+    return place, place(other) if np.isfinite(other) else 1.0
 
 
 def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
@@ -52,8 +58,12 @@ def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
     known = {claim.id: claim for claim in claims}
     rows = table[table.verdict.isin(list(LOOK)) & table.claim.isin(list(known))]
     rows = rows.sort_values("verdict", key=lambda column: column.map(verdicts.VERDICTS.index), kind="stable")
-    start, end = ([known[name].expect.ends[at] for name in rows.claim] for at in (0, 1))
-    return rows.assign(title=[known[name].title for name in rows.claim], start=start, end=end)
+    judged = [known[name] for name in rows.claim]
+    return rows.assign(
+        title=[claim.title for claim in judged],
+        start=[claim.expect.ends[0] for claim in judged],
+        end=[claim.expect.ends[1] for claim in judged],
+    )
 
 
 def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
@@ -64,8 +74,8 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
     use_style()
     by_paper = {paper: rows[rows.paper == paper] for paper in PAPERS}
     columns = [("poerner2018", "zhao2023"), ("kamp2023", "sun2024")]
-    row, head = 0.172, 0.46
-    panels = {paper: max(1, len(part)) * row for paper, part in by_paper.items()}
+    head = 0.46
+    panels = {paper: max(1, len(part)) * 0.172 for paper, part in by_paper.items()}
     height = max(sum(panels[paper] + head for paper in column) for column in columns) + 0.45
     figure = plt.figure(figsize=(7.3, height))
     for at, column in enumerate(columns):
@@ -113,10 +123,12 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
 def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
     """Claimed range, interval, value, published value and nulls of each claim, from the top down."""
     for y, (_, row) in enumerate(rows.iterrows()):
-        (place, far), (colour, face, marker) = make_scale(row), LOOK[row.verdict]
+        place, far = make_scale(row)
+        colour, face, marker = LOOK[row.verdict]
         axes.add_patch(Rectangle((0, y - 0.42), far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
         axes.plot([place(row.low), place(row.high)], [y, y], color=colour, lw=1.3, solid_capstyle="butt", zorder=3)
-        grey, black = {"color": CHANCE_MARK, "lw": 0.9, "zorder": 2}, {"color": "black", "lw": 1.2, "zorder": 4}
+        grey = {"color": CHANCE_MARK, "lw": 0.9, "zorder": 2}
+        black = {"color": "black", "lw": 1.2, "zorder": 4}
         others = [(row.null_scores, "x", 0.7, grey), (row.null_names, "+", 0.7, grey), (row.published, "|", 3, black)]
         for value, mark, share, style in others:
             if np.isfinite(value):

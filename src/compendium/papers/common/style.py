@@ -67,10 +67,11 @@ def name_run(row: pd.Series) -> str:
 
 
 def task_panels(tasks: Iterable, width: float, height: float, columns: int = 2, margin: float = 0.0, **more):
-    """A figure and, by task (or what else has one), a panel; so many in a row, with a margin in inches for names."""
+    """A figure with a panel per task, `columns` per row, and the panels by task; margin: inches for names."""
     use_style()
     tasks = list(tasks)
-    columns, rows = min(columns, len(tasks)), -(-len(tasks) // columns)
+    rows = -(-len(tasks) // columns)
+    columns = min(columns, len(tasks))
     more = {"figsize": (margin + width * columns, height * rows), "sharey": True, "squeeze": False} | more
     figure, grid = plt.subplots(rows, columns, **more)
     for axes in grid.flat[len(tasks) :]:
