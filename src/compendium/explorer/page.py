@@ -80,9 +80,12 @@ def gather_page(results: Results) -> dict:
     """
     manifest = results.root / "manifest.json"
     facts = project.read_json(manifest) if manifest.exists() else {}
-    lengths = {"attreval": None, "date": 10, "commit": 12}
-    about = {"profile": str(facts.get("profile") or results.root.name)}
-    about |= {name: str(facts.get(name) or "")[:length] for name, length in lengths.items()}
+    about = {
+        "profile": str(facts.get("profile") or results.root.name),
+        "attreval": str(facts.get("attreval") or ""),
+        "date": str(facts.get("date") or "")[:10],
+        "commit": str(facts.get("commit") or "")[:12],
+    }
     if not facts.get("settings"):
         return pack_page([], {}, about, Profile.model_construct().agreement, [])
     make_known(facts["settings"])
@@ -108,8 +111,7 @@ def _describe_run(about: dict[str, str]) -> str:
 
 def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
     """Whether the top k for every k up to the largest, with their ties, are the same."""
-    border = np.partition(scores, -largest_k)[-largest_k] if largest_k < len(scores) else scores.min()
-    top = scores >= border
+    top = scores >= np.sort(scores)[-largest_k:].min()
     if not top.all() and kept[~top].max() >= kept[top].min():
         return False
     return bool((rankdata(scores[top], "dense") == rankdata(kept[top], "dense")).all())
@@ -136,7 +138,9 @@ def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:
         kept = np.rint(scores / largest * 10.0**digits)
         if _same_top(scores, kept, largest_k) and (digits >= PLAIN_DIGITS or _same_shape(scores, kept)):
             packed = [_short(largest / 10.0**digits), kept.astype(np.int64).tolist()]
-            return packed if _same_shape(scores, kept) else [*packed, local_maxima(scores, rule).tolist()]
+            if not _same_shape(scores, kept):
+                packed.append(local_maxima(scores, rule).tolist())
+            return packed
     return [1, scores.tolist(), local_maxima(scores, rule).tolist()]
 
 

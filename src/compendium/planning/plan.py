@@ -7,6 +7,7 @@ alike is counted for each, and what asks no model (tables, intervals, figures) c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -82,22 +83,31 @@ class Plan:
     def to_json(self) -> dict:
         """The plan as plain values; seconds and GiB are rounded."""
         digits = dict.fromkeys(COUNTS) | {"seconds": 1, "memory": 2}
-        rows = [asdict(row) | {name: round(getattr(row, name), to) for name, to in digits.items()} for row in self.rows]
-        hours = {name: round(getattr(self, name), 3) for name in ("processor_hours", "wall_hours")}
-        given = {"profile": self.profile.name, "workers": self.profile.workers, "threads": self.profile.threads}
-        return given | {"made_up": self.made_up} | hours | {"rows": rows}
+        rows = []
+        for row in self.rows:
+            rounded = {name: round(getattr(row, name), to) for name, to in digits.items()}
+            rows.append(asdict(row) | rounded)
+        return {
+            "profile": self.profile.name,
+            "workers": self.profile.workers,
+            "threads": self.profile.threads,
+            "made_up": self.made_up,
+            "processor_hours": round(self.processor_hours, 3),
+            "wall_hours": round(self.wall_hours, 3),
+            "rows": rows,
+        }
 
     def table(self) -> list[dict[str, str]]:
         """Its rows for people, and their sum."""
         total = Row("all", steps=sum(row.steps for row in self.rows))
         for row in self.rows:
             total = total.plus(row)
-        return [
-            {"step": row.notebook, "task": row.task, "model": row.model}
-            | {name: f"{round(getattr(row, name)):,}" for name in ("steps", *COUNTS)}
-            | {"minutes": f"{row.seconds / 60:.1f}", "GiB": f"{row.memory:.1f}"}
-            for row in [*self.rows, total]
-        ]
+        table = []
+        for row in [*self.rows, total]:
+            cells = {"step": row.notebook, "task": row.task, "model": row.model}
+            cells |= {name: f"{round(getattr(row, name)):,}" for name in ("steps", *COUNTS)}
+            table.append(cells | {"minutes": f"{row.seconds / 60:.1f}", "GiB": f"{row.memory:.1f}"})
+        return table
 
     def notes(self) -> list[str]:
         """What the table does not say."""
@@ -179,18 +189,22 @@ class Counting:
                     key = (row.task, row.model)
                     found[key] = found[key].plus(row) if key in found else row
             return [*found.values()]
-        count, runs = {
-            "train": (self._train, given.trained_runs()),
-            "explain": (self._explain, given.explained_runs()),
-            "seeds": (self._seeds, [(given.seed_study.task, given.seed_study.model, 1)] if given.seed_study else []),
-            "faithfulness": (self._faithfulness, given.explained_runs("faithfulness")),
-            "explain_types": (self._explain_types, given.explained_runs("diagnosis")),
-            "agents": (self._agents, given.explained_runs("diagnosis")),
-            "diagnosis": (self._diagnosis, given.explained_runs("diagnosis")),
-            "joint": (self._joint, given.explained_runs()),
-        }.get(rule, (None, []))
-        pairs = [run[:2] for run in runs]
-        return [Row("", *pair).plus(count(*pair), pairs.count(pair)) for pair in dict.fromkeys(pairs)]
+        study = given.seed_study
+        runs = {
+            "train": given.trained_runs(),
+            "explain": given.explained_runs(),
+            "seeds": [(study.task, study.model, 1)] if study else [],
+            "faithfulness": given.explained_runs("faithfulness"),
+            "explain_types": given.explained_runs("diagnosis"),
+            "agents": given.explained_runs("diagnosis"),
+            "diagnosis": given.explained_runs("diagnosis"),
+            "joint": given.explained_runs(),
+        }
+        rows = []
+        for pair, times in Counter(run[:2] for run in runs.get(rule, ())).items():
+            one = getattr(self, f"_{rule}")(*pair)
+            rows.append(Row("", *pair).plus(one, times))
+        return rows
 
     def asked(self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0) -> Row:
         """So many evaluations of each of some texts, so many of them with a gradient."""
@@ -218,9 +232,11 @@ class Counting:
         tokens = train * spec.epochs * length
         own = replace(self.asked(task, model, train * spec.epochs, 1, 1), tokens=tokens)
         own = replace(own, seconds=GRADIENT * tokens * speed.seconds(length, spec.batch_rows))
-        checked = (dev * spec.epochs * spec.evaluations_per_epoch if train else 0) + test
+        checked = test
+        if train:
+            checked += dev * spec.epochs * spec.evaluations_per_epoch
         own = replace(own.plus(self.asked(task, model, checked, 1)), texts=train)
-        return replace(own, memory=speed.memory(bool(train), spec.batch_rows * length)) if train else own
+        return replace(own, memory=speed.memory(True, spec.batch_rows * length)) if train else own
 
     def _train(self, task: str, model: str) -> Row:
         spec = self.profile.task_of(task, model)
@@ -256,7 +272,8 @@ class Counting:
         ways = [(texts, 1), (released, 1), (spec.scale_rows, 2), (spec.control_rows, 6), (spec.driver_rows, 2)]
         more = sum(times * min(rows, texts) for rows, times in ways)
         noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
-        own = self.erased(task, model, texts + more).plus(self.asked(task, model, min(spec.control_rows, texts), noise))
+        disturbed = self.asked(task, model, min(spec.control_rows, texts), noise)
+        own = self.erased(task, model, texts + more).plus(disturbed)
         return replace(own, texts=texts)
 
     def _explain_types(self, task: str, model: str) -> Row:
@@ -294,7 +311,8 @@ class Counting:
             for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
                 budget = METHODS[name].limited(given.explaining_of(task), size)
                 own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
-        own = own.plus(self.asked(task, model, spec.limits.tasks.get(task, 0), 2 ** min(spec.limits.words, EXACT)))
+        short = spec.limits.tasks.get(task, 0)
+        own = own.plus(self.asked(task, model, short, 2 ** min(spec.limits.words, EXACT)))
         return replace(own, texts=spec.rows_of(task, rows))
 
 

@@ -96,7 +96,8 @@ def fidelity_markdown() -> str:
             words = f" “{row['words']}”" if row["words"] else ""
             kind = "" if row["kind"] == CONCLUSION else f"*{row['kind'].capitalize()}*: "
             said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
-            said += f" *A second reader*: {against[row['claim']]}" if row["claim"] in against else ""
+            if row["claim"] in against:
+                said += f" *A second reader*: {against[row['claim']]}"
             cells = [said, *_measured(row), verdict, why[row["claim"]], *made]
             text += pipe_rows([[cell.replace("|", "\\|") for cell in cells]]) + "\n"
     return text
@@ -156,7 +157,8 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
     said = row["verdict"]
     for profile, other in others.items():
         there = other.get("verdict", verdicts.UNTESTABLE)
-        said += f" ({profile}: {there})" if there != row["verdict"] else ""
+        if there != row["verdict"]:
+            said += f" ({profile}: {there})"
     for other in elsewhere:
         if other["claim"] == row["claim"] and other["verdict"] != row["verdict"]:
             said += f" (on {other['processor']}: {other['verdict'].removesuffix(' here')})"
@@ -269,7 +271,8 @@ def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) 
             for one in most.itertuples()
         ]
         behind = models[models.experiment == experiment].ours_less_published.mean()
-        tried += [f"our models' accuracy less the published is {behind:+.2f}"] if pd.notna(behind) else []
+        if pd.notna(behind):
+            tried.append(f"our models' accuracy less the published is {behind:+.2f}")
         yield f"Table 2, {experiment}, {named}", part, "; ".join(tried)
 
 
@@ -291,9 +294,10 @@ def _diagnosticity(table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFra
         for rule, other in rules[rules.metric == metric].groupby("rule", sort=False):
             near = far.merge(other[[*keys, "diagnosticity"]], on=keys)
             count = ((near.diagnosticity - near.published).abs() <= FAR).sum()
-            tried += [f"rule {rule} (brings {count} of {len(near)} near)"] if rule != "published" and len(near) else []
+            if rule != "published" and len(near):
+                tried.append(f"rule {rule} (brings {count} of {len(near)} near)")
         for one in drivers[drivers.metric == metric].itertuples():
-            tried += [f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})"]
+            tried.append(f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})")
         yield f"Table 6, {title_of('metric', metric)}", part, "; ".join(tried)
 
 

@@ -49,7 +49,11 @@ def method_looks(methods: Iterable[str]) -> dict[str, dict]:
             step += 1
             look = _hashed_look(name, step)
         looks[name] = look
-    return {m: {"color": looks[m][0], "marker": looks[m][1], "label": name_method(m)} for m in methods}
+    out = {}
+    for method in methods:
+        colour, marker = looks[method]
+        out[method] = {"color": colour, "marker": marker, "label": name_method(method)}
+    return out
 
 
 def _hashed_look(name: str, step: int) -> tuple[tuple, str]:

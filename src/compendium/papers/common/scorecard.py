@@ -81,7 +81,8 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
     for at, column in enumerate(columns):
         top = height - 0.32
         for paper in column:
-            axes = figure.add_axes((0.5 * at + 0.262, (top - panels[paper]) / height, 0.13, panels[paper] / height))
+            bottom = top - panels[paper]
+            axes = figure.add_axes((0.5 * at + 0.262, bottom / height, 0.13, panels[paper] / height))
             if len(by_paper[paper]):
                 _draw_rows(axes, by_paper[paper])
             else:
@@ -90,9 +91,10 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
                 _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
             axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
             for y, claim in enumerate(by_paper[paper].itertuples()):
+                digits = 2 if abs(claim.value) >= 0.1 else 3
                 _beside(axes, -0.03, y, claim.title, "right", 7.3)
-                _beside(axes, 1.05, y, _say(claim, claim.value, 2 if abs(claim.value) >= 0.1 else 3), "left", 7.3)
-            top -= panels[paper] + head
+                _beside(axes, 1.05, y, _say(claim, claim.value, digits), "left", 7.3)
+            top = bottom - head
     _explain(figure, table, 7.2, 0.5 / height)
     return figure.axes[0]
 
@@ -110,12 +112,13 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
     axes = figure.add_axes((0.4, 0.7 / height, 0.3, len(rows) * row / height))
     _draw_rows(axes, rows, size=38)
     for y, claim in enumerate(rows.itertuples()):
-        _beside(axes, -0.03, y, "\n".join(textwrap.wrap(claim.statement, 53)[:3]), "right", 7.6)
+        lines = textwrap.wrap(claim.statement, 53)[:3]
+        _beside(axes, -0.03, y, "\n".join(lines), "right", 7.6)
         ours = f"{_say(claim, claim.value)} [{_say(claim, claim.low)}, {_say(claim, claim.high)}]"
-        others = [("paper", claim.published), ("random", claim.null_scores), ("exchanged", claim.null_names)]
-        known = ", ".join(f"{name} {_say(claim, value)}" for name, value in others if np.isfinite(value))
+        others = {"paper": claim.published, "random": claim.null_scores, "exchanged": claim.null_names}
+        known = [f"{name} {_say(claim, value)}" for name, value in others.items() if np.isfinite(value)]
         _beside(axes, 1.03, y - 0.17 * bool(known), ours, "left", 7.6)
-        _beside(axes, 1.03, y + 0.2, known, "left", 6.3, "#5b6470")
+        _beside(axes, 1.03, y + 0.2, ", ".join(known), "left", 6.3, "#5b6470")
     _explain(figure, table, 7, 0.55 / height)
     return axes
 
@@ -150,7 +153,8 @@ def _beside(axes, x: float, y: float, text: str, side: str, size: float, colour:
 def _say(claim, value: float, digits: int = 3) -> str:
     """A number with its sign where it is a difference; a true minus, and no minus before zero."""
     sign = "+" if np.isinf(claim.start) or np.isinf(claim.end) else ""
-    text = f"{value:{sign}.{min(digits, 2) if abs(value) >= 2 else digits}f}"
+    shown = min(digits, 2) if abs(value) >= 2 else digits
+    text = f"{value:{sign}.{shown}f}"
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
@@ -161,10 +165,10 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
     def mark(marker: str, label: str, **more) -> Line2D:
         return Line2D([], [], **{"linestyle": "none", "marker": marker, "markersize": 5, "label": label} | more)
 
-    reached = [
-        mark(marker, f"{verdict} ({counts.get(verdict, 0)})", linestyle="-", color=colour, lw=1.3, markerfacecolor=face)
-        for verdict, (colour, face, marker) in LOOK.items()
-    ]
+    reached = []
+    for verdict, (colour, face, marker) in LOOK.items():
+        label = f"{verdict} ({counts.get(verdict, 0)})"
+        reached.append(mark(marker, label, linestyle="-", color=colour, lw=1.3, markerfacecolor=face))
     others = [
         Patch(facecolor=CLAIMED, label="claimed range, line at its edge"),
         mark("|", "the paper's value", color="black", markeredgewidth=1.2),

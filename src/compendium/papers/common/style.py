@@ -137,7 +137,7 @@ def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: flo
     ends = list(ends)
     height = axes.get_window_extent().height / axes.figure.dpi * 72
     to_axes = axes.transData + axes.transAxes.inverted()
-    starts = np.array([to_axes.transform((x, y)) for _, x, y, _ in ends]).reshape(-1, 2)
+    starts = np.reshape([to_axes.transform((x, y)) for _, x, y, _ in ends], (-1, 2))
     heights = spread(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]

@@ -98,12 +98,15 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
     orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
-        runs = {run: drawn for run, drawn in scores.runs.items() if run[2] == granularity and {a, b} <= {*drawn.means}}
-        taus = {run: rank_correlation.correlate(drawn, a, b, names=run) for run, drawn in runs.items()}
-        found = [(run, [runs[run]], *taus[run], 1) for run in runs]
+        found = []
+        taus = []
+        runs = [(run, one) for run, one in scores.runs.items() if run[2] == granularity and {a, b} <= {*one.means}]
+        for run, drawn in runs:
+            taus.append(rank_correlation.correlate(drawn, a, b, names=run))
+            found.append((run, [drawn], *taus[-1], 1))
         if runs:
-            tau, draws, pooled = rank_correlation.pool(list(taus.values()))
-            found.append(((POOLED, POOLED, granularity), list(runs.values()), tau, draws, None, pooled))
+            tau, draws, pooled = rank_correlation.pool(taus)
+            found.append(((POOLED, POOLED, granularity), [drawn for _, drawn in runs], tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
             low, high = map(float, percentile_interval(draws, confidence))
             seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
@@ -162,8 +165,8 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
-        pair, tau = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
-        yield granularity, len(part) - len(apart), len(apart), *counts, pair, tau
+        highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", float("nan")))
+        yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
 
 @table_of("granularity verdict count pairs")

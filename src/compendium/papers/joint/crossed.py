@@ -49,15 +49,15 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
     step.notes["devices"] = {str(name): int(count) for name, count in accuracy.device.value_counts().items()}
     learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
-    jobs = [
-        (place, given, *run, start)
-        for run in dearest_first(given.explained_runs())
-        if (given.read_by(run[0]), *run[1:]) in learned
-        for start in range(0, given.rows_explained(*run[:2]), TEXTS)
-    ]
+    jobs = []
+    for task, model, seed in dearest_first(given.explained_runs()):
+        if (given.read_by(task), model, seed) in learned:
+            starts = range(0, given.rows_explained(task, model), TEXTS)
+            jobs += [(place, given, task, model, seed, start) for start in starts]
     scored = step.side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
-    return accuracy, pd.concat([frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)], ignore_index=True)
+    frames = [frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)]
+    return accuracy, pd.concat(frames, ignore_index=True)
 
 
 def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
@@ -107,14 +107,11 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
     texts = []
     for one in explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)):
         own = one.instance.evidence
-        games = []
+        known = {}
         if own.classes or own.tags:  # the pointing game is won or not only by a text's own evidence
-            games = play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties)
-        known = {
-            ("pointing", row["method"]): row["hit"]
-            for row in games
-            if row["metric"] in GAMES and row["method"] not in BASELINES[1:]
-        }
+            for row in play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties):
+                if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
+                    known["pointing", row["method"]] = row["hit"]
         instance = with_evidence(one.instance, borrowed)
         scores = stored_scores(one.attributions, of_tokens, one.tokens)
         target = one.attributions[of_tokens[0]].target
@@ -126,7 +123,8 @@ def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """As `correlations.summary_table`, a row a network, method and metric; the intervals are normal."""
     by_network = values[values.value.notna()].groupby([*RUN, "method", "metric"], sort=False).value
     found = by_network.agg(["mean", "std", "size"]).reset_index().rename(columns={"size": "n"})
-    half = norm.ppf((1 + confidence) / 2) * found.pop("std").fillna(0) / np.sqrt(found.n)
+    sd = found.pop("std").fillna(0)
+    half = norm.ppf((1 + confidence) / 2) * sd / np.sqrt(found.n)
     return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
 
 
@@ -150,7 +148,8 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
         part = wide[here]
         everywhere[name] = set()
         for first, second in combinations(part.columns, 2):
-            won = pd.Series((np.sign(part[first] - part[second]).to_numpy() + 1) / 2, index=cells[here])
+            signs = np.sign(part[first] - part[second])
+            won = pd.Series((signs.to_numpy() + 1) / 2, index=cells[here])
             if won.mean() < 0.5:
                 first, second = second, first
                 won = 1 - won

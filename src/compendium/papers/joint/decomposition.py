@@ -142,10 +142,10 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
     judges = np.array([JUDGES[metric] for metric in metrics])
     if len(set(judges)) < 2 or len(networks) < 2:
         return None
-    wide = [
-        of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value").dropna()
-        for _, of in part.groupby("metric", sort=False)
-    ]
+    wide = []
+    for _, of in part.groupby("metric", sort=False):
+        scores = of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value")
+        wide.append(scores.dropna())
     shared = set.intersection(*(set(one.index.unique("method")) for one in wide))
     methods = [name for name in part.method.unique() if name in shared]
     if len(methods) < FEWEST:
@@ -155,7 +155,8 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
     by_metric = [one.reindex(index=full, columns=networks).to_numpy().T.reshape(shape) for one in wide]
     scores = np.stack(by_metric, axis=1)
     has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
-    there = np.array([~np.isnan(scores[has[:, j], j]).any(axis=(0, 1)) for j in range(len(metrics))])  # (j, n)
+    unknown = np.isnan(scores)
+    there = np.array([~unknown[has_it, j].any(axis=(0, 1)) for j, has_it in enumerate(has.T)])  # (j, n)
     scores = np.where(there[None, :, None], scores, np.nan)
     scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
     columns = Columns(networks, judges, scores, has, there)
@@ -197,8 +198,9 @@ def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with (p,) weights."""
     a, b = pairs.T
+    same_metric, same_paper, neither = means[:, a, b]
     itself = np.diagonal(means[2])
-    rows = np.stack([means[0, a, b], means[1, a, b], (itself[a] + itself[b]) / 2, means[2, a, b]])
+    rows = np.stack([same_metric, same_paper, (itself[a] + itself[b]) / 2, neither])
     held = np.where(np.isnan(rows), 0, weights)
     sums = (np.nan_to_num(rows) * held).sum(axis=1)
     total = held.sum(axis=1)

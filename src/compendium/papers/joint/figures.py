@@ -49,8 +49,9 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     colours = sns.color_palette(PALETTE, as_cmap=True)
     middle = {"ha": "center", "va": "center"}
     for row in part.itertuples():
-        x, y = sorted((names.index(row.metric_a), names.index(row.metric_b)))
-        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
+        x, y = sorted([names.index(row.metric_a), names.index(row.metric_b)])
+        colour = colours((row.tau + 1) / 2)
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
         if row.verdict in ("agree", "contradict"):
             axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
         look = {**middle, "color": "white" if abs(row.tau) > 0.62 else "black"}
@@ -62,8 +63,9 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
         axes.text(at + 0.5, at + 0.72, "itself", fontsize=7.5, color="#555555", **middle)
     titles = [JOINT[name].title for name in names]
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
-    axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
-    axes.set_yticks(np.arange(len(names)) + 0.5, titles)
+    places = np.arange(len(names)) + 0.5
+    axes.set_xticks(places, titles, rotation=35, ha="right")
+    axes.set_yticks(places, titles)
     style.bare(axes)
     style.colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
     figure.tight_layout()
@@ -87,26 +89,30 @@ def draw_pareto(table: pd.DataFrame):
         external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
         for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
             cell = of_run[of_run.metric == metric]
-            front = cell[cell.undominated].sort_values(["requested", "quality"])
-            ends[axes] = [
-                (METHODS[one.method].title, one.requested, one.quality, kind_colour(one.method))
-                for one in front.drop_duplicates(["requested", "quality"]).itertuples()
-            ]
+            place = ["requested", "quality"]
+            front = cell[cell.undominated].sort_values(place)
+            ends[axes] = []
+            for one in front.drop_duplicates(place).itertuples():
+                ends[axes].append((METHODS[one.method].title, one.requested, one.quality, kind_colour(one.method)))
             axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
             colours = np.array([kind_colour(method) for method in cell.method])
             filled = cell.undominated.to_numpy(bool)
+            best = cell[filled]
             axes.scatter(cell.requested, cell.quality, s=34, zorder=2, facecolors="none", edgecolors=colours)
-            axes.scatter(cell.requested[filled], cell.quality[filled], s=34, zorder=3, color=colours[filled])
+            axes.scatter(best.requested, best.quality, s=34, zorder=3, color=colours[filled])
             axes.set_xscale("symlog", linthresh=1)
-            axes.set_xlim(-0.2, max(10, cell.requested.max() * 2) if len(cell) else 10)
+            axes.set_xlim(-0.2, max([10, *cell.requested * 2]))
             axes.set_title(f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
     for axes in grid[:, 0]:
         axes.set_ylabel("mean over texts", fontsize=10)
-    kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
-    handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
-    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
+    drawn = {METHODS[method].kind for method in part.method}
+    handles = []
+    for kind, colour in KINDS.items():
+        if kind in drawn:
+            handles.append(plt.Line2D([], [], color=colour, marker="o", linestyle="", label=kind))
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(handles), fontsize=9)
     return style.name_ends(figure, ends, 7)
 
 
@@ -128,8 +134,9 @@ def draw_places(table: pd.DataFrame):
         names = [name for name in (MEAN, *JOINT) if name in wide["place"]]
         sure = wide["verdict"][names].isin(["above", "below"]).to_numpy()
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
-        rows = [METHODS[m].title for m in wide.index]
-        style.heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
+        rows = [METHODS[method].title for method in wide.index]
+        places = wide["place"][names].to_numpy(float)
+        style.heat_map(axes, places, sure, colours, (0, 1), 0.8, rows, titles)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
     style.colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
@@ -150,7 +157,8 @@ def draw_across(table: pd.DataFrame):
     names = [name for name in JOINT if name in set(part.metric)]
     wide = part.pivot(index=pair, columns="metric", values=["tau", "verdict"]).loc[pairs]
     verdicts = wide["verdict"][names].to_numpy()
-    _, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
+    size = (0.95 * len(names) + 5, 0.3 * len(pairs) + 2)
+    _, axes = plt.subplots(figsize=size, layout="constrained")
     colours = sns.color_palette(PALETTE, as_cmap=True)
     titles = [JOINT[name].title for name in names]
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
@@ -213,7 +221,8 @@ def draw_masked(table: pd.DataFrame):
             up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
             look = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
             axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **look)
-        ends = [part[["plain_low", "masked_low"]].min(axis=None), part[["plain_high", "masked_high"]].max(axis=None)]
+        bounds = part[["plain_low", "masked_low", "plain_high", "masked_high"]]
+        ends = [bounds.min(axis=None), bounds.max(axis=None)]
         axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
         axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
     figure.supxlabel("plain", fontsize=9)

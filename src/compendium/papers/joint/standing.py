@@ -49,12 +49,15 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
     shares = _shares_by_family(scores, models)
     families = dict.fromkeys(family for family, _, _ in shares)
     for family, method in product(families, METHODS):
-        runs = {metric: shares[family, method, metric] for metric in JOINT if (family, method, metric) in shares}
-        if not runs:
+        means = {}
+        counts = {}
+        for metric in JOINT:
+            if runs := shares.get((family, method, metric)):
+                means[metric] = np.mean(runs, axis=0)
+                counts[metric] = len(runs)
+        if not means:
             continue
-        means = {metric: np.mean(of_runs, axis=0) for metric, of_runs in runs.items()}
         means = {MEAN: np.mean([*means.values()], axis=0), **means}
-        counts = {metric: len(of_runs) for metric, of_runs in runs.items()}
         counts[MEAN] = max(counts.values())
         for metric, drawn in means.items():
             places = np.clip(widen(drawn, counts[metric]), 0, 1)
@@ -200,10 +203,10 @@ def measured_models(scores: JointScores, costs: pd.DataFrame) -> Measured:
 
 def choice_table(measured: Measured, confidence: float) -> pd.DataFrame:
     """One row a task, model and method, the best first: see `rank_methods`."""
-    about = ["task", "model"]
-    tables = [rank_methods(one, confidence).assign(task=task, model=model) for (task, model), one in measured.items()]
-    every = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*about, "method"])
-    return every[[*about, *every.columns.drop(about)]]
+    tables = [pd.DataFrame(columns=["task", "model", "method"])]
+    for (task, model), one in measured.items():
+        tables.append(_of_model(rank_methods(one, confidence), task, model))
+    return pd.concat(tables[-len(measured) :], ignore_index=True)
 
 
 def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float) -> pd.DataFrame:
@@ -211,10 +214,15 @@ def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float
     tables = []
     for one in choice[choice.recommended].itertuples() if len(choice) else ():
         found = find_objections(measured[one.task, one.model], one.method, confidence)
-        found.insert(0, "task", one.task)
-        found.insert(1, "model", one.model)
-        tables.append(found)
+        tables.append(_of_model(found, one.task, one.model))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def _of_model(table: pd.DataFrame, task: str, model: str) -> pd.DataFrame:
+    """The table under a task and model."""
+    table.insert(0, "task", task)
+    table.insert(1, "model", model)
+    return table
 
 
 CUTS = 10  # of texts into halves
@@ -302,7 +310,8 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
     apart = (array[:, 0] - array[:, 1]) / 2
     flat = halves.reshape(-1, len(array))  # (2c, n)
     middle = (flat @ shared).reshape(*halves.shape[:2], -1)  # (c, 2, m)
-    moved = ((signs[:, None] * flat).reshape(-1, len(array)) @ apart).reshape(len(signs), *middle.shape)
+    signed = (signs[:, None] * flat).reshape(-1, len(array))
+    moved = (signed @ apart).reshape(len(signs), *middle.shape)
     first = middle + moved  # (j, c, 2, m) of the one model
     second = middle - moved
 
@@ -315,10 +324,20 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
 
 def _summary(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
     """Means by these columns, how many rows have enough texts (`decided`), and how many of these `differ`."""
-    groups = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW).groupby(by, sort=False)
-    found = groups[["tau", "within", "across", "lost"]].mean()
-    found = found.join(groups.tau.agg(lowest="min", highest="max")).join(groups.texts.min())
-    return found.join(groups[["decided", "differ"]].sum()).join(groups.size().rename(counted)).reset_index()
+    told = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW)
+    found = told.groupby(by, sort=False).agg(
+        tau=("tau", "mean"),
+        within=("within", "mean"),
+        across=("across", "mean"),
+        lost=("lost", "mean"),
+        lowest=("tau", "min"),
+        highest=("tau", "max"),
+        texts=("texts", "min"),
+        decided=("decided", "sum"),
+        differ=("differ", "sum"),
+        **{counted: ("tau", "size")},
+    )
+    return found.reset_index()
 
 
 def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:

@@ -55,11 +55,11 @@ def token_jobs(step: Step) -> list[tuple]:
     taken = joint_runs(profile)
     unlearned = runs.unlearned_table(step, taken, of_papers=False)
     learned = runs.drop_unlearned(pd.DataFrame(taken, columns=runs.RUN), unlearned)
-    return [
-        (step.results, profile, *run, start)
-        for run in learned.itertuples(index=False, name=None)
-        for start in range(0, _rows_of(profile, *run[:2]), BATCHED_TEXTS)
-    ]
+    jobs = []
+    for task, model, seed in learned.itertuples(index=False, name=None):
+        starts = range(0, _rows_of(profile, task, model), BATCHED_TEXTS)
+        jobs += [(step.results, profile, task, model, seed, start) for start in starts]
+    return jobs
 
 
 def score_instances(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
@@ -119,8 +119,9 @@ def score_text(
 
 def ask_of_run(scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[ScoredText]) -> pd.DataFrame:
     """The values of a run's texts as COLUMNS; see `ask_metrics`."""
-    values = ask_metrics(scorer, asked, texts)
-    rows = [(*run, text.instance.id, *value) for text, found in zip(texts, values, strict=True) for value in found]
+    rows = []
+    for text, found in zip(texts, ask_metrics(scorer, asked, texts), strict=True):
+        rows += [(*run, text.instance.id, *value) for value in found]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

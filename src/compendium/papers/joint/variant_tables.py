@@ -45,15 +45,14 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
         texts = part.instance.unique()
         counts = draw_counts(generator("budgets", *run), len(texts), settings.draws)
         largest = part.budget.max()
-        two_seeds = list(combinations(seeds, 2))
         for size in part.budget.unique():
+            to_largest = [((size, seed), (largest, seed)) for seed in seeds]
+            between = [((size, one), (size, other)) for one, other in combinations(seeds, 2)]
             numbers = []
-            for pairs in ([((size, s), (largest, s)) for s in seeds], [((size, a), (size, b)) for a, b in two_seeds]):
-                overlaps = [
-                    [overlap_at_k(scores[*one, text], scores[*other, text], k) for one, other in pairs]
-                    for text in texts
-                ]
-                of_text = np.mean(overlaps, axis=1) if pairs else np.full(len(texts), np.nan)
+            for pairs in (to_largest, between):
+                of_text = np.full(len(texts), np.nan)
+                for at, text in enumerate(texts if pairs else ()):
+                    of_text[at] = np.mean([overlap_at_k(scores[*a, text], scores[*b, text], k) for a, b in pairs])
                 bounds = percentile_interval(counts @ of_text / len(texts), settings.confidence)
                 numbers += [of_text.mean(), *map(float, bounds)]
             yield *run, k, size, part[part.budget == size].requested.mean(), len(texts), *numbers
@@ -90,13 +89,14 @@ def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """
     settings = step.profile.bootstrap
     for cell, part in values.groupby(["task", "model", "measure"], sort=False):
+        texts = part.instance.nunique()
         told = part[part.normalised.notna()].instance.nunique()
-        of_texts = (part.least.mean(), part.greatest.mean(), part.instance.nunique(), told, part.exact.mean())
+        means = part[["least", "greatest", "exact"]].mean()
         raw, placed = _drawn_places(part, settings)
         for method in raw:
             of_raw = with_bounds(raw[method].to_numpy(), settings.confidence)
             of_placed = with_bounds(placed[method].to_numpy(), settings.confidence)
-            yield *cell, method, *of_texts, *of_raw, *of_placed
+            yield *cell, method, means.least, means.greatest, texts, told, means.exact, *of_raw, *of_placed
 
 
 @table_of("task model measure methods tau low high")
@@ -237,7 +237,8 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
         shift = (masked - plain).mean(axis=1)
         orders = true_means(drawn[0].T, drawn[1:].mT, generator("twins of true means", *cell)).mT
         found = rank_correlations(orders, orders, twins.masked)
-        row = [*cell, METRICS[cell[2]].title, *twins.values.shape[1:], len(twins.values)]
+        texts, models, methods = twins.values.shape
+        row = [*cell, METRICS[cell[2]].title, models, methods, texts]
         row += with_bounds(shift, settings.confidence)
         for numbers in found:
             row += about_median(numbers, settings.confidence)
@@ -267,22 +268,24 @@ def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) ->
 
     one, other: means over the same texts, or over two halves of them. NaN for `within` where no kind has two twins.
     """
-    pairs = list(combinations(range(len(masked)), 2))
-    taus = np.stack([(tau_b(one[:, i], other[:, k]) + tau_b(one[:, k], other[:, i])) / 2 for i, k in pairs])
-    apart = np.array([masked[i] != masked[k] for i, k in pairs])
-    across = mean_of_known(taus[apart])
-    within = np.full(len(one), np.nan) if apart.all() else mean_of_known(taus[~apart])
+    apart = []
+    alike = [np.full(len(one), np.nan)]
+    for i, k in combinations(range(len(masked)), 2):
+        tau = (tau_b(one[:, i], other[:, k]) + tau_b(one[:, k], other[:, i])) / 2
+        (alike if masked[i] == masked[k] else apart).append(tau)
+    across = mean_of_known(np.stack(apart))
+    within = mean_of_known(np.stack(alike))
     return across, within, within - across
 
 
-def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator, cuts: int = CUTS) -> tuple[float, float]:
+def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
     """(within, across) mean tau-b between two random halves of (n, t, m) texts: of one model, and of two kinds."""
     half = len(array) // 2
     if not half:
         return float("nan"), float("nan")
-    cut = np.stack([rng.permutation(len(array))[: 2 * half] for _ in range(cuts)])
-    one = array[cut[:, :half]].mean(axis=1)  # (cuts, t, m)
-    other = array[cut[:, half:]].mean(axis=1)
+    orders = np.stack([rng.permutation(len(array)) for _ in range(CUTS)])
+    one = array[orders[:, :half]].mean(axis=1)  # (cuts, t, m)
+    other = array[orders[:, half : 2 * half]].mean(axis=1)
     within = mean_of_known(tau_b(one, other).ravel())
     across = mean_of_known(rank_correlations(one, other, masked)[0])
     return float(within), float(across)
