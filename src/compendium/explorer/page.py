@@ -121,7 +121,8 @@ def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
     """Whether neighbours, the two ends, and the mean are in the same order: then peaks are the same by any rule."""
 
     def signs(values: np.ndarray) -> np.ndarray:
-        return np.sign(np.concatenate([np.diff(values), [values[-1] - values[0]], values - values.mean()]))
+        ends = values[-1] - values[0]
+        return np.sign([*np.diff(values), ends, *(values - values.mean())])
 
     return bool((signs(scores) == signs(kept)).all())
 
@@ -227,7 +228,7 @@ def pack_means(means: dict, methods: list[str]) -> dict:
     for name, of in means.get("metrics", {}).items():
         if name in SHOWN:
             found = [of.get(method) for method in methods]
-            by_metric[name] = [None if one is None else [_short(one[0]), one[1]] for one in found]
+            by_metric[name] = [pair and [_short(pair[0]), pair[1]] for pair in found]
     return {
         "means": by_metric,
         "pairs": pack_pairs("pairs", by_k),
@@ -260,7 +261,9 @@ def pack_page(
     for text in texts:
         layout = to_json(pack_layout(text))
         item = pack_text(text, methods[text.run], agreement.largest_k, rule)
-        spent += len(to_json(item).encode()) + (0 if layout in layouts else len(layout.encode()))
+        spent += len(to_json(item).encode())
+        if layout not in layouts:
+            spent += len(layout.encode())
         if spent > most_bytes:
             break
         item["layout"] = layouts.setdefault(layout, len(layouts))

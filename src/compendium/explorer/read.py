@@ -72,7 +72,8 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
     found = {}
     gaps = []
     runs = dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
-    for run in sorted(runs, key=lambda one: list(corpora.TASKS).index(one[0])):
+    tasks = list(corpora.TASKS)
+    for run in sorted(runs, key=lambda one: tasks.index(one[0])):
         task, model, seed = run
         name = f"{task}, {model}, seed {seed}"
         shards = range(profile.explaining_of(task).shards)

@@ -139,8 +139,9 @@ def make_plan(profile: Profile, notify: Callable[[str], None] = lambda step: Non
         if not step.fields:  # one step for all tasks and models
             counted = [Row(""), *(replace(row, steps=0) for row in counted)]
         for row in counted:
-            alike = [run for run in step.runs(graph) if run[:2] == (row.task, row.model)]
-            steps = len(alike) if step.fields else row.steps
+            steps = row.steps
+            if step.fields:
+                steps = sum(run[:2] == (row.task, row.model) for run in step.runs(graph))
             started = steps * start_seconds() * (profile.workers if step.side_by_side else 1)
             rows.append(replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started))
     made_up = [task for task in profile.read_tasks() if not corpora.table_path(task).exists()]
@@ -218,7 +219,9 @@ class Counting:
     def explained(self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget) -> Row:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths(task, model)
-        layers = shape_of(self.profile.models[model])[0] if self.family(model) == "transformer" else 1
+        layers = 1
+        if self.family(model) == "transformer":
+            layers, _, _ = shape_of(self.profile.models[model])
         budget = settled(budget)
         costs = {name: METHODS[name].cost(length, content, budget, layers) for name in self.applying(methods, model)}
         sloped = sum(cost for name, cost in costs.items() if METHODS[name].kind in ("gradient", "propagation"))
@@ -310,7 +313,8 @@ class Counting:
         for name in spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ():
             for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
                 budget = METHODS[name].limited(given.explaining_of(task), size)
-                own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
+                explained = self.explained(task, model, spec.budgets.rows, [name], budget)
+                own = own.plus(explained, spec.budgets.seeds)
         short = spec.limits.tasks.get(task, 0)
         own = own.plus(self.asked(task, model, short, 2 ** min(spec.limits.words, EXACT)))
         return replace(own, texts=spec.rows_of(task, rows))

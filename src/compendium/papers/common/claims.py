@@ -100,16 +100,20 @@ def score(
     known = {claim.id for claim in claims}
     if unknown := [name for name in (*found, *published) if name not in known]:
         raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
-    findings = [_checked(c, found.get(c.id, untested("not run"))) for c in claims]
-    p = [np.nan if f.reason else f.p(claim.expect) for claim, f in zip(claims, findings, strict=True)]
+    findings = [_checked(claim, found.get(claim.id, untested("not run"))) for claim in claims]
+    p = [np.nan if found.reason else found.p(claim.expect) for claim, found in zip(claims, findings, strict=True)]
     rows = []
     for claim, finding, q in zip(claims, findings, verdicts.adjust(np.array(p)), strict=True):
         row = claim.model_dump(include=set(OF_THE_CLAIM))
-        row |= {"claim": claim.id, "published": published.get(claim.id, np.nan), "claimed": say(claim.expect), "q": q}
+        row["claim"] = claim.id
+        row["published"] = published.get(claim.id, np.nan)
+        row["claimed"] = say(claim.expect)
+        row["q"] = q
         row |= finding.measures(claim.expect, claim.null_world, confidence)
         row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
         row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
-        rows.append(row | {"verdict": verdicts.decide(claim.expect, claim.null_world, row, confidence)})
+        row["verdict"] = verdicts.decide(claim.expect, claim.null_world, row, confidence)
+        rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -139,7 +143,8 @@ def scorecard(tables: Path, checks: bool = True) -> pd.DataFrame:
     paths = sorted(tables.glob("*_claims.csv"))
     if not paths:
         raise FileNotFoundError(f"no claims at {tables}: run the profile first, `attreval run --profile NAME`")
-    table = pd.concat([pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths], ignore_index=True)
+    tables_of_papers = [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths]
+    table = pd.concat(tables_of_papers, ignore_index=True)
     return table if checks else table[table.kind == CONCLUSION]
 
 

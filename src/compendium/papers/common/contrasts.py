@@ -74,7 +74,8 @@ def means(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
 def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
     """(1 + draws, ...) means of (n, ...) values over texts, NaN left out: of all of them first, then of drawn ones."""
     weights = _weights(len(values), draws, *names)
-    return means(weights, values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+    flat = values.reshape(len(values), -1)
+    return means(weights, flat).reshape(-1, *values.shape[1:])
 
 
 def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
@@ -123,8 +124,9 @@ def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
 
     The sd of noisy means is too high by their noise; that of independent ones is right on average, and 0 for equals.
     """
-    product = (fit - fit.mean(axis=1, keepdims=True)) * (read - read.mean(axis=1, keepdims=True))
-    variance = product.mean(axis=1)
+    apart = fit - fit.mean(axis=1, keepdims=True)
+    other = read - read.mean(axis=1, keepdims=True)
+    variance = (apart * other).mean(axis=1)
     return np.sign(variance) * np.sqrt(np.abs(variance))
 
 

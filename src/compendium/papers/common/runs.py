@@ -61,7 +61,8 @@ def load_attributions(results: Results, profile: Profile, *run) -> Records:
 def load_tokens(results: Results, profile: Profile, task: str, model: str, seed: int, part: str = "") -> Read:
     """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
     parts = [part] if part else range(profile.explaining_of(task).shards)
-    return read_tokens(*(results.existing(results.tokens(task, model, seed, part), "03_explain") for part in parts))
+    paths = [results.tokens(task, model, seed, part) for part in parts]
+    return read_tokens(*(results.existing(path, "03_explain") for path in paths))
 
 
 def load_typed_attributions(results: Results, profile: Profile, *run) -> Records:

@@ -56,7 +56,7 @@ def make_scale(row: pd.Series) -> tuple[Callable[[float], float], float]:
 def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
     """The claims that have a verdict, the best first, with `title`, and `start` and `end` of what is claimed."""
     known = {claim.id: claim for claim in claims}
-    rows = table[table.verdict.isin(list(LOOK)) & table.claim.isin(list(known))]
+    rows = table[table.verdict.isin(LOOK) & table.claim.isin(known)]
     rows = rows.sort_values("verdict", key=lambda column: column.map(verdicts.VERDICTS.index), kind="stable")
     judged = [known[name] for name in rows.claim]
     return rows.assign(
@@ -129,7 +129,8 @@ def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
         place, far = make_scale(row)
         colour, face, marker = LOOK[row.verdict]
         axes.add_patch(Rectangle((0, y - 0.42), far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
-        axes.plot([place(row.low), place(row.high)], [y, y], color=colour, lw=1.3, solid_capstyle="butt", zorder=3)
+        ends = [place(row.low), place(row.high)]
+        axes.plot(ends, [y, y], color=colour, lw=1.3, solid_capstyle="butt", zorder=3)
         grey = {"color": CHANCE_MARK, "lw": 0.9, "zorder": 2}
         black = {"color": "black", "lw": 1.2, "zorder": 4}
         others = [(row.null_scores, "x", 0.7, grey), (row.null_names, "+", 0.7, grey), (row.published, "|", 3, black)]
@@ -139,7 +140,8 @@ def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
         style = {"facecolor": face, "edgecolor": colour, "lw": 1, "zorder": 5}
         axes.scatter(place(row.value), y, s=size, marker=marker, **style)
     axes.axvline(0, color="#444444", linewidth=0.8, zorder=1)
-    axes.set(xlim=(-1.08, 1.08), ylim=(max(1, len(rows)) - 0.5, -0.5), xticks=[], yticks=[])
+    below = max(1, len(rows)) - 0.5
+    axes.set(xlim=(-1.08, 1.08), ylim=(below, -0.5), xticks=[], yticks=[])
     axes.grid(False)
     axes.spines[:].set_visible(False)
 
@@ -163,7 +165,8 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
     counts = table.verdict.value_counts()
 
     def mark(marker: str, label: str, **more) -> Line2D:
-        return Line2D([], [], **{"linestyle": "none", "marker": marker, "markersize": 5, "label": label} | more)
+        look = {"linestyle": "none", "marker": marker, "markersize": 5, "label": label}
+        return Line2D([], [], **look | more)
 
     reached = []
     for verdict, (colour, face, marker) in LOOK.items():

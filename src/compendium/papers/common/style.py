@@ -101,7 +101,8 @@ def legend_below(figure, columns: int, y: float = 0.02, **more):
 def spare_ticks(axes, ks) -> None:
     """A tick at each k, or at every fifth where there are many."""
     most = int(max(ks))
-    axes.set_xticks(range(1, most + 1) if most <= 12 else [1, *range(5, most + 1, 5)])
+    every = list(range(1, most + 1))
+    axes.set_xticks(every if most <= 12 else [1, *every[4::5]])
 
 
 def finish_matrix(axes, task: str) -> None:
@@ -118,7 +119,8 @@ def spread(places, gap: float, low: float, high: float) -> np.ndarray:
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(len(places))
     apart = isotonic_regression(places[order] - steps).x if len(places) else steps
-    apart = np.clip(apart, low, max(low, high - gap * (len(places) - 1))) + steps
+    most = max(low, high - gap * (len(places) - 1))
+    apart = np.clip(apart, low, most) + steps
     out = np.empty(len(places))
     out[order] = apart
     return out
@@ -141,13 +143,15 @@ def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: flo
     heights = spread(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]
-        axes.plot(joint, [y, y, place], color=colour, linewidth=0.6, alpha=0.7, transform=axes.transAxes, clip_on=False)
-        axes.text(1.055, place, name, color=colour, fontsize=size, va="center", transform=axes.transAxes)
+        look = {"color": colour, "transform": axes.transAxes}
+        axes.plot(joint, [y, y, place], linewidth=0.6, alpha=0.7, clip_on=False, **look)
+        axes.text(1.055, place, name, fontsize=size, va="center", **look)
 
 
 def name_ends(figure, ends: dict, size: float = 8.0):
     """Lay panels out with room for names, and write them; ends: by panel, of `label_ends`. Gives the first panel."""
-    figure.tight_layout(w_pad=room_for((end[0] for of_panel in ends.values() for end in of_panel), size))
+    names = [end[0] for of_panel in ends.values() for end in of_panel]
+    figure.tight_layout(w_pad=room_for(names, size))
     for axes, of_panel in ends.items():
         label_ends(axes, of_panel, size)
     return figure.axes[0]
@@ -156,11 +160,13 @@ def name_ends(figure, ends: dict, size: float = 8.0):
 def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, turn=25) -> None:
     """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale outwards."""
     axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
-    strength = np.abs(values - np.mean(ends)) / (ends[1] - np.mean(ends)) * alpha
-    for at in map(tuple, np.argwhere(~np.isnan(values))):
-        style = {"weight": "bold" if bold[at] else "normal", "color": "white" if strength[at] > dark else "black"}
-        axes.text(*at[::-1], f"{100 * values[at]:.0f}", ha="center", va="center", fontsize=8, **style)
-    axes.set_xticks(range(len(columns)), columns, rotation=turn, ha="center" if turn == 90 else "left", fontsize=8.5)
+    middle = np.mean(ends)
+    strength = np.abs(values - middle) / (ends[1] - middle) * alpha
+    for y, x in np.argwhere(~np.isnan(values)):
+        style = {"weight": "bold" if bold[y, x] else "normal", "color": "white" if strength[y, x] > dark else "black"}
+        axes.text(x, y, f"{100 * values[y, x]:.0f}", ha="center", va="center", fontsize=8, **style)
+    side = "center" if turn == 90 else "left"
+    axes.set_xticks(range(len(columns)), columns, rotation=turn, ha=side, fontsize=8.5)
     axes.set_yticks(range(len(rows)), rows, fontsize=8.5)
     axes.xaxis.tick_top()
     bare(axes)

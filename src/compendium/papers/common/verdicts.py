@@ -96,7 +96,8 @@ class Finding:
         """Two-sided bootstrap p that the number lies on the other side of the range's edge than it seems to."""
         known = self.drawn[~np.isnan(self.drawn)]
         inside = int(expect.holds(known).sum())
-        return min(1.0, 2 * (min(inside, len(known) - inside) + 1) / (len(known) + 1))
+        fewer = min(inside, len(known) - inside)
+        return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
     def null_p(self, expect: Expectation, null: str) -> float:
         """The share of the null's worlds that support the claim as much as we found; NaN where the null is the edge.

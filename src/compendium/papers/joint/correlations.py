@@ -100,13 +100,15 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
         found = []
         taus = []
-        runs = [(run, one) for run, one in scores.runs.items() if run[2] == granularity and {a, b} <= {*one.means}]
-        for run, drawn in runs:
-            taus.append(rank_correlation.correlate(drawn, a, b, names=run))
-            found.append((run, [drawn], *taus[-1], 1))
-        if runs:
+        together = []
+        for run, drawn in scores.runs.items():
+            if run[2] == granularity and {a, b} <= {*drawn.means}:
+                together.append(drawn)
+                taus.append(rank_correlation.correlate(drawn, a, b, names=run))
+                found.append((run, [drawn], *taus[-1], 1))
+        if together:
             tau, draws, pooled = rank_correlation.pool(taus)
-            found.append(((POOLED, POOLED, granularity), [drawn for _, drawn in runs], tau, draws, None, pooled))
+            found.append(((POOLED, POOLED, granularity), together, tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
             low, high = map(float, percentile_interval(draws, confidence))
             seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
@@ -143,15 +145,19 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
 def _p_of_sign(drawn: np.ndarray) -> float:
     """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where nothing was drawn."""
     known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return float("nan")
     fewer = min((known <= 0).sum(), (known >= 0).sum())
-    return min(1.0, 2 * (fewer + 1) / (len(known) + 1)) if len(known) else float("nan")
+    return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     """The pooled rank correlations that were measured, with titles to read. between: of two judges' metrics."""
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     titles = {name: metric.title for name, metric in JOINT.items()}
-    found = part.assign(title_a=part.metric_a.map(titles), title_b=part.metric_b.map(titles))
+    found = part.copy()
+    found["title_a"] = part.metric_a.map(titles)
+    found["title_b"] = part.metric_b.map(titles)
     found["pair"] = found.title_a + " and " + found.title_b
     found["between"] = part.metric_a.map(JUDGES) != part.metric_b.map(JUDGES)
     numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
@@ -208,7 +214,8 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
             if np.isnan(means[at]) or not others.any():
                 continue
             lower = means[others] < means[at]
-            leads = drawn.drawn[metric][:, others] - drawn.drawn[metric][:, [at]]
+            draws = drawn.drawn[metric]
+            leads = draws[:, others] - draws[:, [at]]
             p += [_p_of_sign(lead) if below else 1.0 for lead, below in zip(leads.T, lower, strict=True)]
             at_bottom = lower.sum() <= BOTTOM_SHARE * len(lower)
             rows.append((*run, metric, means[at], len(lower), lower.sum(), at_bottom))
@@ -223,7 +230,8 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: in how many runs random scores are near the bottom (`mostly`: in at least half), and sums."""
     by_metric = table.groupby("metric", sort=False)
-    sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum().assign(runs=by_metric.size())
+    sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum()
+    sums["runs"] = by_metric.size()
     found = sums.reindex([metric for metric in JOINT if metric in sums.index]).reset_index()
     titles = [JOINT[metric].title for metric in found.metric]
     return found.assign(title=titles, mostly_at_bottom=found.at_bottom >= found.runs / 2)

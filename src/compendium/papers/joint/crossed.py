@@ -47,7 +47,7 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
     made = step.side_by_side(train_network, trained, "training", of_models=False)
     accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
-    step.notes["devices"] = {str(name): int(count) for name, count in accuracy.device.value_counts().items()}
+    step.notes["devices"] = accuracy.device.value_counts().to_dict()
     learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
     jobs = []
     for task, model, seed in dearest_first(given.explained_runs()):

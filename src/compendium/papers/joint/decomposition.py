@@ -64,7 +64,8 @@ def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confi
         on different networks whose mean is dependable (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
-    told = values[values.value.notna() & (values.method != "random") & (values.metric.map(JUDGES) != "")]
+    judged = values.metric.map(JUDGES) != ""
+    told = values[values.value.notna() & (values.method != "random") & judged]
     for task, part in told.groupby("task", sort=False):
         for reading, left_out in READINGS.items():
             kept = part
@@ -109,14 +110,16 @@ class Columns:
         there = self.texts * weights
         totals = there.sum(axis=1)
         counts = np.outer(totals, totals) - there @ there.T
+        products = sums @ sums.T - flat @ flat.T  # of different texts
         with np.errstate(invalid="ignore", divide="ignore"):  # of metrics that have no two of these texts in common
-            return (sums @ sums.T - flat @ flat.T) / ((m - 1) * np.tile(counts, (u, u)))
+            return products / ((m - 1) * np.tile(counts, (u, u)))
 
     def correlations(self, weights: np.ndarray) -> np.ndarray:
         """(u, j, v, k) the covariances as correlations; NaN where a column tells too little."""
         covariances = self.covariances(weights)
         own = np.where(self.known.ravel(), np.diag(covariances), np.nan)
-        sd = np.sqrt(np.where((own > 0) & np.isfinite(own), own, np.nan))
+        tells = (own > 0) & np.isfinite(own)
+        sd = np.sqrt(np.where(tells, own, np.nan))
         return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
 
 
@@ -152,16 +155,18 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
         return None
     full = pd.MultiIndex.from_product([methods, texts])
     shape = (len(networks), len(methods), len(texts))
-    by_metric = [one.reindex(index=full, columns=networks).to_numpy().T.reshape(shape) for one in wide]
-    scores = np.stack(by_metric, axis=1)
+    filled = [one.reindex(index=full, columns=networks).to_numpy() for one in wide]
+    scores = np.stack([of_metric.T.reshape(shape) for of_metric in filled], axis=1)
     has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
     unknown = np.isnan(scores)
     there = np.array([~unknown[has_it, j].any(axis=(0, 1)) for j, has_it in enumerate(has.T)])  # (j, n)
     scores = np.where(there[None, :, None], scores, np.nan)
     scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
     columns = Columns(networks, judges, scores, has, there)
-    own = np.diag(columns.covariances(np.ones(len(texts)))).reshape(has.shape)
-    means = scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]
+    covariances = columns.covariances(np.ones(len(texts)))
+    own = np.diag(covariances).reshape(has.shape)
+    counts = np.maximum(1, there.sum(axis=1))
+    means = scores.sum(axis=-1) / counts[None, :, None]
     seen = means.var(axis=-1, ddof=1)
     return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
 
@@ -216,8 +221,11 @@ def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confi
 
     found = share(seen)
     shares = dict(zip(SHARES, map(float, _shares(found)), strict=True))
-    draws = np.array([_shares(share_variance(means, pairs, _draw_pairs(pairs, of_model, rng))) for means in drawn])
-    low, high = percentile_interval(draws.reshape(-1, len(SHARES)), confidence)
+    draws = []
+    for means in drawn:
+        weights = _draw_pairs(pairs, of_model, rng)
+        draws.append(_shares(share_variance(means, pairs, weights)))
+    low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), confidence)
     out: dict[str, object] = {
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
@@ -231,9 +239,13 @@ def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confi
     out |= {f"{name}_high": float(bound) for name, bound in zip(SHARES, high, strict=True)}
     for name, exchange in {"model": _exchange_models, "judge": _exchange_metrics}.items():
         at = SHARES.index(name)
-        worlds = [_shares(share(exchange(seen, columns, pairs, kind, rng)))[at] for _ in range(EXCHANGES)]
-        p = np.mean([shares[name] - TIED <= one for one in [*worlds, shares[name]]])
-        out[f"p_{name}"] = float(p) if np.isfinite(shares[name]) else float("nan")
+        own = shares[name]
+        worlds = [own]
+        for _ in range(EXCHANGES):
+            exchanged = exchange(seen, columns, pairs, kind, rng)
+            worlds.append(_shares(share(exchanged))[at])
+        p = np.mean(own - TIED <= np.array(worlds))
+        out[f"p_{name}"] = float(p) if np.isfinite(own) else float("nan")
     return out | {"needed": _needed(shares["methods"])}
 
 
@@ -243,7 +255,8 @@ def _needed(own: float) -> float:
         return own
     if own <= 0:
         return float("inf")
-    return float(np.maximum(1, np.ceil(DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own))))
+    orders = DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)
+    return float(np.maximum(1, np.ceil(orders)))
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
@@ -252,7 +265,9 @@ def _shares(found: np.ndarray) -> np.ndarray:
     judge = same_metric - neither
     model = same_model - neither
     paper = np.where(np.isnan(same_paper), 0 * judge, same_paper - neither)
-    return np.stack([neither, paper, judge - paper, model, 1 - neither - judge - model, judge, judge - model], axis=-1)
+    metric = judge - paper
+    both = 1 - neither - judge - model
+    return np.stack([neither, paper, metric, model, both, judge, judge - model], axis=-1)
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:

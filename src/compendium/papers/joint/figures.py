@@ -40,7 +40,8 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself on other texts.
     """
     use_style()
-    part = table[(table.task == POOLED) & (table.granularity == granularity) & table.tau.notna()]
+    pooled = table[(table.task == POOLED) & table.tau.notna()]
+    part = pooled[pooled.granularity == granularity]
     names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
     if len(names) < 2:
         return draw_nothing("No two metrics have judged the same methods in this run.")
@@ -93,7 +94,8 @@ def draw_pareto(table: pd.DataFrame):
             front = cell[cell.undominated].sort_values(place)
             ends[axes] = []
             for one in front.drop_duplicates(place).itertuples():
-                ends[axes].append((METHODS[one.method].title, one.requested, one.quality, kind_colour(one.method)))
+                title = METHODS[one.method].title
+                ends[axes].append((title, one.requested, one.quality, kind_colour(one.method)))
             axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
             colours = np.array([kind_colour(method) for method in cell.method])
             filled = cell.undominated.to_numpy(bool)
@@ -130,7 +132,8 @@ def draw_places(table: pd.DataFrame):
     _, grid = plt.subplots(len(parts), 1, squeeze=False, layout="constrained", **shape)
     colours = sns.color_palette("vlag_r", as_cmap=True)
     for axes, (family, part) in zip(grid[:, 0], parts.items(), strict=True):
-        wide = part.pivot(index="method", columns="metric", values=["place", "verdict"]).loc[part.method.unique()]
+        wide = part.pivot(index="method", columns="metric", values=["place", "verdict"])
+        wide = wide.loc[part.method.unique()]
         names = [name for name in (MEAN, *JOINT) if name in wide["place"]]
         sure = wide["verdict"][names].isin(["above", "below"]).to_numpy()
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
@@ -238,8 +241,9 @@ def draw_decomposition(table: pd.DataFrame):
     rows = table[table.reading == "all"]
     kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
     sizes = [int((rows.kind == kind).sum()) for kind in kinds]
-    shape = {"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "layout": "constrained", "squeeze": False}
-    ratios = {"width_ratios": (3, 1.3), "height_ratios": [1 + n for n in sizes]}
+    height = 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9
+    ratios = {"width_ratios": (3, 1.3), "height_ratios": [1 + size for size in sizes]}
+    shape = {"figsize": (8, height), "layout": "constrained", "squeeze": False}
     figure, panels = plt.subplots(len(kinds), 2, sharex="col", sharey="row", **shape, **ratios)
     for (left, right), kind in zip(panels, kinds, strict=True):
         part = rows[rows.kind == kind]

@@ -33,7 +33,7 @@ def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
     infinite where none do; models_needed: so many models, with a seed each and these texts.
     """
     known = values[values.value.notna() & (values.method != "random")]
-    family = known.model.map({name: family_of(models[name]) for name in known.model.unique()})
+    family = known.model.map(lambda name: family_of(models[name]))
     for (name, task, metric), part in known.groupby([family, "task", "metric"], sort=False):
         wide = part.pivot(index=["model", "seed"], columns=["method", "instance"], values="value").dropna(axis=1)
         methods = wide.columns.unique("method")
@@ -44,9 +44,11 @@ def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
         if len(texts) < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2 or len(methods) < 2:
             continue
         scores = wide[pd.MultiIndex.from_product([methods, texts])].to_numpy()
-        found = split_variance(scores.reshape(len(wide), len(methods), len(texts)), of_network.to_numpy())
+        scores = scores.reshape(len(wide), len(methods), len(texts))
+        found = split_variance(scores, of_network.to_numpy())
         shares = found / found.sum() if found.sum() > 0 else found
-        yield name, task, metric, JOINT[metric].title, len(wide), len(texts), *shares, *needed(found, len(texts))
+        about = (name, task, metric, JOINT[metric].title, len(wide), len(texts))
+        yield *about, *shares, *needed(found, len(texts))
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:

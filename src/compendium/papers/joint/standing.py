@@ -67,8 +67,8 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
     table["of"] = groups.transform("size").astype("Int64")
     table["verdict"] = np.select([table.low > 0.5, table.high < 0.5], ["above", "below"], "cannot be told")
-    order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=[False, False], kind="stable")
     key = ["family", "method"]
+    order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=False, kind="stable")
     at = order.set_index(key).index.get_indexer(table.set_index(key).index)
     return table.iloc[np.argsort(at, kind="stable")]
 
@@ -82,7 +82,8 @@ def shares_beaten(values: np.ndarray) -> np.ndarray:
 
 def drawn_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of drawn texts."""
-    true = true_means(means[:, None], drawn[..., None], rng)[..., 0] * means.std()
+    scaled = true_means(means[:, None], drawn[..., None], rng)[..., 0]
+    true = scaled * means.std()
     return shares_beaten(np.where(np.isnan(true), means, true))  # means that are equal stay so
 
 
@@ -285,8 +286,10 @@ def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tu
     as_it_is = np.ones((1, len(array)))
     within, across = halved(array, halves, np.concatenate([as_it_is, exchanged]))
     lost = within - across
-    known = lost[~np.isnan(lost)]
-    p = float("nan") if np.isnan(lost[0]) else float((known >= lost[0] - TIED).mean())
+    p = float("nan")
+    if not np.isnan(lost[0]):
+        known = lost[~np.isnan(lost)]
+        p = float((known >= lost[0] - TIED).mean())
     return float(within[0]), float(across[0]), float(lost[0]), p
 
 
@@ -319,7 +322,9 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
         taus = [tau_b(one[:, :, 0], other[:, :, 1]) for one, other in pairs]
         return mean_of_known(np.concatenate(taus, axis=1).T)
 
-    return mean_tau([(first, first), (second, second)]), mean_tau([(first, second), (second, first)])
+    within = mean_tau([(first, first), (second, second)])
+    across = mean_tau([(first, second), (second, first)])
+    return within, across
 
 
 def _summary(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
@@ -345,11 +350,11 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
 
     Of no methods where there is no such text.
     """
-    wide = part[part.model.isin([a, b])].pivot_table(index="instance", columns=["model", "method"], values="value")
-    models = wide.columns.get_level_values("model")
-    methods = [method for method in wide[a] if method in wide[b]] if {a, b} <= {*models} else []
-    if not methods:
+    here = part[part.model.isin([a, b])]
+    wide = here.pivot_table(index="instance", columns=["model", "method"], values="value")
+    if not {a, b} <= {*wide.columns.get_level_values("model")}:
         return np.empty((0, 2, 0))
-    array = np.stack([wide[model][methods].to_numpy() for model in (a, b)], axis=1)
+    methods = [method for method in wide[a] if method in wide[b]]
+    array = np.stack([wide[a][methods].to_numpy(), wide[b][methods].to_numpy()], axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
     return array[known] if known.any() else np.empty((0, 2, 0))

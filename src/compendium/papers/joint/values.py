@@ -81,7 +81,8 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
         scores = stored_scores(explained, methods, tokens)
         known = {key: value for key, value in stored.get(instance.id, {}).items() if key[0] in kept}
         target = next(iter(explained.values())).target
-        texts.append(score_text(profile, run, runs.with_evidence(instance, borrowed), tokens, scores, target, known))
+        marked = runs.with_evidence(instance, borrowed)
+        texts.append(score_text(profile, run, marked, tokens, scores, target, known))
     asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
     return ask_of_run(scorer, run, texts[: max(0, asked - start)], texts), scorer.costs
 

@@ -52,7 +52,8 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
             for pairs in (to_largest, between):
                 of_text = np.full(len(texts), np.nan)
                 for at, text in enumerate(texts if pairs else ()):
-                    of_text[at] = np.mean([overlap_at_k(scores[*a, text], scores[*b, text], k) for a, b in pairs])
+                    overlaps = [overlap_at_k(scores[*a, text], scores[*b, text], k) for a, b in pairs]
+                    of_text[at] = np.mean(overlaps)
                 bounds = percentile_interval(counts @ of_text / len(texts), settings.confidence)
                 numbers += [of_text.mean(), *map(float, bounds)]
             yield *run, k, size, part[part.budget == size].requested.mean(), len(texts), *numbers
@@ -243,7 +244,8 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
         for numbers in found:
             row += about_median(numbers, settings.confidence)
         row += halves(twins.values, twins.masked, generator("twins halved", *cell))
-        rows.append((*row, *_by_chance(drawn[:1], twins, settings.nulls, generator("twins exchanged", *cell))))
+        row += _by_chance(drawn[:1], twins, settings.nulls, generator("twins exchanged", *cell))
+        rows.append(row)
     table = pd.DataFrame(rows, columns=[*CELL, *spell(MOVES)])
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - settings.confidence + 1e-12, "moves", "no more than by chance")
@@ -260,7 +262,8 @@ def _by_chance(means: np.ndarray, twins: Twins, worlds: int, rng: np.random.Gene
     if np.isnan(own_lost):
         as_much = -across >= -own - 1e-12
         told = across
-    return float(mean_of_known(told)), (1 + int(as_much.sum())) / (1 + len(as_much))
+    p = (1 + int(as_much.sum())) / (1 + len(as_much))
+    return float(mean_of_known(told)), p
 
 
 def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -271,8 +274,9 @@ def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) ->
     apart = []
     alike = [np.full(len(one), np.nan)]
     for i, k in combinations(range(len(masked)), 2):
-        tau = (tau_b(one[:, i], other[:, k]) + tau_b(one[:, k], other[:, i])) / 2
-        (alike if masked[i] == masked[k] else apart).append(tau)
+        forth = tau_b(one[:, i], other[:, k])
+        back = tau_b(one[:, k], other[:, i])
+        (alike if masked[i] == masked[k] else apart).append((forth + back) / 2)
     across = mean_of_known(np.stack(apart))
     within = mean_of_known(np.stack(alike))
     return across, within, within - across

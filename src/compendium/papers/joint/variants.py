@@ -208,12 +208,14 @@ def _erased(opened: Opened, texts: list[Instance]) -> Iterator[tuple]:
     protocol = rule_protocol(opened.profile, task, "equal_means")
     protocols = {erased: replace(protocol, **changes) for erased, changes in ERASED.items()}
     cases = []
-    for one in opened.explain(texts, opened.profile.joint.masked.methods, opened.budget, ("twins", task, seed)):
+    methods = opened.profile.joint.masked.methods
+    for one in opened.explain(texts, methods, opened.budget, ("twins", task, seed)):
         for (method, record), (erased, changed) in product(one.attributions.items(), protocols.items()):
             names = ("twins", task, seed, one.instance.id, method)
             case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=erased == "padding")
             cases.append((one, case))
-    found = opened.scorer.converse((case.method, ask_erasure(one.tokens, case, query)) for one, case in cases)
+    talks = [(case.method, ask_erasure(one.tokens, case, query)) for one, case in cases]
+    found = opened.scorer.converse(talks)
     for (one, case), (hard, soft) in zip(cases, found, strict=True):
         for stored in HARD_MEASURES:
             value = float(getattr(hard, stored).mean())
@@ -252,7 +254,8 @@ def _from_each_start(opened: Opened, part: Part) -> Iterator[tuple]:
         tokens = made["pad"][at].tokens
         scores = {start: one.scores for start, one in by.items()}
         of_others = stored_scores(records[instance.id], others, tokens)
-        text = score_text(profile, run, runs.with_evidence(instance, borrowed), tokens, scores, by["pad"].target)
+        marked = runs.with_evidence(instance, borrowed)
+        text = score_text(profile, run, marked, tokens, scores, by["pad"].target)
         values = [(start, GAP, abs(one.gap)) for start, one in by.items()]
         values += [(start, "score_tau_b", float(tau_b(own, scores["pad"]))) for start, own in scores.items()]
         for start, own in scores.items():

@@ -45,7 +45,8 @@ def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
 def draw_lengths(lengths: pd.DataFrame):
     """Words an instance, a row a task, the shortest first: median, middle half and middle nine tenths."""
     use_style()
-    shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).unstack().sort_values(0.5)
+    shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
+    shares = shares.unstack().sort_values(0.5)
     _, axes = plt.subplots(figsize=(7, 0.28 * len(shares) + 0.9))
     for low, high, width in ((0.05, 0.95, 1.2), (0.25, 0.75, 5)):
         axes.hlines(range(len(shares)), shares[low], shares[high], color="#0072B2", linewidth=width)

@@ -109,7 +109,10 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
     for record in records:
         totals[record.method] = totals.get(record.method, Cost()) + record.cost
     counts = ("requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients")
-    rows = [(name, instances, *(getattr(cost, one) / instances for one in counts)) for name, cost in totals.items()]
+    rows = []
+    for method, cost in totals.items():
+        means = [getattr(cost, count) / instances for count in counts]
+        rows.append((method, instances, *means))
     return pd.DataFrame(rows, columns=["method", "instances", *counts])
 
 
@@ -124,8 +127,9 @@ def instance_table(explained: list[Explained]) -> pd.DataFrame:
         shares = [0.0]
         for record in one.attributions.values():
             if np.isfinite(record.gap):
+                owed = abs(record.scores.sum() - record.gap)
                 gaps.append(abs(record.gap))
-                shares.append(abs(record.gap) / max(1.0, abs(record.scores.sum() - record.gap)))
+                shares.append(abs(record.gap) / max(1.0, owed))
         row = {
             "instance": one.instance.id,
             "label": one.instance.label,
@@ -165,17 +169,20 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
     scores = []
     for precision in (scorer.sampled_precision, "float32"):
         ledger = Scorer(scorer.model, scorer.token_budget, sampled_precision=precision)
-        made = explain(ledger, instances, [method], *asked)
-        if METHODS[method].level == "span":
-            scores.append([one.attributions[method].on_tokens(len(one.tokens))[one.tokens.content] for one in made])
-        else:
-            scores.append([one.attributions[method].scores for one in made])
-    found = [
+        made = []
+        for one in explain(ledger, instances, [method], *asked):
+            record = one.attributions[method]
+            found = record.scores
+            if METHODS[method].level == "span":
+                found = record.on_tokens(len(one.tokens))[one.tokens.content]
+            made.append(found)
+        scores.append(made)
+    correlations = [
         np.corrcoef(faster, exact)[0, 1]
         for faster, exact in zip(*scores, strict=True)
         if len(faster) > 2 and np.ptp(faster) > 0 and np.ptp(exact) > 0
     ]
-    return float(np.mean(found)) if found else float("nan")
+    return float(np.mean(correlations)) if correlations else float("nan")
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:

@@ -99,8 +99,10 @@ def draw_cost(cost: pd.DataFrame):
         places = np.arange(len(part))
         axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
         axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        axes.set_yticks(places, [METHODS[m].title if m in METHODS else m.capitalize() for m in part.method], fontsize=8)
-        axes.set(xscale="log", title=task_title(task), ylim=(len(part) - most[at // columns] - 0.6, len(part) - 0.4))
+        names = [METHODS[method].title if method in METHODS else method.capitalize() for method in part.method]
+        lowest = len(part) - most[at // columns] - 0.6
+        axes.set_yticks(places, names, fontsize=8)
+        axes.set(xscale="log", title=task_title(task), ylim=(lowest, len(part) - 0.4))
         axes.minorticks_off()
     figure.supxlabel("model evaluations an instance", fontsize=11)
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower right", ncols=2)

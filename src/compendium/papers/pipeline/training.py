@@ -47,7 +47,8 @@ def train_and_test(step: Step) -> Trained:
         train_rows = json.loads((folder / "training.json").read_text(encoding="utf-8"))["train_rows"]
     test = corpora.load(given.task, "test", spec.test_rows)
     precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
-    tested = evaluate(model, test, precision, notify=running_total(step.progress("testing"), len(test)))
+    show = running_total(step.progress("testing"), len(test))
+    tested = evaluate(model, test, precision, notify=show)
     gold = np.array([instance.label for instance in test])
     names = ("accuracy", given.task, given.model, given.seed)
     accuracy, low, high = mean_low_high(tested.correct, profile.bootstrap, *names)
@@ -104,7 +105,8 @@ def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
     model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
     if origin.labels:
         named = dict(enumerate(name_classes(model.labels, origin.labels, origin.weights)))
-        model.network.config.update({"id2label": named, "label2id": {name: k for k, name in named.items()}})
+        numbers = {name: number for number, name in named.items()}
+        model.network.config.update({"id2label": named, "label2id": numbers})
     save_whole(model, folder)
     loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
     return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
@@ -143,7 +145,9 @@ def around_marks(instance: Instance, words: int) -> Instance:
     """
     here = instance.words[:, 0] == 0
     marked = np.flatnonzero((instance.evidence.marks > 0).any(axis=0) & here)
-    near = np.abs(np.arange(len(here))[:, None] - (marked if len(marked) else [0])).min(axis=1) <= words
+    centres = marked if len(marked) else np.zeros(1, int)
+    distances = np.abs(np.arange(len(here))[:, None] - centres)
+    near = distances.min(axis=1) <= words
     segment = instance.segments[0]
     text = ""
     places = []
@@ -162,7 +166,8 @@ def around_marks(instance: Instance, words: int) -> Instance:
 def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
     """Counts of gold (rows) by predicted (columns) labels."""
     counts = confusion_matrix(gold, predicted, labels=range(len(labels)))
-    return pd.DataFrame(counts, index=pd.Index(labels, name="gold"), columns=pd.Index(labels, name="predicted"))
+    table = pd.DataFrame(counts, labels, labels)
+    return table.rename_axis(index="gold", columns="predicted")
 
 
 def running_total(show: Callable, of: int) -> Callable[[int], None]:
