@@ -59,11 +59,12 @@ def make_page(data: dict, icon: str = "") -> str:
     """The page for some data (see pack_page), with everything inside: styles, scripts, data. icon: as SVG."""
     files = resources.files("compendium.explorer") / "js"
     page = (files / "page.html").read_text(encoding="utf-8")
+    scripts = [(files / name).read_text(encoding="utf-8") for name in SCRIPTS]
     parts = {
         "icon": "data:image/svg+xml," + quote(icon) if icon else "data:,",
         "style": (files / "explorer.css").read_text(encoding="utf-8"),
         "print": (files / "print.css").read_text(encoding="utf-8"),
-        "script": "".join((files / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        "script": "".join(scripts),
         "made": escape(_describe_run(data["about"])),
         "data": to_json(data),  # last: nothing is looked for inside it
     }
@@ -198,8 +199,9 @@ def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: Pea
             str(methods.index(method)): [[*map(list, feature), _short(score, 4)] for feature, score in first]
             for method, first in text.features.items()
         }
-    if (text.marks > 0).any():
-        out["people"] = [len(text.marks), (text.marks > 0).sum(axis=0).tolist()]
+    marked = text.marks > 0
+    if marked.any():
+        out["people"] = [len(marked), marked.sum(axis=0).tolist()]
     if text.evidence:
         out["evidence"] = {game: np.flatnonzero(found).tolist() for game, found in text.evidence.items()}
     if text.relations:
@@ -213,8 +215,11 @@ def pack_means(means: dict, methods: list[str]) -> dict:
     """The tables' means (see read.read_means) by the places of methods; pairs as `3-7`, with people as `3-people`."""
 
     def pack_pairs(kind: str, pack_value) -> dict:
-        found = means.get(kind, {}).items()
-        return {key(pair): [pack_value(value), n] for pair, (value, n) in found if {*pair} <= {*methods, PEOPLE}}
+        packed = {}
+        for pair, (value, n) in means.get(kind, {}).items():
+            if {*pair} <= {*methods, PEOPLE}:
+                packed[key(pair)] = [pack_value(value), n]
+        return packed
 
     def key(pair: tuple[str, str]) -> str:
         places = sorted(methods.index(voter) for voter in pair if voter != PEOPLE)
@@ -252,8 +257,10 @@ def pack_page(
     """
     counts = counts or {}
     runs = list(dict.fromkeys([*counts, *(text.run for text in texts)]))
-    explained = {run: set().union(*(text.scores for text in texts if text.run == run)) for run in runs}
-    methods = {run: [name for name in METHODS if name in explained[run]] for run in runs}
+    explained: dict[Run, set[str]] = {run: set() for run in runs}
+    for text in texts:
+        explained[text.run].update(text.scores)
+    methods = {run: [name for name in METHODS if name in names] for run, names in explained.items()}
     rule = PEAK_RULES[agreement.peaks]
     layouts: dict[str, int] = {}
     packed: dict[Run, list[dict]] = {run: [] for run in runs}

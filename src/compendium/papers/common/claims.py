@@ -205,7 +205,7 @@ TITLES = {"task": task_title, "model": model_title}
 
 
 def each_alone(rows: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """What is turned, to what in words, and the rows with that one value of one column, where it has several."""
+    """Yield (what is turned, to what in words, rows) for each distinct value of a column that has several."""
     for column, what in columns.items():
         names = list(dict.fromkeys(rows[column].dropna()))
         for name in names if len(names) > 1 else ():

@@ -154,8 +154,8 @@ class Cell:
 
     values: (n, ...) of the task's texts and seeds that are named. statistic: what is asked of their means; `chosen`
     where it chooses among them, and so is cross-fitted. by_scores, by_names: make the null worlds, with nothing but
-    random scores and with exchanged names; None where there is no such null. part: what `over` tells cells apart by.
-    drawn_by: what the draws of texts derive from; cells that share it share their draws. () is the task.
+    random scores and with exchanged names; None where there is no such null. part: the group that `over` averages
+    within. drawn_by: what the draws of texts derive from; cells that share it share their draws. () is the task.
     """
 
     task: str

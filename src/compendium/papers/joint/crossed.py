@@ -15,18 +15,14 @@ from scipy.stats import norm
 from attreval.methods import METHODS
 from attreval.methods.run import explain
 from attreval.metrics.pointing_game import BASELINES, play
-from attreval.models.loading import new_classifier
-from attreval.models.placing import pick_precision
-from attreval.models.training import evaluate, train
-from compendium import corpora
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.sentences import sentence
-from compendium.papers.common.tables import mean_low_high, table_of
+from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.standing import family_of
 from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_of_run, score_text, stored_scores
-from compendium.papers.pipeline.training import load_vectors, training_set
+from compendium.papers.pipeline.training import measure_accuracy, train_new
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
@@ -69,30 +65,13 @@ def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
 def train_network(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict:
     """Train one network, and test it: a row with its accuracy and where it ran."""
     set_threads(profile.threads)
-    names = ("crossed", task, model, seed)
-    spec = profile.task_of(task, model)
-    training = profile.training_of(task, model)
-    instances = training_set(task, spec)
-    about = (profile.models[model], corpora.TASKS[task].labels, names, instances, model, profile.device)
-    network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
-    dev = corpora.load(task, "dev", spec.dev_rows)
-    train(network, instances, dev, training, results.model(task, model, seed), names)
-    test = corpora.load(task, "test", spec.test_rows)
-    tested = evaluate(network, test, pick_precision(training.precision, network.device))
-    counts = np.bincount([instance.label for instance in test])
-    accuracy, low, _ = mean_low_high(tested.correct, profile.bootstrap, "accuracy", *names)
-    return {
-        "task": task,
-        "model": model,
-        "seed": seed,
-        "train_rows": len(instances),
-        "test_rows": len(test),
-        "accuracy": float(accuracy),
-        "accuracy_low": float(low),
-        "majority": float(counts.max() / len(test)),
-        "macro_f1": float(tested.macro_f1),
-        "device": network.device.type,
-    }
+    run = (task, model, seed)
+    names = ("crossed", *run)
+    network, train_rows, _ = train_new(profile, run, names, results.model(*run))
+    tested = measure_accuracy(network, profile, run, names).row
+    kept = ("test_rows", "accuracy", "accuracy_low", "majority", "macro_f1")
+    about = dict(zip(RUN, run, strict=True)) | {"train_rows": train_rows}
+    return about | {name: tested[name] for name in kept} | {"device": network.device.type}
 
 
 def score_network(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
@@ -121,8 +100,9 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
 
 def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """As `correlations.summary_table`, a row a network, method and metric; the intervals are normal."""
-    by_network = values[values.value.notna()].groupby([*RUN, "method", "metric"], sort=False).value
-    found = by_network.agg(["mean", "std", "size"]).reset_index().rename(columns={"size": "n"})
+    known = values[values.value.notna()]
+    by_network = known.groupby([*RUN, "method", "metric"], sort=False).value
+    found = by_network.agg(mean="mean", std="std", n="size").reset_index()
     sd = found.pop("std").fillna(0)
     half = norm.ppf((1 + confidence) / 2) * sd / np.sqrt(found.n)
     return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
@@ -157,8 +137,10 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
             before = int((by_cell >= SURE).sum())
             if before == len(by_cell):
                 everywhere[name].add((first, second))
-            opposed = name == ALL and {(first, second), (second, first)} <= set.union(*everywhere.values())
-            yield name, first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell), opposed
+            both_ways = {(first, second), (second, first)}
+            opposed = name == ALL and both_ways <= set.union(*everywhere.values())
+            share = won.mean()
+            yield name, first, second, len(won), share, len(by_cell), before, before == len(by_cell), opposed
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:

@@ -93,8 +93,10 @@ def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric and world in which scores that are all alike do not get what random scores get, surely."""
-    apart = cells[(cells.explainer == "constant") & ((cells.gap_low > 0) | (cells.gap_high < 0))]
-    return apart.assign(title=_titles(apart.metric))[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
+    constant = cells[cells.explainer == "constant"]
+    apart = constant[(constant.gap_low > 0) | (constant.gap_high < 0)]
+    named = apart.assign(title=_titles(apart.metric))
+    return named[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
 
 
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
@@ -133,8 +135,8 @@ def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
         shown = f"{least:.2f}".removeprefix("0")
         axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
     axes.set(xlim=(0, len(worlds)), ylim=(len(verdicts), 0))
-    named = {"labels": [world.replace("_", " ") for world in worlds], "rotation": 40, "ha": "left", "fontsize": 8}
-    axes.set_xticks(np.arange(len(worlds)) + 0.5, **named)
+    names = [world.replace("_", " ") for world in worlds]
+    axes.set_xticks(np.arange(len(worlds)) + 0.5, names, rotation=40, ha="left", fontsize=8)
     axes.xaxis.tick_top()
     condemned = verdicts.verdict == "condemned"
     titles = verdicts.title.where(~condemned, verdicts.title + f" {CROSS}")

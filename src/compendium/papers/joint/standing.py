@@ -145,8 +145,8 @@ def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for run, drawn in scores.runs.items():
-        kept = [at for at, name in enumerate(drawn.methods) if name == "random" or (*run, name) in costs.index]
-        methods = [drawn.methods[at] for at in kept]
+        methods = [name for name in drawn.methods if name == "random" or (*run, name) in costs.index]
+        kept = [drawn.methods.index(name) for name in methods]
         paid = costs.reindex([(*run, name) for name in methods]).fillna(0.0)  # random scores are free
         requested = paid.requested.to_numpy(float)
         unique = paid.unique.to_numpy(float)
@@ -355,6 +355,7 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
     if not {a, b} <= {*wide.columns.get_level_values("model")}:
         return np.empty((0, 2, 0))
     methods = [method for method in wide[a] if method in wide[b]]
-    array = np.stack([wide[a][methods].to_numpy(), wide[b][methods].to_numpy()], axis=1)
+    sides = [wide[model][methods].to_numpy() for model in (a, b)]
+    array = np.stack(sides, axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
     return array[known] if known.any() else np.empty((0, 2, 0))

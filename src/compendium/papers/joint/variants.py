@@ -257,7 +257,8 @@ def _from_each_start(opened: Opened, part: Part) -> Iterator[tuple]:
         marked = runs.with_evidence(instance, borrowed)
         text = score_text(profile, run, marked, tokens, scores, by["pad"].target)
         values = [(start, GAP, abs(one.gap)) for start, one in by.items()]
-        values += [(start, "score_tau_b", float(tau_b(own, scores["pad"]))) for start, own in scores.items()]
+        for start, own in scores.items():
+            values.append((start, "score_tau_b", float(tau_b(own, scores["pad"]))))
         for start, own in scores.items():
             alone = score_text(profile, run, text.instance, tokens, of_others | {METHOD: own}, text.target)
             (found,) = ask_metrics(opened.scorer, [], [alone], pure)

@@ -1,6 +1,5 @@
 """Notebook 02: train the model of one task, and say how well it does on test."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,9 @@ from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
-from compendium.config import TaskSpec
+from compendium.config import Profile, Run, TaskSpec
 from compendium.config.sections import AlsoTrain
+from compendium.papers.common.runs import RUN
 from compendium.papers.common.style import use_style
 from compendium.papers.common.tables import mean_low_high
 from compendium.workflow.step import Step
@@ -37,59 +37,66 @@ def train_and_test(step: Step) -> Trained:
     """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
     given = step.parameters
     profile = step.profile
-    spec = profile.task_of(given.task, given.model)
+    run = (given.task, given.model, given.seed)
     labels = corpora.TASKS[given.task].labels
-    folder = step.results.model(given.task, given.model, given.seed)
-    model, curve = (_train_new if spec.train_rows else _copy_trained)(step, labels, folder)
+    folder = step.results.model(*run)
+    train_rows = 0  # a corpus may hold fewer than is asked for
+    if profile.task_of(given.task, given.model).train_rows:
+        how = {
+            "about": {"task": given.task, "weights": profile.models[given.model].weights or "from scratch"},
+            "notify": step.progress("training"),
+            "unfinished": step.parts([("training",)], of_models=False)[0],
+        }
+        model, train_rows, curve = train_new(profile, run, ("model", *run), folder, **how)
+    else:
+        model, curve = _copy_trained(step, labels, folder)
     step.files.append(folder / "model.safetensors")
-    train_rows = 0
-    if spec.train_rows:  # a corpus may hold fewer than is asked for
-        train_rows = json.loads((folder / "training.json").read_text(encoding="utf-8"))["train_rows"]
-    test = corpora.load(given.task, "test", spec.test_rows)
-    precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
-    show = running_total(step.progress("testing"), len(test))
-    tested = evaluate(model, test, precision, notify=show)
+    tested = measure_accuracy(model, profile, run, run, step.progress("testing"))
+    row = {**dict(zip(RUN, run, strict=True)), "train_rows": train_rows, **tested.row, "precision": tested.precision}
+    return Trained(curve, pd.DataFrame([row]), confusion_table(tested.gold, tested.predicted, labels))
+
+
+def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
+    """Train the profile's model of a run into a folder: it, the number of its instances, its training curve.
+
+    names: what its seed derives from; how: what else `train` takes.
+    """
+    task, model, _ = run
+    spec = profile.task_of(task, model)
+    instances = training_set(task, spec)
+    about = (profile.models[model], corpora.TASKS[task].labels, names, instances, model, profile.device)
+    network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
+    dev = corpora.load(task, "dev", spec.dev_rows)
+    curve = train(network, instances, dev, profile.training_of(task, model), folder, names, **how)
+    return network, len(instances), pd.DataFrame(curve)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """row: how many instances were tested, accuracy with its interval, macro F1, the share of the largest class."""
+
+    row: dict[str, float]
+    gold: np.ndarray
+    predicted: np.ndarray
+    precision: str
+
+
+def measure_accuracy(model, profile: Profile, run: Run, names: tuple, show: Callable | None = None) -> Tested:
+    """Test a run's model. names: what the draws of the interval derive from; show: is told how far it has come."""
+    test = corpora.load(run[0], "test", profile.task_of(*run[:2]).test_rows)
+    precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
+    tested = evaluate(model, test, precision, show and running_total(show, len(test)))
+    accuracy, low, high = mean_low_high(tested.correct, profile.bootstrap, "accuracy", *names)
     gold = np.array([instance.label for instance in test])
-    names = ("accuracy", given.task, given.model, given.seed)
-    accuracy, low, high = mean_low_high(tested.correct, profile.bootstrap, *names)
     row = {
-        "task": given.task,
-        "model": given.model,
-        "seed": given.seed,
-        "train_rows": train_rows,
         "test_rows": len(test),
         "accuracy": float(accuracy),
         "accuracy_low": float(low),
         "accuracy_high": float(high),
         "macro_f1": tested.macro_f1,
         "majority": float(np.bincount(gold).max() / len(gold)),
-        "precision": precision,
     }
-    return Trained(curve, pd.DataFrame([row]), confusion_table(gold, tested.predicted, labels))
-
-
-def _train_new(step: Step, labels: tuple[str, ...], folder: Path):
-    """Fine-tune the profile's model on the task; give it and its training curve."""
-    given = step.parameters
-    profile = step.profile
-    spec = profile.task_of(given.task, given.model)
-    origin = profile.models[given.model]
-    names = ("model", given.task, given.model, given.seed)
-    instances = training_set(given.task, spec)
-    built = (origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights)
-    model = new_classifier(*built, vectors=load_vectors)
-    curve = train(
-        model,
-        instances,
-        corpora.load(given.task, "dev", spec.dev_rows),
-        profile.training_of(given.task, given.model),
-        folder,
-        names,
-        about={"task": given.task, "weights": origin.weights or "from scratch"},
-        notify=step.progress("training"),
-        unfinished=step.parts([("training",)], of_models=False)[0],
-    )
-    return model, pd.DataFrame(curve)
+    return Tested(row, gold, tested.predicted, precision)
 
 
 def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
