@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from scipy.stats import rankdata
 
 from attreval.core.tables import write_whole
 from attreval.methods import METHODS
@@ -42,7 +43,8 @@ def write_page(results: Results) -> Path | None:
 
     None, and no page, where nothing that they have explained is there: a committed run has no texts.
     """
-    icon, page = project.home() / "paper" / "favicon.svg", project.home() / PAGE
+    icon = project.home() / "paper" / "favicon.svg"
+    page = project.home() / PAGE
     data = gather_page(results)
     page.unlink(missing_ok=True)
     if not data["runs"]:
@@ -57,11 +59,12 @@ def make_page(data: dict, icon: str = "") -> str:
     """The page for some data (see pack_page), with everything inside: styles, scripts, data. icon: as SVG."""
     files = resources.files("compendium.explorer") / "js"
     page = (files / "page.html").read_text(encoding="utf-8")
+    scripts = [(files / name).read_text(encoding="utf-8") for name in SCRIPTS]
     parts = {
         "icon": "data:image/svg+xml," + quote(icon) if icon else "data:,",
         "style": (files / "explorer.css").read_text(encoding="utf-8"),
         "print": (files / "print.css").read_text(encoding="utf-8"),
-        "script": "".join((files / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        "script": "".join(scripts),
         "made": escape(_describe_run(data["about"])),
         "data": to_json(data),  # last: nothing is looked for inside it
     }
@@ -78,9 +81,12 @@ def gather_page(results: Results) -> dict:
     """
     manifest = results.root / "manifest.json"
     facts = project.read_json(manifest) if manifest.exists() else {}
-    lengths = {"attreval": None, "date": 10, "commit": 12}
-    about = {"profile": str(facts.get("profile") or results.root.name)}
-    about |= {name: str(facts.get(name) or "")[:length] for name, length in lengths.items()}
+    about = {
+        "profile": str(facts.get("profile") or results.root.name),
+        "attreval": str(facts.get("attreval") or ""),
+        "date": str(facts.get("date") or "")[:10],
+        "commit": str(facts.get("commit") or "")[:12],
+    }
     if not facts.get("settings"):
         return pack_page([], {}, about, Profile.model_construct().agreement, [])
     make_known(facts["settings"])
@@ -92,8 +98,10 @@ def gather_page(results: Results) -> dict:
     found = {}
     for run, instances in runs.items():
         chosen = [instances[place] for other, place in turns if other == run]
-        found |= {(run, text.instance.id): text for text in read_texts(results, profile, run, chosen, values)}
-    texts = [found[name] for run, place in turns if (name := (run, runs[run][place].id)) in found]
+        for text in read_texts(results, profile, run, chosen, values):
+            found[run, text.instance.id] = text
+    names = [(run, runs[run][place].id) for run, place in turns]
+    texts = [found[name] for name in names if name in found]
     return pack_page(texts, read_means(results, values, runs), about, profile.agreement, gaps, counts)
 
 
@@ -104,20 +112,20 @@ def _describe_run(about: dict[str, str]) -> str:
 
 def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
     """Whether the top k for every k up to the largest, with their ties, are the same."""
-    border = np.partition(scores, -largest_k)[-largest_k] if largest_k < len(scores) else scores.min()
-    top = scores >= border
+    top = scores >= np.sort(scores)[-largest_k:].min()
     if not top.all() and kept[~top].max() >= kept[top].min():
         return False
-    ranks = [np.unique(values[top], return_inverse=True)[1] for values in (scores, kept)]
-    return bool((ranks[0] == ranks[1]).all())
+    return bool((rankdata(scores[top], "dense") == rankdata(kept[top], "dense")).all())
 
 
 def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
     """Whether neighbours, the two ends, and the mean are in the same order: then peaks are the same by any rule."""
-    steps = (np.diff(scores), np.diff(kept))
-    ends = (scores[-1] - scores[0], kept[-1] - kept[0])
-    means = (scores - scores.mean(), kept - kept.mean())
-    return all((np.sign(a) == np.sign(b)).all() for a, b in (steps, ends, means))
+
+    def signs(values: np.ndarray) -> np.ndarray:
+        ends = values[-1] - values[0]
+        return np.sign([*np.diff(values), ends, *(values - values.mean())])
+
+    return bool((signs(scores) == signs(kept)).all())
 
 
 def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:
@@ -132,7 +140,9 @@ def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:
         kept = np.rint(scores / largest * 10.0**digits)
         if _same_top(scores, kept, largest_k) and (digits >= PLAIN_DIGITS or _same_shape(scores, kept)):
             packed = [_short(largest / 10.0**digits), kept.astype(np.int64).tolist()]
-            return packed if _same_shape(scores, kept) else [*packed, local_maxima(scores, rule).tolist()]
+            if not _same_shape(scores, kept):
+                packed.append(local_maxima(scores, rule).tolist())
+            return packed
     return [1, scores.tolist(), local_maxima(scores, rule).tolist()]
 
 
@@ -150,9 +160,12 @@ def pack_layout(text: ExplainedText) -> list:
     offsets: a part's tokens as characters skipped and characters covered, in turn. rest: characters not read.
     """
     offsets = text.tokens.offsets[text.tokens.content]
-    texts, runs, rest = [], [], []
+    texts = []
+    runs = []
+    rest = []
     for part, segment in enumerate(text.instance.segments):
-        at, steps = 0, []
+        at = 0
+        steps = []
         for start, end in offsets[offsets[:, 0] == part, 1:].tolist():
             start = max(start, at)
             end = max(start, end)
@@ -167,9 +180,11 @@ def pack_layout(text: ExplainedText) -> list:
 
 def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: PeakRule) -> dict:
     """One text as JSON values; columns have one entry a method of its run, null where there is none."""
-    columns = {
-        name: [_short(text.metrics[name].get(method)) for method in methods] for name in SHOWN if name in text.metrics
-    }
+    columns = {}
+    for name in SHOWN:
+        column = [_short(text.metrics.get(name, {}).get(method)) for method in methods]
+        if any(value is not None for value in column):
+            columns[name] = column
     out = {
         "id": text.instance.id,
         "label": text.instance.label,
@@ -177,15 +192,16 @@ def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: Pea
         "target": text.target,
         "probability": _short(text.probability, 4),
         "scores": [pack_scores(text.scores[m], largest_k, rule) if m in text.scores else None for m in methods],
-        "metrics": {name: column for name, column in columns.items() if any(v is not None for v in column)},
+        "metrics": columns,
     }
     if text.features:
         out["features"] = {
-            str(methods.index(m)): [[list(feature[0]), list(feature[1]), _short(score, 4)] for feature, score in first]
-            for m, first in text.features.items()
+            str(methods.index(method)): [[*map(list, feature), _short(score, 4)] for feature, score in first]
+            for method, first in text.features.items()
         }
-    if (text.marks > 0).any():
-        out["people"] = [len(text.marks), (text.marks > 0).sum(axis=0).tolist()]
+    marked = text.marks > 0
+    if marked.any():
+        out["people"] = [len(marked), marked.sum(axis=0).tolist()]
     if text.evidence:
         out["evidence"] = {game: np.flatnonzero(found).tolist() for game, found in text.evidence.items()}
     if text.relations:
@@ -198,25 +214,30 @@ def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: Pea
 def pack_means(means: dict, methods: list[str]) -> dict:
     """The tables' means (see read.read_means) by the places of methods; pairs as `3-7`, with people as `3-people`."""
 
-    def pack_pairs(found: dict, pack_value) -> dict:
-        known = {pair: value for pair, value in found.items() if set(pair) <= {*methods, PEOPLE}}
-        return {key(pair): [pack_value(value), n] for pair, (value, n) in known.items()}
+    def pack_pairs(kind: str, pack_value) -> dict:
+        packed = {}
+        for pair, (value, n) in means.get(kind, {}).items():
+            if {*pair} <= {*methods, PEOPLE}:
+                packed[key(pair)] = [pack_value(value), n]
+        return packed
 
     def key(pair: tuple[str, str]) -> str:
         places = sorted(methods.index(voter) for voter in pair if voter != PEOPLE)
-        return "-".join([*map(str, places), *([PEOPLE] if PEOPLE in pair else [])])
+        named = [PEOPLE] if PEOPLE in pair else []
+        return "-".join([*map(str, places), *named])
 
     def by_k(values: dict[int, float]) -> list:
         return [_short(values.get(k)) for k in range(1, max(values) + 1)]
 
+    by_metric = {}
+    for name, of in means.get("metrics", {}).items():
+        if name in SHOWN:
+            found = [of.get(method) for method in methods]
+            by_metric[name] = [pair and [_short(pair[0]), pair[1]] for pair in found]
     return {
-        "means": {
-            name: [[_short(of[m][0]), of[m][1]] if m in of else None for m in methods]
-            for name, of in means.get("metrics", {}).items()
-            if name in SHOWN
-        },
-        "pairs": pack_pairs(means.get("pairs", {}), by_k),
-        "dynamic": pack_pairs(means.get("dynamic", {}), _short),
+        "means": by_metric,
+        "pairs": pack_pairs("pairs", by_k),
+        "dynamic": pack_pairs("dynamic", _short),
         "text_agreement": {name: _short(value) for name, value in means.get("text_agreement", {}).items()},
     }
 
@@ -236,7 +257,10 @@ def pack_page(
     """
     counts = counts or {}
     runs = list(dict.fromkeys([*counts, *(text.run for text in texts)]))
-    methods = {run: [m for m in METHODS if any(m in t.scores for t in texts if t.run == run)] for run in runs}
+    explained: dict[Run, set[str]] = {run: set() for run in runs}
+    for text in texts:
+        explained[text.run].update(text.scores)
+    methods = {run: [name for name in METHODS if name in names] for run, names in explained.items()}
     rule = PEAK_RULES[agreement.peaks]
     layouts: dict[str, int] = {}
     packed: dict[Run, list[dict]] = {run: [] for run in runs}
@@ -244,13 +268,20 @@ def pack_page(
     for text in texts:
         layout = to_json(pack_layout(text))
         item = pack_text(text, methods[text.run], agreement.largest_k, rule)
-        spent += len(to_json(item).encode()) + (0 if layout in layouts else len(layout.encode()))
+        spent += len(to_json(item).encode())
+        if layout not in layouts:
+            spent += len(layout.encode())
         if spent > most_bytes:
             break
         item["layout"] = layouts.setdefault(layout, len(layouts))
         packed[text.run].append(item)
-    names = list(dict.fromkeys(m for run in runs for m in methods[run]))
     tasks = {run[0]: corpora.TASKS[run[0]] for run in runs if packed[run]}
+    shown = []
+    for run in runs:
+        if packed[run]:
+            about_run = dict(zip(RUN, run, strict=True)) | {"methods": methods[run]}
+            about_run |= {"explained": counts.get(run, len(packed[run])), "texts": packed[run]}
+            shown.append(about_run | pack_means(means.get(run, {}), methods[run]))
     return {
         "about": about,
         "settings": {
@@ -262,25 +293,21 @@ def pack_page(
         },
         "judges": {**JUDGES, "": NO_JUDGE},
         "metrics": [
-            {"name": name, "judge": m.judge, "title": m.title, "higher_is_better": m.higher_is_better, "about": m.about}
-            for name, m in SHOWN.items()
+            {"name": name} | _pick(metric, "judge", "title", "higher_is_better", "about")
+            for name, metric in SHOWN.items()
         ],
-        "methods": {
-            m: {"title": METHODS[m].title, "signed": METHODS[m].signed, "level": METHODS[m].level} for m in names
-        },
+        "methods": {name: _pick(METHODS[name], "title", "signed", "level") for run in runs for name in methods[run]},
         "tasks": {
-            n: {"title": t.title, "short": t.short, "labels": t.labels, "parts": t.segments} for n, t in tasks.items()
+            name: _pick(task, "title", "short", "labels") | {"parts": task.segments} for name, task in tasks.items()
         },
         "layouts": [json.loads(layout) for layout in layouts],
-        "runs": [
-            dict(zip(RUN, run, strict=True))
-            | {"methods": methods[run], "explained": counts.get(run, len(packed[run])), "texts": packed[run]}
-            | pack_means(means.get(run, {}), methods[run])
-            for run in runs
-            if packed[run]
-        ],
+        "runs": shown,
         "gaps": gaps,
     }
+
+
+def _pick(record: object, *names: str) -> dict:
+    return {name: getattr(record, name) for name in names}
 
 
 def to_json(value) -> str:

@@ -69,12 +69,15 @@ class ExplainedText:
 
 def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
     """The runs that can be shown, with their instances in the task's order, and what is missing of each other run."""
-    found, gaps = {}, []
+    found = {}
+    gaps = []
     runs = dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
-    for run in sorted(runs, key=lambda one: list(corpora.TASKS).index(one[0])):
+    tasks = list(corpora.TASKS)
+    for run in sorted(runs, key=lambda one: tasks.index(one[0])):
         task, model, seed = run
         name = f"{task}, {model}, seed {seed}"
-        shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
+        shards = range(profile.explaining_of(task).shards)
+        parts = range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
         typed = all(results.typed_attributions(*run, part).exists() for part in parts)
         token_tables = [results.tokens(*run, shard) for shard in shards] if explained else []
@@ -92,7 +95,8 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
 
 def instance_values(results: Results) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 have measured on single instances; see tables.VALUE_SCHEMA."""
-    return read_values(*(path for name in VALUES_OF if (path := results.instances / f"{name}.parquet").exists()))
+    paths = [results.instances / f"{name}.parquet" for name in VALUES_OF]
+    return read_values(*filter(Path.exists, paths))
 
 
 def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
@@ -119,22 +123,34 @@ def read_texts(
     typed = _load_if_there(load_typed_attributions, results, profile, run)
     borrowed = borrowed_evidence(run[0]) if typed else {}
     predictions = _read_predictions(results, profile, run)
-    sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run).to_dict("records")
-    agreement = {row["instance"]: {n: row[n] for n in TEXT_AGREEMENT if pd.notna(row[n])} for row in sentences}
+    sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run)
+    agreement = {}
+    for row in sentences.to_dict("records"):
+        agreement[row["instance"]] = {name: row[name] for name in TEXT_AGREEMENT if pd.notna(row[name])}
     metrics: dict[str, dict[str, dict[str, float]]] = {}
     for row in _of_run(values, run).itertuples():
         metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
         name = instance.id
-        records = {m: r for m, r in (typed.get(name, {}) | explained.get(name, {})).items() if m in METHODS}
+        records = typed.get(name, {}) | explained.get(name, {})
+        records = {method: record for method, record in records.items() if method in METHODS}
         if not records:
             continue
         tokens = tokens_of[name]
-        predicted, probability = predictions.get(name, (-1, float("nan")))
-        target = next(iter(records.values())).target
         units = find_units(tokens, profile.diagnosis.units.unit)
-        gold = read_gold(with_evidence(instance, borrowed), tokens, units) if name in typed else []
+        target = next(iter(records.values())).target
+        predicted, probability = predictions.get(name, (-1, float("nan")))
+        scores = {}
+        for method in METHODS:
+            if method in records:
+                scores[method] = records[method].on_tokens(len(tokens))[tokens.content]
+        marks = np.zeros((0, len(tokens.content)))
+        if len(instance.evidence.marks):
+            marks = token_marks(instance, tokens)
+        relations: tuple[Feature, ...] = ()
+        if name in typed and (gold := read_gold(with_evidence(instance, borrowed), tokens, units)):
+            relations = tuple(_on_content(pair, tokens, units) for pair in gold[0].interactions["high"])
         text = ExplainedText(
             run,
             instance,
@@ -142,13 +158,17 @@ def read_texts(
             target,
             predicted if predicted >= 0 else target,
             probability,
-            scores={m: records[m].on_tokens(len(tokens))[tokens.content] for m in METHODS if m in records},
-            features={m: _first_features(r, tokens, units, run) for m, r in records.items() if r.level != "token"},
-            marks=token_marks(instance, tokens) if len(instance.evidence.marks) else np.zeros((0, len(tokens.content))),
-            evidence=_read_evidence(profile, run, instance, tokens, predicted),
-            relations=tuple(_on_content(p, tokens, units) for p in gold[0].interactions["high"]) if gold else (),
-            metrics=metrics.get(name, {}),
-            text_agreement=agreement.get(name, {}),
+            scores,
+            {
+                m: _first_features(record, tokens, units, run)
+                for m, record in records.items()
+                if record.level != "token"
+            },
+            marks,
+            _read_evidence(profile, run, instance, tokens, predicted),
+            relations,
+            metrics.get(name, {}),
+            agreement.get(name, {}),
         )
         out.append(text)
     return out
@@ -169,20 +189,25 @@ def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> d
         return out.setdefault(tuple(run), {}).setdefault(name, {})
 
     means = values.groupby([*RUN, "measure", "method"], sort=False).value.agg(["mean", "size"])
-    for (*run, metric, method), row in means.iterrows():
-        part(run, "metrics").setdefault(metric, {})[method] = (float(row["mean"]), int(row["size"]))
+    for (*run, metric, method), mean, size in means.itertuples():
+        of_metric = part(run, "metrics").setdefault(metric, {})
+        of_metric[method] = (float(mean), int(size))
     joint = _read_table(results.tables / "08_joint_values.csv")
     for run, row in product(runs, joint.to_dict("records")):
-        if run[:2] == (row["task"], row["model"]) and row["metric"] in METRICS and not METRICS[row["metric"]].stored:
-            part(run, "metrics").setdefault(row["metric"], {})[row["method"]] = (row["mean"], row["n"])
+        metric = row["metric"]
+        if run[:2] == (row["task"], row["model"]) and metric in METRICS and not METRICS[metric].stored:
+            of_metric = part(run, "metrics").setdefault(metric, {})
+            of_metric[row["method"]] = (row["mean"], row["n"])
     for name, voters in (("agreement_at_k", ("method_a", "method_b")), ("with_people", ("method", None))):
         for row in _read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
             pair = tuple(row[voter] if voter else PEOPLE for voter in voters)
-            by_k, _ = part((row[n] for n in RUN), "pairs").setdefault(pair, ({}, int(row["instances"])))
+            run = [row[column] for column in RUN]
+            by_k, _ = part(run, "pairs").setdefault(pair, ({}, int(row["instances"])))
             by_k[int(row["k"])] = row["agreement"]
     for row in _read_table(results.tables / "05_kamp2023_dynamic.csv").to_dict("records"):
+        run = [row[column] for column in RUN]
         count = int(row["instances"] - row["undefined"])
-        part((row[n] for n in RUN), "dynamic")[row["a"], row["b"]] = (row["dynamic"], count)
+        part(run, "dynamic")[row["a"], row["b"]] = (row["dynamic"], count)
     sentences = _read_table(results.tables / "05_kamp2023_sentences.csv")
     for run, rows in sentences.groupby(RUN, sort=False) if len(sentences) else ():
         part(run, "text_agreement").update(rows[list(TEXT_AGREEMENT)].mean().dropna().to_dict())
@@ -205,8 +230,11 @@ def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile
 def _on_content(feature: Feature, tokens: Tokens, units: Units) -> Feature:
     """A feature of units as places among the content tokens."""
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
-    first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in feature)
-    return first, second
+
+    def places(part: Iterable[int]) -> tuple[int, ...]:
+        return tuple(place[position] for unit in part for position in units.groups[unit] if position in place)
+
+    return places(feature[0]), places(feature[1])
 
 
 def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:
@@ -232,8 +260,11 @@ def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str,
     """The predicted class and its probability by instance, by notebooks 03_explain and 07_sun2024_explanations."""
     steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
     steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
-    rows = [row for step in steps for row in _read_table(results.table("instances", *step)).to_dict("records")]
-    return {row["instance"]: (int(row["predicted"]), float(row.get("probability", np.nan))) for row in rows}
+    out = {}
+    for step in steps:
+        for row in _read_table(results.table("instances", *step)).to_dict("records"):
+            out[row["instance"]] = (int(row["predicted"]), float(row.get("probability", np.nan)))
+    return out
 
 
 def _read_table(path: Path) -> pd.DataFrame:

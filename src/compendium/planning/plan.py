@@ -7,6 +7,7 @@ alike is counted for each, and what asks no model (tables, intervals, figures) c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -24,7 +25,8 @@ from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph
 
 NEEDED = 24  # nodes at which a path meets its sum, on average over MiniLM's texts, whatever it begins with
-SUBWORDS, SPECIAL = 1.25, 3  # of a word; tokens around texts
+SUBWORDS = 1.25  # of a word
+SPECIAL = 3  # tokens around texts
 LOOKED_AT = 2000  # instances whose words are counted
 # mean words of a text where its table is not at hand, from the tables of `quick` and the papers' tables of data
 WORDS = {
@@ -81,22 +83,31 @@ class Plan:
     def to_json(self) -> dict:
         """The plan as plain values; seconds and GiB are rounded."""
         digits = dict.fromkeys(COUNTS) | {"seconds": 1, "memory": 2}
-        rows = [asdict(row) | {name: round(getattr(row, name), to) for name, to in digits.items()} for row in self.rows]
-        hours = {name: round(getattr(self, name), 3) for name in ("processor_hours", "wall_hours")}
-        given = {"profile": self.profile.name, "workers": self.profile.workers, "threads": self.profile.threads}
-        return given | {"made_up": self.made_up} | hours | {"rows": rows}
+        rows = []
+        for row in self.rows:
+            rounded = {name: round(getattr(row, name), to) for name, to in digits.items()}
+            rows.append(asdict(row) | rounded)
+        return {
+            "profile": self.profile.name,
+            "workers": self.profile.workers,
+            "threads": self.profile.threads,
+            "made_up": self.made_up,
+            "processor_hours": round(self.processor_hours, 3),
+            "wall_hours": round(self.wall_hours, 3),
+            "rows": rows,
+        }
 
     def table(self) -> list[dict[str, str]]:
         """Its rows for people, and their sum."""
         total = Row("all", steps=sum(row.steps for row in self.rows))
         for row in self.rows:
             total = total.plus(row)
-        return [
-            {"step": row.notebook, "task": row.task, "model": row.model}
-            | {name: f"{round(getattr(row, name)):,}" for name in ("steps", *COUNTS)}
-            | {"minutes": f"{row.seconds / 60:.1f}", "GiB": f"{row.memory:.1f}"}
-            for row in [*self.rows, total]
-        ]
+        table = []
+        for row in [*self.rows, total]:
+            cells = {"step": row.notebook, "task": row.task, "model": row.model}
+            cells |= {name: f"{round(getattr(row, name)):,}" for name in ("steps", *COUNTS)}
+            table.append(cells | {"minutes": f"{row.seconds / 60:.1f}", "GiB": f"{row.memory:.1f}"})
+        return table
 
     def notes(self) -> list[str]:
         """What the table does not say."""
@@ -119,15 +130,18 @@ def make_plan(profile: Profile, notify: Callable[[str], None] = lambda step: Non
     ValueError for weights whose shape is not known here.
     """
     set_threads(profile.threads)
-    graph, counting, rows = Graph(profile), Counting(profile), []
+    graph = Graph(profile)
+    counting = Counting(profile)
+    rows = []
     for step in (step for step in STEPS if step.runs(graph)):
         notify(step.notebook)
         counted = counting.rows(step.rule)
         if not step.fields:  # one step for all tasks and models
             counted = [Row(""), *(replace(row, steps=0) for row in counted)]
         for row in counted:
-            alike = [run for run in step.runs(graph) if run[:2] == (row.task, row.model)]
-            steps = len(alike) if step.fields else row.steps
+            steps = row.steps
+            if step.fields:
+                steps = sum(run[:2] == (row.task, row.model) for run in step.runs(graph))
             started = steps * start_seconds() * (profile.workers if step.side_by_side else 1)
             rows.append(replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started))
     made_up = [task for task in profile.read_tasks() if not corpora.table_path(task).exists()]
@@ -158,7 +172,8 @@ class Counting:
 
     def lengths(self, task: str, model: str, most: int | None = None) -> tuple[int, int]:
         """(L, n): tokens of a text as a model reads it, and those that are scored."""
-        transformer, limit = self.family(model) == "transformer", self.profile.models[model].max_length
+        transformer = self.family(model) == "transformer"
+        limit = self.profile.models[model].max_length
         special = SPECIAL if transformer else 0
         content = mean_words(task) * (SUBWORDS if transformer else 1)
         length = round(min(content + special, limit, most or limit))
@@ -168,27 +183,34 @@ class Counting:
         """What the steps of one rule ask, by task and model."""
         given = self.profile
         if rule == "crossed":
-            design, found = Counting(given.crossed_profile()), {}
-            for row in (row for part in ("train", "explain", "joint") for row in design.rows(part)):
-                key = row.task, row.model
-                found[key] = found[key].plus(row) if key in found else row
+            design = Counting(given.crossed_profile())
+            found: dict[tuple[str, str], Row] = {}
+            for part in ("train", "explain", "joint"):
+                for row in design.rows(part):
+                    key = (row.task, row.model)
+                    found[key] = found[key].plus(row) if key in found else row
             return [*found.values()]
-        count, runs = {
-            "train": (self._train, given.trained_runs()),
-            "explain": (self._explain, given.explained_runs()),
-            "seeds": (self._seeds, [(given.seed_study.task, given.seed_study.model, 1)] if given.seed_study else []),
-            "faithfulness": (self._faithfulness, given.explained_runs("faithfulness")),
-            "explain_types": (self._explain_types, given.explained_runs("diagnosis")),
-            "agents": (self._agents, given.explained_runs("diagnosis")),
-            "diagnosis": (self._diagnosis, given.explained_runs("diagnosis")),
-            "joint": (self._joint, given.explained_runs()),
-        }.get(rule, (None, []))
-        pairs = [run[:2] for run in runs]
-        return [Row("", *pair).plus(count(*pair), pairs.count(pair)) for pair in dict.fromkeys(pairs)]
+        study = given.seed_study
+        runs = {
+            "train": given.trained_runs(),
+            "explain": given.explained_runs(),
+            "seeds": [(study.task, study.model, 1)] if study else [],
+            "faithfulness": given.explained_runs("faithfulness"),
+            "explain_types": given.explained_runs("diagnosis"),
+            "agents": given.explained_runs("diagnosis"),
+            "diagnosis": given.explained_runs("diagnosis"),
+            "joint": given.explained_runs(),
+        }
+        rows = []
+        for pair, times in Counter(run[:2] for run in runs.get(rule, ())).items():
+            one = getattr(self, f"_{rule}")(*pair)
+            rows.append(Row("", *pair).plus(one, times))
+        return rows
 
     def asked(self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0) -> Row:
         """So many evaluations of each of some texts, so many of them with a gradient."""
-        speed, (length, _) = self.speed(model), self.lengths(task, model)
+        speed = self.speed(model)
+        length, _ = self.lengths(task, model)
         passes = evaluations + (GRADIENT - 1) * gradients
         seconds = texts * passes * length * speed.seconds(length)
         counts = (texts * evaluations, texts * gradients, texts * evaluations * length)
@@ -197,22 +219,27 @@ class Counting:
     def explained(self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget) -> Row:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths(task, model)
-        layers = shape_of(self.profile.models[model])[0] if self.family(model) == "transformer" else 1
-        chosen, budget = dict.fromkeys(self.applying(methods, model)), settled(budget)
-        costs = {name: METHODS[name].cost(length, content, budget, layers) for name in chosen}
+        layers = 1
+        if self.family(model) == "transformer":
+            layers, _, _ = shape_of(self.profile.models[model])
+        budget = settled(budget)
+        costs = {name: METHODS[name].cost(length, content, budget, layers) for name in self.applying(methods, model)}
         sloped = sum(cost for name, cost in costs.items() if METHODS[name].kind in ("gradient", "propagation"))
         return self.asked(task, model, texts, 1 + sum(costs.values()), sloped)
 
     def trained(self, task: str, model: str, rows: tuple[float, float, float], spec: TrainingSpec) -> Row:
         """A training on so many rows, checked on so many and tested on so many."""
         train, dev, test = rows
-        speed, (length, _) = self.speed(model), self.lengths(task, model, spec.tokens)
+        speed = self.speed(model)
+        length, _ = self.lengths(task, model, spec.tokens)
         tokens = train * spec.epochs * length
         own = replace(self.asked(task, model, train * spec.epochs, 1, 1), tokens=tokens)
         own = replace(own, seconds=GRADIENT * tokens * speed.seconds(length, spec.batch_rows))
-        checked = (dev * spec.epochs * spec.evaluations_per_epoch if train else 0) + test
+        checked = test
+        if train:
+            checked += dev * spec.epochs * spec.evaluations_per_epoch
         own = replace(own.plus(self.asked(task, model, checked, 1)), texts=train)
-        return replace(own, memory=speed.memory(bool(train), spec.batch_rows * length)) if train else own
+        return replace(own, memory=speed.memory(True, spec.batch_rows * length)) if train else own
 
     def _train(self, task: str, model: str) -> Row:
         spec = self.profile.task_of(task, model)
@@ -226,7 +253,8 @@ class Counting:
         return self.explained(task, model, texts, spec.methods, spec)
 
     def _seeds(self, task: str, model: str) -> Row:
-        study, spec = self.profile.seed_study, self.profile.study_explaining()
+        study = self.profile.seed_study
+        spec = self.profile.study_explaining()
         rows = (study.train_rows, study.dev_rows, study.test_rows)
         one = self.trained(task, model, rows, self.profile.study_training())
         one = one.plus(self.explained(task, model, study.explain_rows, spec.methods, spec))
@@ -236,16 +264,19 @@ class Counting:
         """Texts erased by the scores of each method: hard at every ratio in two ways, soft in as many draws."""
         spec = self.profile.faithfulness_of(task)
         methods = {"random", *self.applying(self.profile.explaining_of(task).methods, model)}
-        hard, softly = 2 * len(spec.ratios) * len(methods), 2 * spec.draws * len(methods & set(spec.methods))
+        hard = 2 * len(spec.ratios) * len(methods)
+        softly = 2 * spec.draws * len(methods & set(spec.methods))
         return self.asked(task, model, texts, 2 + hard + softly)
 
     def _faithfulness(self, task: str, model: str) -> Row:
-        spec, texts = self.profile.faithfulness_of(task), self.profile.rows_explained(task, model)
+        spec = self.profile.faithfulness_of(task)
+        texts = self.profile.rows_explained(task, model)
         released = texts if spec.released_rows is None else spec.released_rows
         ways = [(texts, 1), (released, 1), (spec.scale_rows, 2), (spec.control_rows, 6), (spec.driver_rows, 2)]
         more = sum(times * min(rows, texts) for rows, times in ways)
         noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
-        own = self.erased(task, model, texts + more).plus(self.asked(task, model, min(spec.control_rows, texts), noise))
+        disturbed = self.asked(task, model, min(spec.control_rows, texts), noise)
+        own = self.erased(task, model, texts + more).plus(disturbed)
         return replace(own, texts=texts)
 
     def _explain_types(self, task: str, model: str) -> Row:
@@ -275,19 +306,24 @@ class Counting:
 
     def _joint(self, task: str, model: str) -> Row:
         """What no earlier step has asked, sampled methods at growing budgets, and orders of short texts."""
-        spec, given = self.profile.joint, self.profile
-        own = self.erased(task, model, spec.asked_of(task, given.rows_explained(task, model)))
+        given = self.profile
+        spec = given.joint
+        rows = given.rows_explained(task, model)
+        own = self.erased(task, model, spec.asked_of(task, rows))
         for name in spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ():
             for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
                 budget = METHODS[name].limited(given.explaining_of(task), size)
-                own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
-        own = own.plus(self.asked(task, model, spec.limits.tasks.get(task, 0), 2 ** min(spec.limits.words, EXACT)))
-        return replace(own, texts=spec.rows_of(task, given.rows_explained(task, model)))
+                explained = self.explained(task, model, spec.budgets.rows, [name], budget)
+                own = own.plus(explained, spec.budgets.seeds)
+        short = spec.limits.tasks.get(task, 0)
+        own = own.plus(self.asked(task, model, short, 2 ** min(spec.limits.words, EXACT)))
+        return replace(own, texts=spec.rows_of(task, rows))
 
 
 def settled(budget: Budget) -> Budget:
     """The budget with NEEDED nodes on a path that may grow."""
-    first, most = budget.path_steps, budget.path_steps_most
+    first = budget.path_steps
+    most = budget.path_steps_most
     nodes = min(most, max(first, NEEDED)) if 2 * first <= most else first
     units = budget.units.changed(attention_steps_most=budget.units.attention_steps)
     return budget.changed(path_steps=nodes, path_steps_most=nodes, units=units)

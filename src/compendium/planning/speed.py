@@ -18,12 +18,15 @@ from attreval.models.placing import freeze, pick_device
 from attreval.models.words.classifier import Network, Sizes
 from compendium.config import ModelSpec
 
-VOCABULARY, EOS = 30522, 102  # of BERT, whose size MPNet's nearly has
+VOCABULARY = 30522  # of BERT, whose size MPNet's nearly has
+EOS = 102
 KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}  # weights of the registry: layers, hidden, heads
 GRADIENT = 3  # passes that one with a gradient counts as: forward, and backward, which is about twice as long
-LEAST, REPEATS = 0.25, 3  # processor seconds that a rate is measured for, and how often at least
+LEAST = 0.25  # processor seconds that a rate is measured for
+REPEATS = 3  # how often at least
 BATCH_TOKENS = 1024  # of the batch that is measured
-GIB, KEPT = 2**30, 16  # KEPT: floats a token, layer and unit of width that a backward pass keeps, about
+GIB = 2**30
+KEPT = 16  # floats a token, layer and unit of width that a backward pass keeps, about
 LIBRARIES = "torch, pandas, transformers, papermill.execute, ipykernel.kernelapp, compendium.config"
 
 
@@ -76,7 +79,8 @@ class Speed:
     """Processor seconds a token of one model, measured where they are asked for, and its memory."""
 
     def __init__(self, spec: ModelSpec, device: str = "auto"):
-        self.spec, self.words = spec, spec.architecture not in ("transformer", "encoder_decoder")
+        self.spec = spec
+        self.words = spec.architecture not in ("transformer", "encoder_decoder")
         self.depth, self.width = (1, spec.hidden) if self.words else shape_of(spec)[:2]
         self.network = build_random(spec).to(pick_device(device))
         self.weights = sum(p.numel() for p in self.network.parameters())
@@ -89,7 +93,8 @@ class Speed:
 
     def _measure(self, length: int, rows: int) -> float:
         """The median of some passes; the first warms up."""
-        device, taken = next(self.network.parameters()).device, []
+        device = next(self.network.parameters()).device
+        taken: list[float] = []
         ids = torch.randint(200, 900, (rows, length), device=device)
         ids[:, -1] = EOS  # where a BART reads its class
         mask = torch.ones_like(ids)

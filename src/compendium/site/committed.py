@@ -27,7 +27,8 @@ COMMITTED = {"reference": "full", "quick": "quick"}  # profile -> folder below r
 MAIN = next(iter(COMMITTED))  # which the site shows
 ELSEWHERE = "elsewhere.json"
 ALONE = "No other run is committed."
-LEAD, SOURCE = "**Executed:**", "**Source:**"  # begin lines of a notebook's first cell
+LEAD = "**Executed:**"  # begin lines of a notebook's first cell
+SOURCE = "**Source:**"
 ROW = re.compile(r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE)
 LONG_BYTES = 10_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
@@ -57,7 +58,8 @@ def committed_runs() -> dict[str, Results]:
 
 def read_elsewhere(run: Results) -> list[dict]:
     """What other machines said of a committed run's claims: verdict, value, processor, commit and date."""
-    return project.read_json(run.root / ELSEWHERE) if (run.root / ELSEWHERE).exists() else []
+    path = run.root / ELSEWHERE
+    return project.read_json(path) if path.exists() else []
 
 
 def claims_json(tables: Path) -> str:
@@ -73,11 +75,12 @@ def link_line(notebook: str, start: Path) -> str:
     shown = []
     for profile, run in committed_runs().items():
         own = run.executed(step_name(notebook, *NOTEBOOKS[notebook]().run()))
-        others = [path for path in sorted(run.notebooks.glob(f"{notebook}-*.ipynb")) if path != own]
-        first, *more = [*([own] if own.exists() else []), *others] or [None]
-        if first:
-            folder = f" and [{len(more)} more]({os.path.relpath(run.notebooks, start)})" if more else ""
-            shown.append(f"[{profile}]({os.path.relpath(first, start)}){folder}")
+        copies = [own] if own.exists() else []
+        copies += [path for path in sorted(run.notebooks.glob(f"{notebook}-*.ipynb")) if path != own]
+        if copies:
+            more = len(copies) - 1
+            folder = f" and [{more} more]({os.path.relpath(run.notebooks, start)})" if more else ""
+            shown.append(f"[{profile}]({os.path.relpath(copies[0], start)}){folder}")
     return ", ".join(shown)
 
 
@@ -86,17 +89,21 @@ def write_links() -> list[Path]:
 
     A notebook's links say nothing to its step: the file keeps its time, so that nothing runs again for them.
     """
-    home, changed = project.home(), []
+    home = project.home()
+    changed = []
     for path in filter(Path.exists, (home / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS)):
         node = nbformat.read(path, as_version=4)
-        before, links = node.cells[0].source, link_line(path.stem, path.parent)
-        node.cells[0].source = without_links(before) + (f"\n\n{LEAD} {links}" if links else "")
-        if node.cells[0].source != before:
-            times = path.stat()
-            with write_whole(path) as part:
-                nbformat.write(node, part)
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-            changed.append(path)
+        first = node.cells[0]
+        links = link_line(path.stem, path.parent)
+        source = without_links(first.source) + (f"\n\n{LEAD} {links}" if links else "")
+        if source == first.source:
+            continue
+        first.source = source
+        times = path.stat()
+        with write_whole(path) as part:
+            nbformat.write(node, part)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        changed.append(path)
     table = home / "docs" / "notebooks.md"
     text = table.read_text(encoding="utf-8") if table.exists() else ""
     new = ROW.sub(lambda row: f"| `{row['name']}` | {row['question']} | {link_line(row['name'], table.parent)} |", text)
@@ -124,7 +131,8 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     there = {name: _judged(claims) for name, claims in others.items() if claims != said and _judged(claims)}
     if not here or not there:
         return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
-    sentences, differing = [], set()
+    sentences = []
+    differing = set()
     for name, claims in there.items():
         both = [claim for claim in here if claim in claims]
         turned = [claim for claim in both if here[claim]["verdict"] != claims[claim]["verdict"]]
@@ -184,7 +192,8 @@ def copy_figures(run: Results, copy: Results, quoted: Quoted, vector: bool = Tru
     A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too; the main run's alone are shown.
     """
     copy.figures.mkdir(exist_ok=True)
-    shown, said = set(), []
+    shown = set()
+    said = []
     for path in sorted(run.figures.glob("[!.]*.png")):
         svg = path.with_suffix(".svg")
         if not svg.exists():
@@ -236,25 +245,27 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
 
     A picture that is no committed figure of the run cannot be shown to hold no text, and is left out.
     """
-    node, said = nbformat.read(path, as_version=4), []
+    node = nbformat.read(path, as_version=4)
+    said = []
     for place, output in outputs_of(node, path.stem):
+        instead = None
         if place in quoted:
             names = _name(quoted[place])
             html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
             told = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
-            output.clear()
-            output.update(nbformat.v4.new_output("display_data", told))
+            instead = nbformat.v4.new_output("display_data", told)
             said.append(f"{place}: words of {names}")
         elif "data" in output:
             output.data = {kind: held for kind, held in output.data.items() if kind in KEPT}
-            if "image/png" in output.data:
-                data = base64.b64decode(output.data["image/png"])
-                if data in shown:  # half as wide: as it is shown
-                    output.data["image/png"] = base64.b64encode(shrink_png(data, part=2)).decode()
-                else:
-                    said.append(f"{place}: its picture")
-                    output.clear()
-                    output.update(say_no_figure(SHOWS_TEXT))
+            picture = base64.b64decode(output.data.get("image/png", ""))
+            if picture in shown:  # half as wide: as it is shown
+                output.data["image/png"] = base64.b64encode(shrink_png(picture, part=2)).decode()
+            elif picture:
+                said.append(f"{place}: its picture")
+                instead = say_no_figure(SHOWS_TEXT)
+        if instead:
+            output.clear()
+            output.update(instead)
     strip_run(node)
     for cell in node.cells:
         if cell.cell_type == "markdown":

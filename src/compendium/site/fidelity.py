@@ -82,7 +82,8 @@ def fidelity_markdown() -> str:
     rows = [row for paper, profile in main.items() for row in claims[profile].values() if row["paper"] == paper]
     turned = {profile: read_turned(run) for profile, run in runs.items()}
     why = {row["claim"]: reason_of(row, turned[main[row["paper"]]].get(row["claim"], ())) for row in rows}
-    found, against = [row["verdict"] for row in rows if row["kind"] == CONCLUSION], objections()
+    found = [row["verdict"] for row in rows if row["kind"] == CONCLUSION]
+    against = objections()
     counts = ", ".join(f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found)
     count = f"Verdicts on {len(found)} claims, beside {len(rows) - len(found)} checks: {counts}."
     text = HEAD.format(runs=_name_runs(runs, main), count=count, unknown=list(why.values()).count(NOT_FOUND))
@@ -95,7 +96,8 @@ def fidelity_markdown() -> str:
             words = f" “{row['words']}”" if row["words"] else ""
             kind = "" if row["kind"] == CONCLUSION else f"*{row['kind'].capitalize()}*: "
             said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
-            said += f" *A second reader*: {against[row['claim']]}" if row["claim"] in against else ""
+            if row["claim"] in against:
+                said += f" *A second reader*: {against[row['claim']]}"
             cells = [said, *_measured(row), verdict, why[row["claim"]], *made]
             text += pipe_rows([[cell.replace("|", "\\|") for cell in cells]]) + "\n"
     return text
@@ -155,7 +157,8 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
     said = row["verdict"]
     for profile, other in others.items():
         there = other.get("verdict", verdicts.UNTESTABLE)
-        said += f" ({profile}: {there})" if there != row["verdict"] else ""
+        if there != row["verdict"]:
+            said += f" ({profile}: {there})"
     for other in elsewhere:
         if other["claim"] == row["claim"] and other["verdict"] != row["verdict"]:
             said += f" (on {other['processor']}: {other['verdict'].removesuffix(' here')})"
@@ -164,7 +167,8 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
 
 def _measured(row: dict) -> tuple[str, str, str, str]:
     """The published value or what the paper says; ours with its interval and the claimed range; null; texts."""
-    published, value = row["published"], row["value"]
+    published = row["published"]
+    value = row["value"]
     reported = f"{published:.3f}" if published is not None else row["reported"]
     if value is None:
         return reported, "–", row["null_world"], "–"
@@ -176,11 +180,13 @@ def _measured(row: dict) -> tuple[str, str, str, str]:
 
 def _made_by(run: Results, profile: str, judging: Step) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
-    facts, notebook = project.read_json(run.root / "manifest.json"), judging.notebook
-    seconds = {name: step["processor_seconds"] for name, step in facts["steps"].items()}
-    own, minutes = seconds.get(notebook), "–"
-    if own is not None:
-        minutes = f"{own / 60:.1f} / {(own + sum(map(seconds.get, steps_before(facts, judging.judge)))) / 60:.0f}"
+    facts = project.read_json(run.root / "manifest.json")
+    notebook = judging.notebook
+    minutes = "–"
+    if notebook in facts["steps"]:
+        steps = [notebook, *steps_before(facts, judging.judge)]
+        own, *before = [facts["steps"][name]["processor_seconds"] for name in steps]
+        minutes = f"{own / 60:.1f} / {(own + sum(before)) / 60:.0f}"
     heading = heading_above(notebook, MAKES_CLAIMS)
     link = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb#{quote(heading.replace(' ', '-'))}"
     return [
@@ -196,15 +202,18 @@ def steps_before(facts: Mapping[str, Any], judge: str) -> list[str]:
     The manifest is read as plain data: the schema of profiles may have changed since the run was made.
     """
     explaining = ("07_sun2024_explanations", "07_sun2024_agents") if judge == "diagnosis" else ("03_explain",)
-    explained, trained = [], set()
+    explained = []
+    trained = set()
     for name, record in facts["steps"].items():
-        task, model, seed = (record.get("parameters", {}).get(key) for key in ("task", "model", "seed"))
+        given = record.get("parameters", {})
+        task = given.get("task")
+        model = given.get("model")
         spec = facts["settings"]["tasks"].get(task, {})
         judges = spec.get("of_model", {}).get(model, {}).get("judges", spec.get("judges", ()))
         if record.get("notebook") in explaining and judge in judges:
             explained.append(name)
             read_by = TASKS[task].trained_on if task in TASKS else None
-            trained.add(step_name("02_train", read_by or task, model, seed))
+            trained.add(step_name("02_train", read_by or task, model, given.get("seed")))
     return [*sorted(trained & set(facts["steps"])), *explained]
 
 
@@ -228,20 +237,23 @@ def far_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
     """
     rows = []
     for paper, (ask, *names) in FAR_TABLES.items():
-        if all(f"{name}.csv" in tables for name in names):
-            for where, part, tried in ask(*(read_csv(tables[f"{name}.csv"]) for name in names)):
-                gap = part.ours - part.published
-                far = gap.abs() > FAR
-                if far.any():
-                    rows.append((paper, where, len(part), int(far.sum()), gap[far].mean(), tried))
+        files = [f"{name}.csv" for name in names]
+        if not tables.keys() >= set(files):
+            continue
+        for where, part, tried in ask(*(read_csv(tables[name]) for name in files)):
+            gap = part.ours - part.published
+            far = gap.abs() > FAR
+            if far.any():
+                rows.append((paper, where, len(part), int(far.sum()), gap[far].mean(), tried))
     return pd.DataFrame(rows, columns=["paper", "where", "cells", "far", "gap", "tried"])
 
 
 def far_cells_markdown(tables: Mapping[str, Path]) -> str:
     rows = []
     for one in far_cells(tables).itertuples():
-        count, gap = f"{one.far} of {one.cells}", f"{one.gap:+.2f}"
-        rows.append([PAPER_TITLES[one.paper], one.where, count, with_minus(gap), with_minus(one.tried)])
+        count = f"{one.far} of {one.cells}"
+        gap = with_minus(f"{one.gap:+.2f}")
+        rows.append([PAPER_TITLES[one.paper], one.where, count, gap, with_minus(one.tried)])
     headers = ["Paper", "Where", "Far", "Ours less published", "What was tried"]
     return pipe_table(headers, rows, ["left", "left", "left", "right", "left"])
 
@@ -259,7 +271,8 @@ def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) 
             for one in most.itertuples()
         ]
         behind = models[models.experiment == experiment].ours_less_published.mean()
-        tried += [f"our models' accuracy less the published is {behind:+.2f}"] if pd.notna(behind) else []
+        if pd.notna(behind):
+            tried.append(f"our models' accuracy less the published is {behind:+.2f}")
         yield f"Table 2, {experiment}, {named}", part, "; ".join(tried)
 
 
@@ -281,9 +294,10 @@ def _diagnosticity(table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFra
         for rule, other in rules[rules.metric == metric].groupby("rule", sort=False):
             near = far.merge(other[[*keys, "diagnosticity"]], on=keys)
             count = ((near.diagnosticity - near.published).abs() <= FAR).sum()
-            tried += [f"rule {rule} (brings {count} of {len(near)} near)"] if rule != "published" and len(near) else []
+            if rule != "published" and len(near):
+                tried.append(f"rule {rule} (brings {count} of {len(near)} near)")
         for one in drivers[drivers.metric == metric].itertuples():
-            tried += [f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})"]
+            tried.append(f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})")
         yield f"Table 6, {title_of('metric', metric)}", part, "; ".join(tried)
 
 
@@ -294,9 +308,9 @@ def _diagnosis(complexity: pd.DataFrame, agreement: pd.DataFrame) -> Iterator[Pa
         ("Tables 3 to 6, agreement with people", agreement, "other people's marks stand in for those of SpanEx"),
     ):
         cells = table[["token", "pair", "span"]].stack().astype(str).str.extract(r"^(\S+) \[(\S+)\]$")
-        ours, published = (pd.to_numeric(cells[at], errors="coerce") for at in (0, 1))
-        scale = published if table is complexity else 100
-        yield where, pd.DataFrame({"ours": ours / scale, "published": published / scale}).dropna(), tried
+        numbers = cells.apply(pd.to_numeric, errors="coerce").set_axis(["ours", "published"], axis=1)
+        scale = numbers.published if table is complexity else 100
+        yield where, numbers.div(scale, axis=0).dropna(), tried
 
 
 FAR_TABLES = {  # of a run, from which a paper's far cells are found

@@ -126,15 +126,17 @@ def read_notebook(path: Path) -> Notebook:
     cells = tuple(
         _read_cell(cell, number, path) for number, cell in enumerate(node.cells, 1) if cell.cell_type != "raw"
     )
-    headings = (re.search(r"^#\s+(.+?)\s*#*\s*$", cell.source, re.M) for cell in cells if cell.kind == "markdown")
-    title = next((found.group(1) for found in headings if found), path.stem)
+    text = "\n".join(cell.source for cell in cells if cell.kind == "markdown")
+    heading = re.search(r"^#\s+(.+?)\s*#*\s*$", text, re.M)
+    title = heading[1] if heading else path.stem
     language = node.metadata.get("language_info", {}).get("name", "python")
     return Notebook(path.stem, title, language, cells)
 
 
 def _read_cell(cell, number: int, path: Path) -> Cell:
     """One nbformat cell: `#| key: value` lines at its top become options."""
-    lines, told = cell.source.splitlines(), []
+    lines = cell.source.splitlines()
+    told = []
     if cell.cell_type == "code":
         told = [found[1] for found in takewhile(bool, map(OPTION.match, lines))]
     try:
@@ -151,7 +153,8 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
 
     `streams`: also show what was printed (a notebook page), or only results (an embed).
     """
-    blocks, pictures = [], 0
+    blocks = []
+    pictures = 0
     for output in cell.outputs:
         if output.output_type == "stream":
             if streams:
@@ -186,12 +189,14 @@ def _text_block(text: str, classes: str) -> str:
 
 def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes]) -> str:
     """A notebook as Markdown without title and option lines."""
-    blocks, titled = [], False
+    blocks = []
+    titled = False
     for cell in notebook.cells:
         if cell.kind == "markdown":
             source = cell.source
             if not titled and re.search(r"^#\s+", source, re.M):
-                source, titled = re.sub(r"^#\s+.*$", "", source, count=1, flags=re.M), True
+                source = re.sub(r"^#\s+.*$", "", source, count=1, flags=re.M)
+                titled = True
             blocks.append(source)
             continue
         code = fence(cell.source, f".{notebook.language}") if cell.source else ""

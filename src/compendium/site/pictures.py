@@ -65,7 +65,8 @@ def time_to_accuracy(found: pd.DataFrame):
         ends = []
         for method, rows in found.groupby("method", sort=False):
             asked = rows.setting.str.startswith(ASKED)
-            line, marks = rows[~asked].sort_values(price), rows[asked]
+            line = rows[~asked].sort_values(price)
+            marks = rows[asked]
             axes.fill_between(line[price], line.low, line.high, color=colours[method], alpha=0.12, linewidth=0)
             axes.plot(line[price], line.spearman, color=colours[method], marker="o", markersize=4)
             axes.plot(marks[price], marks.spearman, color=colours[method], marker="D", markersize=5, linestyle="none")

@@ -32,7 +32,8 @@ def publish(profile: str) -> Path:
     with.
     """
     settings = config.load(profile)
-    run, place = project.results(settings.name), runs.committed(settings.name)
+    run = project.results(settings.name)
+    place = runs.committed(settings.name)
     if missing := missing_steps(settings, run):
         raise ValueError(
             f"the run of {settings.name!r} is not whole; these steps are missing: {', '.join(missing)}. "
@@ -59,7 +60,8 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
     here, or a task's table is not there to compare with. ValueError: something in the folder would be quoted.
     """
     settings = config.load(profile)
-    run, place = project.results(settings.name), runs.committed(settings.name)
+    run = project.results(settings.name)
+    place = runs.committed(settings.name)
     here = sorted(path.stem for path in run.steps.glob("[!.]*.json"))
     names = sorted({name for step in steps for name in fnmatch.filter(here, step) or [step]})
     records = {name: project.read_json(run.existing(run.record(name), name)) for name in names}
@@ -97,11 +99,15 @@ def _say_made(steps: Mapping[str, dict]) -> str:
     for where, records in made.items():
         kinds = Counter(record["notebook"] for record in records)
         named = ", ".join(f"`{kind}` ({count})" if count > 1 else f"`{kind}`" for kind, count in sorted(kinds.items()))
-        devices: Counter[str] = sum((Counter(record.get("devices", {})) for record in records), Counter())
-        trained = ", ".join(f"{name} {count}" for name, count in devices.items())
-        named += f"; networks trained by device: {trained}" if trained else ""
-        noted = "; ".join(sorted({record["note"] for record in records if "note" in record}))
-        said.append(f"- {where}: {named}" + (f"; {noted}" if noted else ""))
+        devices: Counter[str] = Counter()
+        for record in records:
+            devices.update(record.get("devices", {}))
+        facts = [named]
+        if devices:
+            trained = ", ".join(f"{name} {count}" for name, count in devices.items())
+            facts.append(f"networks trained by device: {trained}")
+        facts += sorted({record["note"] for record in records if "note" in record})
+        said.append(f"- {where}: {'; '.join(facts)}")
     return "\n".join(said)
 
 
@@ -111,8 +117,11 @@ def _copy_clean(settings: Profile, run: Results, copy: Results, exempt: list[str
     exempt: texts that may be quoted.
     """
     files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
-    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(runs.OF_TEXTS)]
-    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, corpus_texts(settings), exempt)
+    pieces = {}
+    for path in sorted(files):
+        if not path.stem.endswith(runs.OF_TEXTS):
+            pieces |= written(path)
+    quoted = find_quotes(pieces, corpus_texts(settings), exempt)
     shown, figures = runs.copy_figures(run, copy, quoted, vector=settings.name == runs.MAIN)
     return [*runs.copy_tables(run, copy, quoted), *figures, *runs.copy_notebooks(run, copy, quoted, shown)]
 

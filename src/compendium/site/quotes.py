@@ -11,7 +11,7 @@ import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from itertools import groupby, zip_longest
+from itertools import chain, groupby, zip_longest
 from pathlib import Path
 
 import nbformat
@@ -21,14 +21,17 @@ from compendium import corpora, project
 from compendium.config import Profile
 from compendium.corpora.fetch.fetching import with_tables
 
-WINDOW, SHORTEST, FEWEST = 32, 16, 4
+WINDOW = 32  # letters of a quote
+SHORTEST = 16  # letters of a text that is found as a whole
+FEWEST = 4  # words of it
 WORD = re.compile(r"[^\W\d_]+")
 ROOTS = "home|root|Users|tmp|var|mnt|media|opt|usr|srv|scratch|private|work|workspace"
 START = r"(?<![\w.:/<\\-])"  # of an absolute path, not of an address or a tag
 PATH = rf"{START}/(?:{ROOTS})/[\w.@-]+|\b[A-Z]:\\\\?Users\b"
 IMAGE = re.compile(r'"image/png": "[^"]*"|base64,[^"]*"')
 TAG = re.compile(r"<[^>]*>")
-TABLE_ROW, TABLE_CELL = re.compile(r"<tr\b.*?</tr>", re.S), re.compile(r"<t[dh]\b[^>]*>(.*?)</t[dh]>", re.S)
+TABLE_ROW = re.compile(r"<tr\b.*?</tr>", re.S)
+TABLE_CELL = re.compile(r"<t[dh]\b[^>]*>(.*?)</t[dh]>", re.S)
 Text = tuple[str, tuple[str, ...]]  # id, segments
 
 
@@ -47,31 +50,36 @@ def find_quotes(
     """
     streams = {name: [letters(text) for text in readings] for name, readings in pieces.items()}
     together = [stream for readings in streams.values() for stream in readings]
-    windows, begins = (
-        {stream[at : at + size] for stream in together for at in range(len(stream) - size + 1)}
-        for size in (WINDOW, SHORTEST)
-    )
+    windows = _pieces_of(together, WINDOW)
+    begins = _pieces_of(together, SHORTEST)
     allowed = [letters(text) for text in exempt]
     quotes: dict[str, str] = {}  # quoted letters -> the first text that has them
     for name, segments in texts:
-        for quote in (quote for segment in segments for quote in _quotable(segment, windows, begins)):
-            if quote not in quotes and not any(quote in text for text in allowed):
-                quotes[quote] = name
-    found = {
-        piece: list(dict.fromkeys(name for quote, name in quotes.items() if any(quote in one for one in readings)))
-        for piece, readings in streams.items()
-    }
-    return {piece: names for piece, names in found.items() if names}
+        for quote in chain.from_iterable(_quotable(segment, windows, begins) for segment in segments):
+            if not any(quote in text for text in allowed):
+                quotes.setdefault(quote, name)
+    found = {}
+    for piece, readings in streams.items():
+        names = [name for quote, name in quotes.items() if any(quote in one for one in readings)]
+        if names:
+            found[piece] = list(dict.fromkeys(names))
+    return found
+
+
+def _pieces_of(streams: Iterable[str], size: int) -> set[str]:
+    """All that so many letters in a row are in any of these."""
+    return {stream[at : at + size] for stream in streams for at in range(len(stream) - size + 1)}
 
 
 def _quotable(segment: str, windows: set[str], begins: set[str]) -> Iterator[str]:
     """What of a segment may be quoted: windows that are known, or all of a short one whose beginning is."""
     words = WORD.findall(segment.casefold())
-    stream, at = "".join(words), 0
+    stream = "".join(words)
     if len(stream) < WINDOW:
         if len(words) >= FEWEST and stream[:SHORTEST] in begins:
             yield stream
         return
+    at = 0
     for word in words:
         if stream[at : at + WINDOW] in windows:
             yield stream[at : at + WINDOW]
@@ -98,7 +106,8 @@ def corpus_texts(profile: Profile) -> Iterator[Text]:
 def printed_by_papers(profile: Profile) -> list[str]:
     """The texts that may be quoted: the examples of a profile, which the papers print."""
     wanted = {name for task in profile.tasks.values() for name in task.examples}
-    return [part for name, parts in corpus_texts(profile) if name in wanted for part in parts] if wanted else []
+    texts = corpus_texts(profile) if wanted else ()
+    return [part for name, parts in texts if name in wanted for part in parts]
 
 
 def written(path: Path) -> dict[str, list[str]]:
@@ -129,8 +138,10 @@ def _read_output(output) -> Iterator[str]:
         held = [output.ename, output.evalue, "\n".join(output.traceback)]
     else:
         held = [one for kind, one in output.data.items() if not kind.startswith("image/")]
-    for text in (one if isinstance(one, str) else "".join(map(str, one)) for one in held):
-        yield from (unescape(TAG.sub(" ", text)), text)  # attributes stand in the source alone
+    for one in held:
+        text = one if isinstance(one, str) else "".join(map(str, one))
+        yield unescape(TAG.sub(" ", text))
+        yield text  # attributes stand in the source alone
         yield from _read_rows([[TAG.sub(" ", c) for c in TABLE_CELL.findall(row)] for row in TABLE_ROW.findall(text)])
 
 
@@ -158,8 +169,14 @@ def check_folder(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> 
 def machine_facts(files: Iterable[Path]) -> list[str]:
     """Files that hold a path of a machine, or the name of its user or host, and which."""
     own = [rf"{START}{re.escape(str(path))}\b" for path in (project.home(), Path.home()) if len(path.parts) > 1]
-    own += [rf"\b{re.escape(getpass.getuser())}@"]
-    own += [rf"\b{re.escape(platform.node())}\b"] if len(platform.node()) > 5 and platform.node() != "localhost" else []
+    own.append(rf"\b{re.escape(getpass.getuser())}@")
+    host = platform.node()
+    if len(host) > 5 and host != "localhost":
+        own.append(rf"\b{re.escape(host)}\b")
     names = re.compile("|".join([*own, PATH]))
-    told = ((path, names.search(IMAGE.sub("", path.read_text("utf-8")))) for path in files if path.suffix != ".png")
-    return [f"{path.name}: {found[0]}" for path, found in told if found]
+    told = []
+    for path in files:
+        text = "" if path.suffix == ".png" else IMAGE.sub("", path.read_text("utf-8"))
+        if found := names.search(text):
+            told.append(f"{path.name}: {found[0]}")
+    return told

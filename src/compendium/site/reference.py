@@ -9,6 +9,7 @@ import inspect
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from itertools import chain
 from textwrap import dedent, indent
 from typing import Annotated, Any, get_args, get_origin
 
@@ -63,7 +64,8 @@ WIDTH = 74  # characters that a listing shows without scrolling
 
 def methods_markdown(works: Iterable[str]) -> str:
     """A card for each method, by what methods ask of the model. works: keys of the bibliography."""
-    rows, known = list_methods(), frozenset(works)
+    rows = list_methods()
+    known = frozenset(works)
     blocks = ["# Which method on which model", coverage_markdown(rows)]
     for kind, title in KIND_TITLES.items():
         cards = [method_card(row, known, rows) for row in rows if row["kind"] == kind]
@@ -84,7 +86,8 @@ def coverage_markdown(methods: list[dict]) -> str:
 
 def metrics_markdown(works: Iterable[str]) -> str:
     """A card for each metric, by the judge that reports it. works: keys of the bibliography."""
-    rows, known = list_metrics(), frozenset(works)
+    rows = list_metrics()
+    known = frozenset(works)
     blocks = ["# Which metric on which method", *judged_markdown(list_methods(), rows)]
     for judge, title in {**JUDGES, "": NO_JUDGE}.items():
         cards = [metric_card(row, known) for row in rows if row["judge"] == judge]
@@ -96,16 +99,17 @@ def judged_markdown(methods: list[dict], metrics: list[dict]) -> list[str]:
     """Groups of methods that the same metrics judge; where each metric judges each group, or which reason; reasons."""
     groups: dict[tuple[str, ...], list[dict]] = {}
     for method in methods:
-        groups.setdefault(tuple(one["why_not"].get(method["name"], "") for one in metrics), []).append(method)
+        why_not = tuple(metric["why_not"].get(method["name"], "") for metric in metrics)
+        groups.setdefault(why_not, []).append(method)
     letters = [chr(ord("A") + at) for at in range(len(groups))]
     members = [["Group", "Methods"], [":--", ":--"]]
     for letter, of in zip(letters, groups.values(), strict=True):
         members.append([letter, ", ".join(_link(method, "methods.qmd#method-") for method in of)])
-    reasons = list(dict.fromkeys(one for found in zip(*groups, strict=True) for one in found if one))
+    reasons = list(dict.fromkeys(filter(None, chain.from_iterable(zip(*groups, strict=True)))))
     rows = [["Metric", *letters, "Computed in"], [":--", *[":-:"] * len(groups), ":--"]]
     for at, metric in enumerate(metrics):
         cells = [f"({1 + reasons.index(found[at])})" if found[at] else "yes" for found in groups]
-        ordered = [metric["computed"].get(method["name"]) for of in groups.values() for method in of]
+        ordered = [metric["computed"].get(method["name"]) for method in chain.from_iterable(groups.values())]
         where = inline(", ".join(dict.fromkeys(filter(None, ordered)))) or "nowhere"
         rows.append([_link(metric, "#metric-"), *cells, where])
     numbered = "\n".join(f"{1 + at}. {inline(one)}" for at, one in enumerate(reasons))
@@ -119,9 +123,13 @@ def _link(row: dict, start: str) -> str:
 def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) -> str:
     """The card of a method: what it computes, and its facts. methods: all rows, for those that share its draws."""
     signed = "the sign tells evidence for from evidence against" if row["signed"] else "without a sign"
-    shared = [one["name"] for one in methods if one["draws"] and one["draws"] == row["draws"] and one is not row]
-    draws = "draws numbers" + (", the same as " if shared else "")
-    draws += ", ".join(f"[{code(name)}](#method-{name})" for name in shared)
+    shared = []
+    for one in methods:
+        if one["draws"] and one["draws"] == row["draws"] and one is not row:
+            shared.append(f"[{code(one['name'])}](#method-{one['name']})")
+    draws = "draws numbers"
+    if shared:
+        draws += f", the same as {', '.join(shared)}"
     requires = ", ".join(map(code, row["requires"]))
     papers = {f"@{key}" if key in works else code(key): name for key, name in row["in_papers"].items()}
     sampled = "; may be answered in the faster precision" if row["sampled"] else ""
@@ -161,7 +169,8 @@ def metric_card(row: dict, works: frozenset[str]) -> str:
 
 def cite(source: str, works: frozenset[str]) -> str:
     """A source as Markdown: works that the bibliography has as citations, the rest as it is."""
-    blocks, at = [], 0
+    blocks = []
+    at = 0
     for found in WORK.finditer(source):
         surname, year = found.groups()  # of the first author, which is in plain letters in a key
         key = re.sub(r"[^a-z]", "", unicodedata.normalize("NFKD", surname.lower())) + year
@@ -186,14 +195,18 @@ def inline(text: str, at_start: bool = True) -> str:
     """Plain text as Markdown on one line; what it has between backquotes is code. at_start: see markdown.escape."""
     flat = re.sub(r"\s+", " ", text)
     first, *parts = CODE.split(flat.strip() if at_start else flat)
-    start = escape(first, at_start) + " " * (at_start and first.endswith(" "))  # behind a space, code may follow
-    return start + "".join(escape(part, False) if at % 2 else part for at, part in enumerate(parts))
+    blocks = [escape(first, at_start)]
+    if at_start and first.endswith(" "):  # code follows
+        blocks.append(" ")
+    blocks += [escape(part, False) if at % 2 else part for at, part in enumerate(parts)]
+    return "".join(blocks)
 
 
 def code(text: str) -> str:
     """Text as inline code, with as many backquotes around it as it needs."""
     longest = max(map(len, re.findall("`+", text)), default=0)
-    fence, room = "`" * (longest + 1), " " if longest else ""
+    fence = "`" * (longest + 1)
+    room = " " if longest else ""
     return f"{fence}{room}{text}{room}{fence}"
 
 
@@ -205,10 +218,10 @@ def describe(doc: str) -> str:
         section, *after = re.split(r"\n(?=\S)", body, maxsplit=1)  # what is indented, then paragraphs that are not
         if title in LISTED:
             _, *entries = ENTRY.split(dedent(section))
-            names = [", ".join(map(code, name.split(", "))) for name in entries[::2]]
-            if title == "Raises":
-                names = [f"Raises {name}" for name in names]
-            blocks += [f"{name}\n:   {inline(said)}" for name, said in zip(names, entries[1::2], strict=True)]
+            mark = "Raises " if title == "Raises" else ""
+            for named, said in zip(entries[::2], entries[1::2], strict=True):
+                names = ", ".join(map(code, named.split(", ")))
+                blocks.append(f"{mark}{names}\n:   {inline(said)}")
         else:
             blocks.append(f"{title}\n:   " + "\n\n    ".join(_paragraphs(dedent(section))))
         blocks += _paragraphs("".join(after))
@@ -222,18 +235,23 @@ def _paragraphs(text: str) -> list[str]:
 def constants(function: Callable) -> str:
     """A sentence for each tuple that a function's docstring names by its constant, with what is in it; or nothing."""
     values = getattr(inspect.unwrap(function), "__globals__", {})
-    named = [name for name in dict.fromkeys(CONSTANT.findall(function.__doc__ or "")) if name in values]
-    tuples = [name for name in named if isinstance(values[name], tuple)]
-    return "\n\n".join(f"{code(name)}: {', '.join(code(str(one)) for one in values[name])}." for name in tuples)
+    said = []
+    for name in dict.fromkeys(CONSTANT.findall(function.__doc__ or "")):
+        if isinstance(values.get(name), tuple):
+            held = ", ".join(code(str(one)) for one in values[name])
+            said.append(f"{code(name)}: {held}.")
+    return "\n\n".join(said)
 
 
 def signature(name: str, called: Callable) -> str:
     """`name(argument: type = default, ...) -> type` as Python writes it, an argument a line where one line is short."""
     found = inspect.signature(called)
     given = [one for one in found.parameters.values() if one.name not in ("self", "cls")]
-    arguments = [_argument(one) for one in given]
-    if keyword_only := [at for at, one in enumerate(given) if one.kind is one.KEYWORD_ONLY]:
-        arguments.insert(keyword_only[0], "*")
+    arguments = []
+    for one in given:
+        if one.kind is one.KEYWORD_ONLY and "*" not in arguments:
+            arguments.append("*")
+        arguments.append(_argument(one))
     unknown = found.return_annotation is inspect.Signature.empty or inspect.isclass(called)
     returned = "" if unknown else f" -> {_type(found.return_annotation)}"
     line = f"{name}({', '.join(arguments)}){returned}"
@@ -244,7 +262,8 @@ def signature(name: str, called: Callable) -> str:
 
 def _argument(parameter: inspect.Parameter) -> str:
     """One argument with its type and default; of a record of settings, whose own are told elsewhere, its type alone."""
-    text, default = parameter.name, parameter.default
+    text = parameter.name
+    default = parameter.default
     if parameter.annotation is not inspect.Parameter.empty:
         text += f": {_type(parameter.annotation)}"
     if default is inspect.Parameter.empty:
@@ -268,18 +287,20 @@ RECORDS = (Budget, UnitSettings, Method, Metric)
 
 def public_names() -> dict[str, Any]:
     """What `attreval` offers, by name, in the order in which it is used: loaded, explained, evaluated, looked at."""
-    offered = {name: getattr(attreval, name) for name in attreval.__all__ if not name.startswith("_")}
+    offered = {name: getattr(attreval, name) for name in sorted(attreval.__all__) if not name.startswith("_")}
 
-    def place(name: str) -> tuple[int, str]:
-        module = getattr(offered[name], "__module__", "")
-        return (ORDER.index(module) if module in ORDER else len(ORDER), name)
+    def place(named: tuple[str, Any]) -> int:
+        module = getattr(named[1], "__module__", "")
+        return ORDER.index(module) if module in ORDER else len(ORDER)
 
-    return {name: offered[name] for name in sorted(offered, key=place)}
+    return dict(sorted(offered.items(), key=place))
 
 
 def python_markdown() -> str:
     """The page's body: functions, what they give, the records that they take, and the registries."""
-    functions, classes, records = ["# Functions"], ["# What they give"], ["# Registries and their records"]
+    functions = ["# Functions"]
+    classes = ["# What they give"]
+    records = ["# Registries and their records"]
     for name, one in public_names().items():
         if inspect.isclass(one):
             members = [_member(name, part, member) for part, member in public_members(one).items()]

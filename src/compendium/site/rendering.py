@@ -75,7 +75,8 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     has all but single explained texts. Raises ReportError where the profile has no results, or where paper/tables.yml
     asks for a table or column that is not there; for a profile of one's own, and a committed copy, the gaps say so.
     """
-    home, own = project.home(), project.results(profile)
+    home = project.home()
+    own = project.results(profile)
     results = results or own
     gaps = allows_gaps(profile) or results.root != own.root
     sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
@@ -99,6 +100,9 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         sources = sorted([*sources, study.executed(STUDY)], key=lambda path: path.name)
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
     copies = {path.name: _for_readers(path) for path in sources}
+    listed = [
+        f"- [{escape(path.stem)}](notebooks/{path.name}): {escape(read_notebook(path).title)}\n" for path in sources
+    ]
     explorer = write_page(results)
     if gaps:
         paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
@@ -106,10 +110,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
         copies = with_missing_cells(pages, copies)
     texts = {
-        "_notebooks.md": "".join(
-            f"- [{escape(path.stem)}](notebooks/{path.stem}.ipynb): {escape(read_notebook(path).title)}\n"
-            for path in sources
-        ),
+        "_notebooks.md": "".join(listed),
         "_other-runs.md": beside,
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
@@ -143,8 +144,9 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
 
 def _second_reading(tables: Path) -> str:
     """What a second reader holds against the questions that claims are asked by, and what our numbers rest on."""
-    judged = scorecard(tables).set_index("claim") if has_claims(tables) else pd.DataFrame()
-    basis = judged.get("basis", pd.Series(dtype=str)).dropna()
+    basis = {}
+    if has_claims(tables):
+        basis = scorecard(tables).set_index("claim").basis.dropna()
     rows = [[one.statement, one.objection, basis.get(one.id, "not tested")] for one in read_claims() if one.objection]
     return pipe_table(["Conclusion", "A second reader", "Ours"], rows, ["left"] * 3)
 
@@ -199,10 +201,12 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
-    held, ranges = found[found.verdict == REPRODUCED], {claim.id: claim.expect for claim in read_claims()}
-    counts["random_too"] = sum(bool(ranges[row.claim].as_much(row.value, row.null_scores)) for row in held.itertuples())
-    counts["alone"] = ((found.verdict != UNTESTABLE) & (found.models == 1) & (found.seeds == 1)).sum()
-    return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
+    held = found[found.verdict == REPRODUCED]
+    ranges = {claim.id: claim.expect for claim in read_claims()}
+    as_much = [ranges[row.claim].as_much(row.value, row.null_scores) for row in held.itertuples()]
+    alone = (found.models == 1) & (found.seeds == 1)
+    counts |= {"random_too": sum(map(int, as_much)), "alone": (alone & (found.verdict != UNTESTABLE)).sum()}
+    return {"run.claims": str(len(found))} | {f"run.claims_{name}": str(count) for name, count in counts.items()}
 
 
 def nest(variables: dict[str, str]) -> dict:

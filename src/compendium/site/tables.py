@@ -127,12 +127,14 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         order = frame[spread["rows"]].drop_duplicates()
         wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
         frame = order.merge(wide.reset_index(), on=spread["rows"])
-    columns, names = declared["columns"], declared.get("names", {})
+    columns = declared["columns"]
+    names = declared.get("names", {})
     order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
     fields = [field for column in columns for field in format_fields(column["text"])]
     _check_columns([*declared.get("where", {}), *order, *fields], frame, where)
     for column, value in declared.get("where", {}).items():
-        wanted = [variables.get(str(one), str(one)) for one in (value if isinstance(value, list) else [value])]
+        values = map(str, value if isinstance(value, list) else [value])
+        wanted = [variables.get(one, one) for one in values]
         frame = frame[frame[column].astype(str).isin(wanted)]
         if frame.empty:
             raise ReportError(f"{where}: no row where {column} is {' or '.join(wanted)}")
@@ -142,10 +144,9 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
     if first := declared.get("first"):
         _check_columns([first["of"]], frame, where)
         frame = frame.groupby(first["of"], sort=False).head(first["rows"])
-    rows = [
-        [format_row(column["text"], row, names, column.get("missing", MISSING)) for column in columns]
-        for row in frame.to_dict("records")
-    ]
+    rows = []
+    for row in frame.to_dict("records"):
+        rows.append([format_row(column["text"], row, names, column.get("missing", MISSING)) for column in columns])
     _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.get("once")])
     align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
     made = pipe_table([column.get("header", "") for column in columns], rows, align)
@@ -235,17 +236,19 @@ def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str,
     """The text of each declared number that the tables of a run have. tables: the folder of its CSV files."""
     files = {path.name: path for path in tables.glob("[!.]*.csv")}
     frame_of = cache(lambda name: read_matching(files, [f"{name}.csv"])[1])
-    texts = {
-        key: number_text(f"{key} ({given['table']})", frame_of(given["table"]), given)
-        for key, given in declared.items()
-        if frame_of(given["table"]) is not None
-    }
-    return {key: text for key, text in texts.items() if text is not None}
+    texts = {}
+    for key, given in declared.items():
+        frame = frame_of(given["table"])
+        text = None if frame is None else number_text(f"{key} ({given['table']})", frame, given)
+        if text is not None:
+            texts[key] = text
+    return texts
 
 
 def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
     """One number as the text prints it; None where no row matches. ReportError: no such column, or too many rows."""
-    named = [*given.get("where", {}), *(given[word] for word in ("highest", "lowest", "column") if word in given)]
+    named = list(given.get("where", {}))
+    named += [given[word] for word in ("highest", "lowest", "column") if word in given]
     named += format_fields(given.get("text", ""))
     if unknown := [column for column in named if column not in frame.columns]:
         raise ReportError(f"{key}: there is no column {unknown[0]!r}; {hint(unknown[0], frame.columns)}")

@@ -13,6 +13,7 @@ from reference import models
 from attreval.core.bootstrap import bootstrap_mean
 from compendium.config import Profile
 from compendium.papers.joint import crossed
+from compendium.papers.pipeline import training
 from compendium.project import Results
 
 MODELS = {"a": SimpleNamespace(architecture="gru"), "x": SimpleNamespace(architecture="transformer")}
@@ -62,12 +63,13 @@ def test_a_networks_accuracy_is_as_sure_as_the_profile_asks(monkeypatch, confide
     """By the bootstrap, as that of every other model is."""
     correct = np.arange(40) % 4 > 0
     network = SimpleNamespace(device=torch.device("cpu"))
-    for name in ("set_threads", "train", "training_set", "pick_precision"):
-        monkeypatch.setattr(crossed, name, lambda *given, **more: [])
-    monkeypatch.setattr(crossed, "new_classifier", lambda *given, **more: network)
-    tested = SimpleNamespace(correct=correct, accuracy=0.75, macro_f1=0.7)
-    monkeypatch.setattr(crossed, "evaluate", lambda *given: tested)
-    monkeypatch.setattr(crossed.corpora, "load", lambda *given: [models.instance("a film")] * 40)
+    monkeypatch.setattr(crossed, "set_threads", lambda threads: None)
+    for name in ("train", "training_set", "pick_precision"):
+        monkeypatch.setattr(training, name, lambda *given, **more: [])
+    monkeypatch.setattr(training, "new_classifier", lambda *given, **more: network)
+    tested = SimpleNamespace(correct=correct, accuracy=0.75, macro_f1=0.7, predicted=correct)
+    monkeypatch.setattr(training, "evaluate", lambda *given: tested)
+    monkeypatch.setattr(training.corpora, "load", lambda *given: [models.instance("a film")] * 40)
     rows = dict.fromkeys(("train_rows", "dev_rows", "test_rows", "explain_rows"), 40)
     spec = rows | {"models": ["m"], "seeds": [1]}
     given = {"models": {"m": {"weights": "x"}}, "tasks": {"sst2": spec}, "explain": {"methods": ["random"]}}

@@ -23,8 +23,10 @@ OF_THE_CLAIM = ("paper", "where", "words", "statement", "measure", "reported", "
 COLUMNS = ["claim", *OF_THE_CLAIM[:6], "published", "claimed", "null_world", "value"]
 COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds"]
 COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "kind", "sequel"]
-CONCLUSION, *_ = KINDS = ("conclusion", "check of data", "check of algebra", "check of noise")
-STAND_IN, NO_GOLD = "stand-in for the paper's gold", "the paper's gold, {}, is not at hand, and another stands in"
+CONCLUSION = "conclusion"
+KINDS = (CONCLUSION, "check of data", "check of algebra", "check of noise")
+STAND_IN = "stand-in for the paper's gold"
+NO_GOLD = "the paper's gold, {}, is not at hand, and another stands in"
 Contrast = TypeVar("Contrast")
 
 
@@ -58,7 +60,8 @@ class Claim(Section):
 
     def ask(self, kind: type[Contrast]) -> Contrast:
         """The contrast as a record of `kind`, lists as tuples. ValueError where it names a field that there is not."""
-        known, given = get_type_hints(kind), self.contrast or {}
+        known = get_type_hints(kind)
+        given = self.contrast or {}
         if unknown := [name for name in given if name not in known]:
             raise ValueError(f"claim {self.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}")
         return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
@@ -72,7 +75,9 @@ def read_claims(paper: str | None = None, path: Path | None = None) -> list[Clai
         try:
             claims.append(Claim.model_validate(entry))
         except ValidationError as error:
-            name = entry.get("id", f"number {at + 1}") if isinstance(entry, dict) else f"number {at + 1}"
+            name = f"number {at + 1}"
+            if isinstance(entry, dict):
+                name = entry.get("id", name)
             problems = "; ".join(explain_error(problem, Claim) for problem in error.errors())
             raise ValueError(f"{path.name}, claim {name}: {problems}") from None
     names = [claim.id for claim in claims]
@@ -91,19 +96,24 @@ def score(
 
     found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
     """
-    published, known = published or {}, {claim.id for claim in claims}
+    published = published or {}
+    known = {claim.id for claim in claims}
     if unknown := [name for name in (*found, *published) if name not in known]:
         raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
-    findings = [_checked(c, found.get(c.id, untested("not run"))) for c in claims]
-    p = [np.nan if f.reason else f.p(claim.expect) for claim, f in zip(claims, findings, strict=True)]
+    findings = [_checked(claim, found.get(claim.id, untested("not run"))) for claim in claims]
+    p = [np.nan if found.reason else found.p(claim.expect) for claim, found in zip(claims, findings, strict=True)]
     rows = []
     for claim, finding, q in zip(claims, findings, verdicts.adjust(np.array(p)), strict=True):
         row = claim.model_dump(include=set(OF_THE_CLAIM))
-        row |= {"claim": claim.id, "published": published.get(claim.id, np.nan), "claimed": say(claim.expect), "q": q}
+        row["claim"] = claim.id
+        row["published"] = published.get(claim.id, np.nan)
+        row["claimed"] = say(claim.expect)
+        row["q"] = q
         row |= finding.measures(claim.expect, claim.null_world, confidence)
         row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
         row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
-        rows.append(row | {"verdict": verdicts.decide(claim.expect, claim.null_world, row, confidence)})
+        row["verdict"] = verdicts.decide(claim.expect, claim.null_world, row, confidence)
+        rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -133,7 +143,8 @@ def scorecard(tables: Path, checks: bool = True) -> pd.DataFrame:
     paths = sorted(tables.glob("*_claims.csv"))
     if not paths:
         raise FileNotFoundError(f"no claims at {tables}: run the profile first, `attreval run --profile NAME`")
-    table = pd.concat([pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths], ignore_index=True)
+    tables_of_papers = [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths]
+    table = pd.concat(tables_of_papers, ignore_index=True)
     return table if checks else table[table.kind == CONCLUSION]
 
 
@@ -144,29 +155,38 @@ def objections() -> dict[str, str]:
 
 def for_people(table: pd.DataFrame) -> str:
     """A scorecard in words: by claim its verdict, our value, what chance gives, and how many texts."""
-    out, against = [], objections()
+    out = []
+    against = objections()
     for row in table.sort_values("kind", key=lambda kinds: kinds != CONCLUSION, kind="stable").itertuples():
         why = f" ({row.reason})" if isinstance(row.reason, str) and row.reason else ""
-        of = "" if row.kind == CONCLUSION else f"{row.kind}, "
+        kind = "" if row.kind == CONCLUSION else f"{row.kind}, "
         words = f" (“{row.words}”)" if isinstance(row.words, str) and row.words else ""
-        out += [f"{of}{row.verdict}: {row.claim}, {row.paper}{why}", f"    {row.statement}{words}"]
-        out += [f"    a second reader: {against[row.claim]}"] if row.claim in against else []
+        out.append(f"{kind}{row.verdict}: {row.claim}, {row.paper}{why}")
+        out.append(f"    {row.statement}{words}")
+        if row.claim in against:
+            out.append(f"    a second reader: {against[row.claim]}")
         if pd.isna(row.value):
             continue
         said = [f"ours {row.value:+.3f} [{row.low:+.3f}, {row.high:+.3f}], claimed {row.claimed}"]
-        said += [f"null: {row.null_world}"]
-        said += [f"published {row.published:+.3f}"] if pd.notna(row.published) else []
-        nulls = (("with random scores", row.null_scores), ("with exchanged names", row.null_names))
-        said += [f"{name} {null:+.3f}" for name, null in nulls if pd.notna(null)]
-        said += [f"{row.texts:.0f} texts"]
-        own = [(name, getattr(row, name)) for name in ("corpus", "model", "metric")]
-        said += [f"{name} {value}" for name, value in own if pd.notna(value)]
+        said.append(f"null: {row.null_world}")
+        others = {
+            "published": row.published,
+            "with random scores": row.null_scores,
+            "with exchanged names": row.null_names,
+        }
+        said += [f"{name} {value:+.3f}" for name, value in others.items() if pd.notna(value)]
+        said.append(f"{row.texts:.0f} texts")
+        own = {"corpus": row.corpus, "model": row.model, "metric": row.metric}
+        said += [f"{name} {value}" for name, value in own.items() if pd.notna(value)]
         out.append(f"    {'; '.join(said)}")
     counts = table[table.kind == CONCLUSION].verdict.value_counts()
     return "\n".join([*out, *(f"{count:>4} {verdict}" for verdict, count in counts.items())])
 
 
-INSIDE, OPEN, OUTSIDE, FEW = "holds", "open", "does not hold", "too few texts"
+INSIDE = "holds"  # what a turned conclusion may do
+OPEN = "open"
+OUTSIDE = "does not hold"
+FEW = "too few texts"
 LEAST_NULLS = 19  # what a profile may ask for at least; a turned number is not compared with chance
 
 
@@ -185,7 +205,7 @@ TITLES = {"task": task_title, "model": model_title}
 
 
 def each_alone(rows: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """What is turned, to what in words, and the rows with that one value of one column, where it has several."""
+    """Yield (what is turned, to what in words, rows) for each distinct value of a column that has several."""
     for column, what in columns.items():
         names = list(dict.fromkeys(rows[column].dropna()))
         for name in names if len(names) > 1 else ():
@@ -200,14 +220,16 @@ def turned_table(
     contradicted = judged[judged.verdict == verdicts.CONTRADICTED].set_index("claim")[["value", "low", "high"]]
     for claim in claims:
         for one in turn(claim) if claim.id in contradicted.index else ():
-            if one.finding is None or np.isnan(one.finding.value):
+            found = one.finding
+            if found is None or np.isnan(found.value):
                 continue
-            value, texts, expect = one.finding.value, one.finding.texts, one.expect or claim.expect
-            low, high = one.finding.interval(confidence)
-            if np.allclose((value, low, high), contradicted.loc[claim.id].astype(float)):
+            expect = one.expect or claim.expect
+            low, high = found.interval(confidence)
+            numbers = (found.value, low, high)
+            if np.allclose(numbers, contradicted.loc[claim.id].astype(float)):
                 continue  # it has no part in this conclusion
             about = (claim.id, claim.paper, claim.statement, one.what, one.how)
-            yield *about, value, low, high, say(expect), texts, holds(expect, low, high, texts)
+            yield *about, *numbers, say(expect), found.texts, holds(expect, low, high, found.texts)
 
 
 def holds(expect: Expectation, low: float, high: float, texts: int) -> str:
@@ -227,16 +249,19 @@ def quick_draws(settings: BootstrapSpec) -> BootstrapSpec:
 
 def say_turned(rows: Iterable[dict]) -> str:
     """What turning one thing at a time did to a conclusion, in words; empty where nothing was turned."""
-    rows, named = list(rows), {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
-    if not rows:
-        return ""
+    named = {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
     for row in rows:
         number = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
         named[row["holds"]].append(f"{row['what']} {row['how']} ({number})")
-    within, undecided, few, outside = (", ".join(names) for names in named.values())
-    said = [f"it holds with {within or 'none'}"]
-    said += [f"is open with {undecided}"] if undecided else []
-    said += [f"is undecided with {few}, for lack of texts"] if few else []
+    count = sum(map(len, named.values()))
+    if not count:
+        return ""
+    listed = {how: ", ".join(names) for how, names in named.items()}
+    said = [f"it holds with {listed[INSIDE] or 'none'}"]
+    if named[OPEN]:
+        said.append(f"is open with {listed[OPEN]}")
+    if named[FEW]:
+        said.append(f"is undecided with {listed[FEW]}, for lack of texts")
     if others := len(named[OUTSIDE]):
-        said.append(f"does not hold with {outside if others <= 3 else f'the other {others}'}")
-    return f"With one thing changed at a time ({len(rows)} changes), {'; '.join(said)}."
+        said.append(f"does not hold with {listed[OUTSIDE] if others <= 3 else f'the other {others}'}")
+    return f"With one thing changed at a time ({count} changes), {'; '.join(said)}."

@@ -56,12 +56,13 @@ class ColouredText:
         """The same as a picture of `width` inches: its matplotlib axes."""
         pen = Pen(width)
         for name, words in self._scaled():
-            shown = [
-                {"text": word, "ground": blend(scaled) if scaled else None, "underlined": bool(marked)}
-                | {"weight": "bold" if highest else "normal"}
-                for word, _, scaled, marked, highest in words
-            ]
-            pen.row(name, [*shown, *([{"text": f"[{self.after}]", "colour": GREY}] if self.after else [])])
+            shown = []
+            for word, _, scaled, marked, highest in words:
+                look = {"underlined": bool(marked), "weight": "bold" if highest else "normal"}
+                shown.append({"text": word, "ground": blend(scaled) if scaled else None, **look})
+            if self.after:
+                shown.append({"text": f"[{self.after}]", "colour": GREY})
+            pen.row(name, shown)
         pen.line(KEY, colour=GREY, size=SIZE * 0.75)
         return pen.finish().axes[0]
 
@@ -80,7 +81,8 @@ class ColouredText:
 
 def draw_scores(table: pd.DataFrame) -> HTML:
     """One row a method. table: column token, then a column of scores a method."""
-    return ColouredText(table["token"], {m: table[m] for m in table.columns[1:]}, [False] * len(table)).html()
+    rows = dict(table.iloc[:, 1:].items())
+    return ColouredText(table["token"], rows, [False] * len(table)).html()
 
 
 def scale(scores: Sequence[float]) -> np.ndarray:

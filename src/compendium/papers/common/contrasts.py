@@ -41,19 +41,22 @@ class Draws:
 
     def sample(self, texts: Sequence, seeds: Sequence) -> Sample:
         """The weights of rows that belong to these texts and seeds."""
-        at_text, at_seed = self.texts.get_indexer(texts), self.seeds.get_indexer(seeds)
+        at_text = self.texts.get_indexer(texts)
+        at_seed = self.seeds.get_indexer(seeds)
         return Sample(self.text_counts[:, at_text] * self.seed_counts[:, at_seed], self.folds[at_text])
 
 
 def draw(texts: Sequence, seeds: Sequence, draws: int, *names: object) -> Draws:
     """Draw texts, and seeds where there are several, with replacement; the draws derive from `names`."""
-    texts, seeds = pd.Index(pd.unique(pd.Series(texts))), pd.Index(pd.unique(pd.Series(seeds)))
-    counts = [
-        np.concatenate([np.ones((1, len(of))), draw_counts(generator("resample", what, *names), len(of), draws)])
-        for what, of in (("texts", texts), ("seeds", seeds))
-    ]
-    folds = generator("folds", *names).permutation(len(texts)) % FOLDS
-    return Draws(texts, seeds, *counts, folds)
+    of = {"texts": pd.Index(texts).unique(), "seeds": pd.Index(seeds).unique()}
+    counts = [_weights(len(index), draws, "resample", what, *names) for what, index in of.items()]
+    folds = generator("folds", *names).permutation(len(of["texts"])) % FOLDS
+    return Draws(*of.values(), *counts, folds)
+
+
+def _weights(n: int, draws: int, *names: object) -> np.ndarray:
+    """(1 + draws, n) how often each of n is there: once in the sample itself, then as it is drawn."""
+    return np.concatenate([np.ones((1, n)), draw_counts(generator(*names), n, draws)])
 
 
 def means(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -70,19 +73,20 @@ def means(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
     """(1 + draws, ...) means of (n, ...) values over texts, NaN left out: of all of them first, then of drawn ones."""
-    counts = draw_counts(generator(*names), len(values), draws)
-    weights = np.concatenate([np.ones((1, len(values))), counts])
-    return means(weights, values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+    weights = _weights(len(values), draws, *names)
+    flat = values.reshape(len(values), -1)
+    return means(weights, flat).reshape(-1, *values.shape[1:])
 
 
 def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
     """Value, lower and upper bound of (b,) numbers: the sample's own first, then drawn ones."""
-    return [float(drawn[0]), *(float(bound) for bound in percentile_interval(drawn[1:], confidence))]
+    return [float(drawn[0]), *map(float, percentile_interval(drawn[1:], confidence))]
 
 
 def about_median(drawn: np.ndarray, confidence: float) -> list[float]:
     """Median, lower and upper bound of (b,) numbers."""
-    return [float(bound) for part in (0, confidence) for bound in percentile_interval(drawn, part)][1:]
+    median, _ = percentile_interval(drawn, 0)
+    return [float(median), *map(float, percentile_interval(drawn, confidence))]
 
 
 def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: bool) -> np.ndarray:
@@ -97,8 +101,10 @@ def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: b
         mean = means(weights, values)
         whole = statistic(mean, mean)
         return np.full(np.shape(whole), np.nan) if chosen else whole
-    insides = [sample.folds == fold for fold in folds]
-    found = [statistic(means(weights * ~inside, values), means(weights * inside, values)) for inside in insides]
+    found = []
+    for fold in folds:
+        inside = sample.folds == fold
+        found.append(statistic(means(weights * ~inside, values), means(weights * inside, values)))
     return mean_of_known(np.stack(found))
 
 
@@ -118,8 +124,9 @@ def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
 
     The sd of noisy means is too high by their noise; that of independent ones is right on average, and 0 for equals.
     """
-    product = (fit - fit.mean(axis=1, keepdims=True)) * (read - read.mean(axis=1, keepdims=True))
-    variance = product.mean(axis=1)
+    apart = fit - fit.mean(axis=1, keepdims=True)
+    other = read - read.mean(axis=1, keepdims=True)
+    variance = (apart * other).mean(axis=1)
     return np.sign(variance) * np.sqrt(np.abs(variance))
 
 
@@ -147,8 +154,8 @@ class Cell:
 
     values: (n, ...) of the task's texts and seeds that are named. statistic: what is asked of their means; `chosen`
     where it chooses among them, and so is cross-fitted. by_scores, by_names: make the null worlds, with nothing but
-    random scores and with exchanged names; None where there is no such null. part: what `over` tells cells apart by.
-    drawn_by: what the draws of texts derive from; cells that share it share their draws. () is the task.
+    random scores and with exchanged names; None where there is no such null. part: the group that `over` averages
+    within. drawn_by: what the draws of texts derive from; cells that share it share their draws. () is the task.
     """
 
     task: str
@@ -200,16 +207,20 @@ def mean_difference(
         cells = [cell for cell, size in zip(cells, sizes, strict=True) if size >= LEAST_TEXTS]
     if not cells:
         return None
-    drawn, nulls, draws = [], {"scores": [], "names": []}, {}
+    draws = {}
     for names in dict.fromkeys(cell.names for cell in cells):
         same = [cell for cell in cells if cell.names == names]
-        texts, seeds = ([label for cell in same for label in getattr(cell, name)] for name in ("texts", "seeds"))
+        texts = [text for cell in same for text in cell.texts]
+        seeds = [seed for cell in same for seed in cell.seeds]
         draws[names] = draw(texts, seeds, settings.draws, *names)
+    drawn = []
+    by_scores = []
+    by_names = []
     for at, cell in enumerate(cells):
         sample = draws[cell.names].sample(cell.texts, cell.seeds)
         drawn.append(evaluate(sample, cell.values, cell.statistic, cell.chosen))
-        for kind, worlds in nulls.items():
-            if make := getattr(cell, f"by_{kind}"):
+        for kind, make, worlds in (("scores", cell.by_scores, by_scores), ("names", cell.by_names, by_names)):
+            if make:
                 made = make(settings.nulls, generator("null", kind, cell.task, at))
                 worlds.append(evaluate(sample, made, cell.statistic, cell.chosen))
     drawn = np.array(drawn)
@@ -217,14 +228,16 @@ def mean_difference(
     finding = Finding(
         float(value[0]),
         value[1:],
-        *(over(np.array(worlds), cells) if worlds else np.zeros(0) for worlds in nulls.values()),
+        over(np.array(by_scores), cells) if by_scores else np.zeros(0),
+        over(np.array(by_names), cells) if by_names else np.zeros(0),
         texts=min(len(set(cell.texts)) for cell in cells),
         models=len({cell.model for cell in cells}),
         seeds=max(len(set(cell.seeds)) for cell in cells),
     )
     positive = int((drawn[:, 0] > 0).sum()) if drawn.ndim == 2 else 0
-    named = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("task", "model"))
-    return Difference(finding, positive, len(cells), *named)
+    tasks = tuple(dict.fromkeys(cell.task for cell in cells))
+    models = tuple(dict.fromkeys(cell.model for cell in cells))
+    return Difference(finding, positive, len(cells), tasks, models)
 
 
 @dataclass(frozen=True)

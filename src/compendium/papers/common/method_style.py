@@ -26,7 +26,7 @@ KINDS = {
 
 
 def name_method(method: str) -> str:
-    """What the text and figures call a method; one of nobody's keeps its name."""
+    """What the text and figures call a method; unregistered names are shown as given."""
     return METHODS[method].title if method in METHODS else method.replace("_", " ")
 
 
@@ -38,16 +38,22 @@ def kind_colour(method: str) -> str:
 def method_looks(methods: Iterable[str]) -> dict[str, dict]:
     """By method the `color`, `marker` and `label` (its title) that plots take: told apart without colour, too.
 
-    Of scores made elsewhere, those that would look like a method move on.
+    An external method whose look is taken gets the next free one.
     """
-    methods, looks = list(methods), {}
+    methods = list(methods)
+    looks = {}
     for name in dict.fromkeys([*METHODS, *methods]):
-        look, step = OWN.get(name) or _hashed_look(name, 0), 0
+        look = OWN.get(name) or _hashed_look(name, 0)
+        step = 0
         while look in looks.values() and step < len(COLOURS) * len(MARKERS):
             step += 1
             look = _hashed_look(name, step)
         looks[name] = look
-    return {m: {"color": looks[m][0], "marker": looks[m][1], "label": name_method(m)} for m in methods}
+    out = {}
+    for method in methods:
+        colour, marker = looks[method]
+        out[method] = {"color": colour, "marker": marker, "label": name_method(method)}
+    return out
 
 
 def _hashed_look(name: str, step: int) -> tuple[tuple, str]:

@@ -54,14 +54,15 @@ def attribution_files(results: Results, profile: Profile, *run) -> list[Path]:
 
 def load_attributions(results: Results, profile: Profile, *run) -> Records:
     """Attributions of every shard of a run (task, model, seed): instance id -> method -> record."""
-    paths = attribution_files(results, profile, *run)
-    return dict(sorted(read_by_instance(*(results.existing(path, "03_explain") for path in paths)).items()))
+    paths = [results.existing(path, "03_explain") for path in attribution_files(results, profile, *run)]
+    return dict(sorted(read_by_instance(*paths).items()))
 
 
 def load_tokens(results: Results, profile: Profile, task: str, model: str, seed: int, part: str = "") -> Read:
     """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
     parts = [part] if part else range(profile.explaining_of(task).shards)
-    return read_tokens(*(results.existing(results.tokens(task, model, seed, part), "03_explain") for part in parts))
+    paths = [results.tokens(task, model, seed, part) for part in parts]
+    return read_tokens(*(results.existing(path, "03_explain") for path in paths))
 
 
 def load_typed_attributions(results: Results, profile: Profile, *run) -> Records:
@@ -115,9 +116,10 @@ def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool =
     parts = []
     for run in step.profile.explained_runs(judge):
         about = dict(zip(RUN, run, strict=True))
-        for place in [("03_explain", *run, shard) for shard in range(step.profile.explaining_of(run[0]).shards)]:
-            if not gaps or step.results.table(table, *place).exists():
-                parts.append(step.results.read_table(table, *place).assign(**about))
+        for shard in range(step.profile.explaining_of(run[0]).shards):
+            place = (table, "03_explain", *run, shard)
+            if not gaps or step.results.table(*place).exists():
+                parts.append(step.results.read_table(*place).assign(**about))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
 
 
@@ -165,8 +167,11 @@ def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
 
 def marked_corpus(task: str) -> list[Instance]:
     """All of a task's dev and test instances that people have marked, as far as it has these splits."""
-    splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
-    return [i for split in splits for i in corpora.load(task, split) if len(i.evidence.marks)]
+    marked = []
+    for split in ("dev", "test"):
+        if split in corpora.TASKS[task].splits:
+            marked += [instance for instance in corpora.load(task, split) if len(instance.evidence.marks)]
+    return marked
 
 
 def examples(task: str, wanted: list[str]) -> list[Instance]:

@@ -34,26 +34,36 @@ LOOK = {
     verdicts.CONTRADICTED: ("#D55E00", "#D55E00", "X"),
 }
 NONE = "None of {} claims can be tested in this run."
-CLAIMED, CHANCE_MARK = "#e9eff4", "#8a8a8a"
+CLAIMED = "#e9eff4"
+CHANCE_MARK = "#8a8a8a"
 
 
 def make_scale(row: pd.Series) -> tuple[Callable[[float], float], float]:
     """Where raw values of a row of `decided` lie between -1 and 1, 0 being the middle line; where its range ends."""
-    start, end = row.start, row.end
-    downwards = np.isinf(start) or (np.isfinite(end) and row.value > (start + end) / 2)
-    edge, other, side = (end, start, -1) if downwards else (start, end, 1)
+    downwards = np.isinf(row.start) or (np.isfinite(row.end) and row.value > (row.start + row.end) / 2)
+    edge = row.end if downwards else row.start
+    other = row.start if downwards else row.end
+    side = -1 if downwards else 1
     drawn = [row.value, row.low, row.high, row.published, row.null_scores, row.null_names, other]
     unit = max((abs(mark - edge) for mark in drawn if np.isfinite(mark)), default=0.0) or 1.0
-    return lambda value: side * (value - edge) / unit, side * (other - edge) / unit if np.isfinite(other) else 1.0
+
+    def place(value: float) -> float:
+        return side * (value - edge) / unit
+
+    return place, place(other) if np.isfinite(other) else 1.0
 
 
 def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
     """The claims that have a verdict, the best first, with `title`, and `start` and `end` of what is claimed."""
     known = {claim.id: claim for claim in claims}
-    rows = table[table.verdict.isin(list(LOOK)) & table.claim.isin(list(known))]
+    rows = table[table.verdict.isin(LOOK) & table.claim.isin(known)]
     rows = rows.sort_values("verdict", key=lambda column: column.map(verdicts.VERDICTS.index), kind="stable")
-    start, end = ([known[name].expect.ends[at] for name in rows.claim] for at in (0, 1))
-    return rows.assign(title=[known[name].title for name in rows.claim], start=start, end=end)
+    judged = [known[name] for name in rows.claim]
+    return rows.assign(
+        title=[claim.title for claim in judged],
+        start=[claim.expect.ends[0] for claim in judged],
+        end=[claim.expect.ends[1] for claim in judged],
+    )
 
 
 def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
@@ -64,14 +74,15 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
     use_style()
     by_paper = {paper: rows[rows.paper == paper] for paper in PAPERS}
     columns = [("poerner2018", "zhao2023"), ("kamp2023", "sun2024")]
-    row, head = 0.172, 0.46
-    panels = {paper: max(1, len(part)) * row for paper, part in by_paper.items()}
+    head = 0.46
+    panels = {paper: max(1, len(part)) * 0.172 for paper, part in by_paper.items()}
     height = max(sum(panels[paper] + head for paper in column) for column in columns) + 0.45
     figure = plt.figure(figsize=(7.3, height))
     for at, column in enumerate(columns):
         top = height - 0.32
         for paper in column:
-            axes = figure.add_axes((0.5 * at + 0.262, (top - panels[paper]) / height, 0.13, panels[paper] / height))
+            bottom = top - panels[paper]
+            axes = figure.add_axes((0.5 * at + 0.262, bottom / height, 0.13, panels[paper] / height))
             if len(by_paper[paper]):
                 _draw_rows(axes, by_paper[paper])
             else:
@@ -80,9 +91,10 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
                 _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
             axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
             for y, claim in enumerate(by_paper[paper].itertuples()):
+                digits = 2 if abs(claim.value) >= 0.1 else 3
                 _beside(axes, -0.03, y, claim.title, "right", 7.3)
-                _beside(axes, 1.05, y, _say(claim, claim.value, 2 if abs(claim.value) >= 0.1 else 3), "left", 7.3)
-            top -= panels[paper] + head
+                _beside(axes, 1.05, y, _say(claim, claim.value, digits), "left", 7.3)
+            top = bottom - head
     _explain(figure, table, 7.2, 0.5 / height)
     return figure.axes[0]
 
@@ -100,12 +112,13 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
     axes = figure.add_axes((0.4, 0.7 / height, 0.3, len(rows) * row / height))
     _draw_rows(axes, rows, size=38)
     for y, claim in enumerate(rows.itertuples()):
-        _beside(axes, -0.03, y, "\n".join(textwrap.wrap(claim.statement, 53)[:3]), "right", 7.6)
+        lines = textwrap.wrap(claim.statement, 53)[:3]
+        _beside(axes, -0.03, y, "\n".join(lines), "right", 7.6)
         ours = f"{_say(claim, claim.value)} [{_say(claim, claim.low)}, {_say(claim, claim.high)}]"
-        others = [("paper", claim.published), ("random", claim.null_scores), ("exchanged", claim.null_names)]
-        known = ", ".join(f"{name} {_say(claim, value)}" for name, value in others if np.isfinite(value))
+        others = {"paper": claim.published, "random": claim.null_scores, "exchanged": claim.null_names}
+        known = [f"{name} {_say(claim, value)}" for name, value in others.items() if np.isfinite(value)]
         _beside(axes, 1.03, y - 0.17 * bool(known), ours, "left", 7.6)
-        _beside(axes, 1.03, y + 0.2, known, "left", 6.3, "#5b6470")
+        _beside(axes, 1.03, y + 0.2, ", ".join(known), "left", 6.3, "#5b6470")
     _explain(figure, table, 7, 0.55 / height)
     return axes
 
@@ -113,10 +126,13 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
 def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
     """Claimed range, interval, value, published value and nulls of each claim, from the top down."""
     for y, (_, row) in enumerate(rows.iterrows()):
-        (place, far), (colour, face, marker) = make_scale(row), LOOK[row.verdict]
+        place, far = make_scale(row)
+        colour, face, marker = LOOK[row.verdict]
         axes.add_patch(Rectangle((0, y - 0.42), far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
-        axes.plot([place(row.low), place(row.high)], [y, y], color=colour, lw=1.3, solid_capstyle="butt", zorder=3)
-        grey, black = {"color": CHANCE_MARK, "lw": 0.9, "zorder": 2}, {"color": "black", "lw": 1.2, "zorder": 4}
+        ends = [place(row.low), place(row.high)]
+        axes.plot(ends, [y, y], color=colour, lw=1.3, solid_capstyle="butt", zorder=3)
+        grey = {"color": CHANCE_MARK, "lw": 0.9, "zorder": 2}
+        black = {"color": "black", "lw": 1.2, "zorder": 4}
         others = [(row.null_scores, "x", 0.7, grey), (row.null_names, "+", 0.7, grey), (row.published, "|", 3, black)]
         for value, mark, share, style in others:
             if np.isfinite(value):
@@ -124,7 +140,8 @@ def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
         style = {"facecolor": face, "edgecolor": colour, "lw": 1, "zorder": 5}
         axes.scatter(place(row.value), y, s=size, marker=marker, **style)
     axes.axvline(0, color="#444444", linewidth=0.8, zorder=1)
-    axes.set(xlim=(-1.08, 1.08), ylim=(max(1, len(rows)) - 0.5, -0.5), xticks=[], yticks=[])
+    below = max(1, len(rows)) - 0.5
+    axes.set(xlim=(-1.08, 1.08), ylim=(below, -0.5), xticks=[], yticks=[])
     axes.grid(False)
     axes.spines[:].set_visible(False)
 
@@ -138,7 +155,8 @@ def _beside(axes, x: float, y: float, text: str, side: str, size: float, colour:
 def _say(claim, value: float, digits: int = 3) -> str:
     """A number with its sign where it is a difference; a true minus, and no minus before zero."""
     sign = "+" if np.isinf(claim.start) or np.isinf(claim.end) else ""
-    text = f"{value:{sign}.{min(digits, 2) if abs(value) >= 2 else digits}f}"
+    shown = min(digits, 2) if abs(value) >= 2 else digits
+    text = f"{value:{sign}.{shown}f}"
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
@@ -147,12 +165,13 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
     counts = table.verdict.value_counts()
 
     def mark(marker: str, label: str, **more) -> Line2D:
-        return Line2D([], [], **{"linestyle": "none", "marker": marker, "markersize": 5, "label": label} | more)
+        look = {"linestyle": "none", "marker": marker, "markersize": 5, "label": label}
+        return Line2D([], [], **look | more)
 
-    reached = [
-        mark(marker, f"{verdict} ({counts.get(verdict, 0)})", linestyle="-", color=colour, lw=1.3, markerfacecolor=face)
-        for verdict, (colour, face, marker) in LOOK.items()
-    ]
+    reached = []
+    for verdict, (colour, face, marker) in LOOK.items():
+        label = f"{verdict} ({counts.get(verdict, 0)})"
+        reached.append(mark(marker, label, linestyle="-", color=colour, lw=1.3, markerfacecolor=face))
     others = [
         Patch(facecolor=CLAIMED, label="claimed range, line at its edge"),
         mark("|", "the paper's value", color="black", markeredgewidth=1.2),

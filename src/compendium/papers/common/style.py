@@ -67,10 +67,11 @@ def name_run(row: pd.Series) -> str:
 
 
 def task_panels(tasks: Iterable, width: float, height: float, columns: int = 2, margin: float = 0.0, **more):
-    """A figure and, by task (or what else has one), a panel; so many in a row, with a margin in inches for names."""
+    """A figure with a panel per task, `columns` per row, and the panels by task; margin: inches for names."""
     use_style()
     tasks = list(tasks)
-    columns, rows = min(columns, len(tasks)), -(-len(tasks) // columns)
+    rows = -(-len(tasks) // columns)
+    columns = min(columns, len(tasks))
     more = {"figsize": (margin + width * columns, height * rows), "sharey": True, "squeeze": False} | more
     figure, grid = plt.subplots(rows, columns, **more)
     for axes in grid.flat[len(tasks) :]:
@@ -100,7 +101,8 @@ def legend_below(figure, columns: int, y: float = 0.02, **more):
 def spare_ticks(axes, ks) -> None:
     """A tick at each k, or at every fifth where there are many."""
     most = int(max(ks))
-    axes.set_xticks(range(1, most + 1) if most <= 12 else [1, *range(5, most + 1, 5)])
+    every = list(range(1, most + 1))
+    axes.set_xticks(every if most <= 12 else [1, *every[4::5]])
 
 
 def finish_matrix(axes, task: str) -> None:
@@ -117,7 +119,8 @@ def spread(places, gap: float, low: float, high: float) -> np.ndarray:
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(len(places))
     apart = isotonic_regression(places[order] - steps).x if len(places) else steps
-    apart = np.clip(apart, low, max(low, high - gap * (len(places) - 1))) + steps
+    most = max(low, high - gap * (len(places) - 1))
+    apart = np.clip(apart, low, most) + steps
     out = np.empty(len(places))
     out[order] = apart
     return out
@@ -136,17 +139,19 @@ def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: flo
     ends = list(ends)
     height = axes.get_window_extent().height / axes.figure.dpi * 72
     to_axes = axes.transData + axes.transAxes.inverted()
-    starts = np.array([to_axes.transform((x, y)) for _, x, y, _ in ends]).reshape(-1, 2)
+    starts = np.reshape([to_axes.transform((x, y)) for _, x, y, _ in ends], (-1, 2))
     heights = spread(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]
-        axes.plot(joint, [y, y, place], color=colour, linewidth=0.6, alpha=0.7, transform=axes.transAxes, clip_on=False)
-        axes.text(1.055, place, name, color=colour, fontsize=size, va="center", transform=axes.transAxes)
+        look = {"color": colour, "transform": axes.transAxes}
+        axes.plot(joint, [y, y, place], linewidth=0.6, alpha=0.7, clip_on=False, **look)
+        axes.text(1.055, place, name, fontsize=size, va="center", **look)
 
 
 def name_ends(figure, ends: dict, size: float = 8.0):
     """Lay panels out with room for names, and write them; ends: by panel, of `label_ends`. Gives the first panel."""
-    figure.tight_layout(w_pad=room_for((end[0] for of_panel in ends.values() for end in of_panel), size))
+    names = [end[0] for of_panel in ends.values() for end in of_panel]
+    figure.tight_layout(w_pad=room_for(names, size))
     for axes, of_panel in ends.items():
         label_ends(axes, of_panel, size)
     return figure.axes[0]
@@ -155,11 +160,13 @@ def name_ends(figure, ends: dict, size: float = 8.0):
 def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, turn=25) -> None:
     """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale outwards."""
     axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
-    strength = np.abs(values - np.mean(ends)) / (ends[1] - np.mean(ends)) * alpha
-    for at in map(tuple, np.argwhere(~np.isnan(values))):
-        style = {"weight": "bold" if bold[at] else "normal", "color": "white" if strength[at] > dark else "black"}
-        axes.text(*at[::-1], f"{100 * values[at]:.0f}", ha="center", va="center", fontsize=8, **style)
-    axes.set_xticks(range(len(columns)), columns, rotation=turn, ha="center" if turn == 90 else "left", fontsize=8.5)
+    middle = np.mean(ends)
+    strength = np.abs(values - middle) / (ends[1] - middle) * alpha
+    for y, x in np.argwhere(~np.isnan(values)):
+        style = {"weight": "bold" if bold[y, x] else "normal", "color": "white" if strength[y, x] > dark else "black"}
+        axes.text(x, y, f"{100 * values[y, x]:.0f}", ha="center", va="center", fontsize=8, **style)
+    side = "center" if turn == 90 else "left"
+    axes.set_xticks(range(len(columns)), columns, rotation=turn, ha=side, fontsize=8.5)
     axes.set_yticks(range(len(rows)), rows, fontsize=8.5)
     axes.xaxis.tick_top()
     bare(axes)

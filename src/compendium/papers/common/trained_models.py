@@ -12,7 +12,8 @@ from compendium.workflow.step import set_threads
 
 def load_model(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The trained model of a run, its classes in the task's order."""
-    folder, labels = results.model(profile.read_by(task), model, seed), corpora.TASKS[task].labels
+    folder = results.model(profile.read_by(task), model, seed)
+    labels = corpora.TASKS[task].labels
     return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
 
 

@@ -13,17 +13,16 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from attreval.core.bootstrap import LEAST_TEXTS as LEAST_TEXTS  # of a task; fewer decide nothing
-from attreval.core.bootstrap import percentile_interval
+from attreval.core.bootstrap import mean_of_known, percentile_interval
 from attreval.core.section import Section
 
-REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = VERDICTS = (
-    "reproduced",
-    "holds by chance too",
-    "direction only",
-    "inconclusive",
-    "contradicted",
-    "not testable here",
-)
+REPRODUCED = "reproduced"
+CHANCE = "holds by chance too"
+DIRECTION = "direction only"
+INCONCLUSIVE = "inconclusive"
+CONTRADICTED = "contradicted"
+UNTESTABLE = "not testable here"
+VERDICTS = (REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE)
 MADE = {"random scores": "null_scores", "exchanged names": "null_names"}  # nulls that are worlds, by column
 NULLS = (*MADE, "a worse one", "one that fails", "the other side")
 NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
@@ -97,7 +96,8 @@ class Finding:
         """Two-sided bootstrap p that the number lies on the other side of the range's edge than it seems to."""
         known = self.drawn[~np.isnan(self.drawn)]
         inside = int(expect.holds(known).sum())
-        return min(1.0, 2 * (min(inside, len(known) - inside) + 1) / (len(known) + 1))
+        fewer = min(inside, len(known) - inside)
+        return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
     def null_p(self, expect: Expectation, null: str) -> float:
         """The share of the null's worlds that support the claim as much as we found; NaN where the null is the edge.
@@ -112,9 +112,15 @@ class Finding:
     def measures(self, expect: Expectation, null: str, confidence: float) -> dict:
         """What a verdict rests on, beside the adjusted p: value, interval, what each null gives on average, null_p."""
         low, high = self.interval(confidence)
-        means = (np.nan if np.isnan(w).all() else float(np.nanmean(w)) for w in (self.by_scores, self.by_names))
-        found = {"value": self.value, "low": low, "high": high, "reason": self.reason}
-        return found | dict(zip(MADE.values(), means, strict=True)) | {"null_p": self.null_p(expect, null)}
+        return {
+            "value": self.value,
+            "low": low,
+            "high": high,
+            "reason": self.reason,
+            "null_scores": float(mean_of_known(self.by_scores)),
+            "null_names": float(mean_of_known(self.by_names)),
+            "null_p": self.null_p(expect, null),
+        }
 
 
 def untested(reason: str) -> Finding:
@@ -126,7 +132,8 @@ def adjust(p: np.ndarray) -> np.ndarray:
     """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count."""
     from scipy.stats import false_discovery_control
 
-    p, out = np.asarray(p, dtype=float), np.full(len(p), np.nan)
+    p = np.asarray(p, dtype=float)
+    out = np.full(len(p), np.nan)
     known = ~np.isnan(p)
     if known.any():
         out[known] = false_discovery_control(p[known])
@@ -142,15 +149,19 @@ def decide(expect: Expectation, null: str, row: Mapping, confidence: float) -> s
     does after adjusting; of a range around a number, that it lies between the null and the range. contradicted: the
     whole interval lies outside the range, and q is small. inconclusive: none of these.
     """
-    value, low, high = (row[name] for name in ("value", "low", "high"))
+    value = row["value"]
+    low = row["low"]
+    high = row["high"]
     if (isinstance(row["reason"], str) and row["reason"]) or np.isnan(value):
         return UNTESTABLE
-    sure, passes_null = row["q"] <= 1 - confidence + 1e-12, not row["null_p"] > NULL_LEVEL
+    sure = row["q"] <= 1 - confidence + 1e-12
+    passes_null = not row["null_p"] > NULL_LEVEL
     if expect.holds(low) and expect.holds(high):
         if not passes_null:
             return CHANCE
         return REPRODUCED if sure else DIRECTION
-    chance, (start, end) = row[MADE[null]] if null in MADE else np.nan, expect.ends
+    chance = row[MADE[null]] if null in MADE else np.nan
+    start, end = expect.ends
     aside = (low > chance and chance < start) or (high < chance and chance > end)  # the whole interval, on its side
     if passes_null and aside and (expect.near is not None or expect.holds(value)):
         return DIRECTION

@@ -51,12 +51,12 @@ def score_all(step: Step) -> JointScores:
 
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
     """The metrics' means of every run with those of drawn texts; models of a task read the same texts."""
-    return {
-        (task, model, granularity): rank_correlation.draw_judges(
-            *_as_arrays(part), draws, task, GRANULARITIES[granularity]
-        )
-        for (task, model, granularity), part in values.groupby(RUN, sort=False)
-    }
+    out = {}
+    for (task, model, granularity), part in values.groupby(RUN, sort=False):
+        arrays, methods = _as_arrays(part)
+        drawn = rank_correlation.draw_judges(arrays, methods, draws, task, GRANULARITIES[granularity])
+        out[task, model, granularity] = drawn
+    return out
 
 
 @table_of("task model granularity method metric better mean low high n")
@@ -64,16 +64,25 @@ def summary_table(scores: JointScores, confidence: float) -> Iterator[tuple]:
     """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric itself finds better."""
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
-            better, bounds = JOINT[metric].turned or "higher", percentile_interval(drawn.drawn[metric], confidence)
-            found = zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True)
-            yield from ((*run, method, metric, better, *numbers) for method, *numbers in found if numbers[-1])
+            better = JOINT[metric].turned or "higher"
+            bounds = percentile_interval(drawn.drawn[metric], confidence)
+            for method, mean, low, high, n in zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True):
+                if n:
+                    yield *run, method, metric, better, mean, low, high, n
 
 
 def counts_table(values: pd.DataFrame) -> pd.DataFrame:
     """One row: how many runs, texts and methods (but random scores) have a value."""
     known = values[values.value.notna()]
-    runs, texts = (len(known.drop_duplicates(names)) for names in (RUN, ["task", "instance"]))
-    return pd.DataFrame({"runs": [runs], "texts": texts, "methods": known.method[known.method != "random"].nunique()})
+    found = {
+        "runs": len(known.drop_duplicates(RUN)),
+        "texts": len(known.drop_duplicates(["task", "instance"])),
+        "methods": known.method[known.method != "random"].nunique(),
+    }
+    return pd.DataFrame([found])
+
+
+CORRELATIONS = "metric_a metric_b tau low high methods runs p p_names verdict"
 
 
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
@@ -84,29 +93,35 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     metrics.rank_correlation.verdict; what does not stay below the rate cannot be told. p_names: how often exchanged
     names of methods, the same in all runs, give as much; beyond_names: whether that is below the rate, too.
     """
-    rows, names = [], sorted({method for drawn in scores.runs.values() for method in drawn.methods})
+    rows = []
+    names = sorted({method for drawn in scores.runs.values() for method in drawn.methods})
     orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
     orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
-        runs = {run: drawn for run, drawn in scores.runs.items() if run[2] == granularity and {a, b} <= {*drawn.means}}
-        taus = {run: rank_correlation.correlate(drawn, a, b, names=run) for run, drawn in runs.items()}
-        found = [(run, [runs[run]], *taus[run], 1) for run in runs]
-        if runs:
-            tau, draws, pooled = rank_correlation.pool(list(taus.values()))
-            found.append(((POOLED, POOLED, granularity), list(runs.values()), tau, draws, None, pooled))
+        found = []
+        taus = []
+        together = []
+        for run, drawn in scores.runs.items():
+            if run[2] == granularity and {a, b} <= {*drawn.means}:
+                together.append(drawn)
+                taus.append(rank_correlation.correlate(drawn, a, b, names=run))
+                found.append((run, [drawn], *taus[-1], 1))
+        if together:
+            tau, draws, pooled = rank_correlation.pool(taus)
+            found.append(((POOLED, POOLED, granularity), together, tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
-            low, high = (float(bound) for bound in percentile_interval(draws, confidence))
+            low, high = map(float, percentile_interval(draws, confidence))
             seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
-            p = (_p_of_sign(draws), rank_correlation.p_of_names(seen, np.array(exchanged)))
-            rows.append((*run, a, b, tau, low, high, methods, pooled, *p, rank_correlation.verdict(low, high)))
-    columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "p_names", "verdict"]
-    table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
+            p_names = rank_correlation.p_of_names(seen, np.array(exchanged))
+            verdict = rank_correlation.verdict(low, high)
+            rows.append((*run, a, b, tau, low, high, methods, pooled, _p_of_sign(draws), p_names, verdict))
+    table = pd.DataFrame(rows, columns=[*RUN, *CORRELATIONS.split()]).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
-    q, q_names = (family[name].transform(lambda p: adjust(p.to_numpy())) for name in ("p", "p_names"))
-    table.insert(len(columns) - 1, "q", q)
+    table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
     rate = 1 - confidence + 1e-12
     unsure = table.verdict.isin(VERDICTS[:2]) & (table.q > rate)
-    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=q_names <= rate)
+    beyond_names = family.p_names.transform(adjust) <= rate
+    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=beyond_names)
 
 
 def reliability_table(scores: JointScores) -> pd.DataFrame:
@@ -130,15 +145,19 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
 def _p_of_sign(drawn: np.ndarray) -> float:
     """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where nothing was drawn."""
     known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return float("nan")
     fewer = min((known <= 0).sum(), (known >= 0).sum())
-    return min(1.0, 2 * (fewer + 1) / (len(known) + 1)) if len(known) else float("nan")
+    return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     """The pooled rank correlations that were measured, with titles to read. between: of two judges' metrics."""
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     titles = {name: metric.title for name, metric in JOINT.items()}
-    found = part.assign(title_a=part.metric_a.map(titles), title_b=part.metric_b.map(titles))
+    found = part.copy()
+    found["title_a"] = part.metric_a.map(titles)
+    found["title_b"] = part.metric_b.map(titles)
     found["pair"] = found.title_a + " and " + found.title_b
     found["between"] = part.metric_a.map(JUDGES) != part.metric_b.map(JUDGES)
     numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
@@ -152,8 +171,8 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
-        first = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
-        yield granularity, len(part) - len(apart), len(apart), *counts, *first
+        highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", float("nan")))
+        yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
 
 @table_of("granularity verdict count pairs")
@@ -184,18 +203,22 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     below: methods with a lower mean; surely_below: those that stay below random at the false discovery rate of all
     methods, metrics and runs. at_bottom: whether at most BOTTOM_SHARE of the methods are below.
     """
-    rows, p = [], []
+    rows = []
+    p = []
     for run, drawn in scores.runs.items():
-        at = drawn.methods.index("random") if "random" in drawn.methods else None
-        for metric, means in drawn.means.items() if at is not None else ():
+        if "random" not in drawn.methods:
+            continue
+        at = drawn.methods.index("random")
+        for metric, means in drawn.means.items():
             others = ~np.isnan(means) & (np.arange(len(means)) != at)
             if np.isnan(means[at]) or not others.any():
                 continue
             lower = means[others] < means[at]
-            leads = drawn.drawn[metric][:, others] - drawn.drawn[metric][:, [at]]
+            draws = drawn.drawn[metric]
+            leads = draws[:, others] - draws[:, [at]]
             p += [_p_of_sign(lead) if below else 1.0 for lead, below in zip(leads.T, lower, strict=True)]
-            few = lower.sum() <= BOTTOM_SHARE * len(lower)
-            rows.append((*run, metric, means[at], len(lower), lower.sum(), few))
+            at_bottom = lower.sum() <= BOTTOM_SHARE * len(lower)
+            rows.append((*run, metric, means[at], len(lower), lower.sum(), at_bottom))
     table = pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "at_bottom"])
     surely = pd.Series(adjust(np.array(p)) <= 1 - confidence + 1e-12)
     of_row = np.repeat(table.index, table.methods.astype(int))
@@ -207,7 +230,8 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: in how many runs random scores are near the bottom (`mostly`: in at least half), and sums."""
     by_metric = table.groupby("metric", sort=False)
-    sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum().assign(runs=by_metric.size())
+    sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum()
+    sums["runs"] = by_metric.size()
     found = sums.reindex([metric for metric in JOINT if metric in sums.index]).reset_index()
     titles = [JOINT[metric].title for metric in found.metric]
     return found.assign(title=titles, mostly_at_bottom=found.at_bottom >= found.runs / 2)
@@ -217,11 +241,11 @@ def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
     """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the methods."""
     known = part[part.value.notna()]
     methods = [name for name in METHODS if name in set(known.method)]
-    axes = {"seed": sorted(set(known.seed)), "instance": list(dict.fromkeys(known.instance)), "method": methods}
+    seeds = sorted(set(known.seed))
+    texts = known.instance.unique()
+    every = pd.MultiIndex.from_product([seeds, texts, methods])
     out = {}
     for metric in (name for name in JOINT if name in set(known.metric)):
-        rows = known[known.metric == metric]
-        places = (pd.Index(axis).get_indexer(rows[name]) for name, axis in axes.items())
-        out[metric] = np.full([len(axis) for axis in axes.values()], np.nan)
-        out[metric][tuple(places)] = rows.value
+        rows = known[known.metric == metric].set_index(["seed", "instance", "method"]).value
+        out[metric] = rows.reindex(every).to_numpy().reshape(len(seeds), len(texts), len(methods))
     return out, methods

@@ -5,29 +5,24 @@ a part trains a network, or explains and scores a few texts of one. The networks
 training, texts and methods, so that methods x judges x models x seeds are crossed (`crossed` in a profile).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods import METHODS
 from attreval.methods.run import explain
 from attreval.metrics.pointing_game import BASELINES, play
-from attreval.models.loading import new_classifier
-from attreval.models.placing import pick_precision
-from attreval.models.training import evaluate, train
-from compendium import corpora
-from compendium.config import Profile
+from compendium.config import Profile, Run
 from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.standing import family_of
-from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_metrics, score_text
-from compendium.papers.pipeline.training import load_vectors, training_set
+from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_of_run, score_text, stored_scores
+from compendium.papers.pipeline.training import measure_accuracy, train_new
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
@@ -38,22 +33,27 @@ SURE = 0.75  # of a cell's columns: where so many put one method before the othe
 
 def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train every network, explain by those that learned their task, ask every judge: (accuracies, scores by text)."""
-    given, place = step.profile.crossed_profile(), Results(step.results.root / "crossed")
-    order = [*given.models].index  # the dearest models stand first in a profile: no process ends long after the others
-    trained = sorted(given.trained_runs(), key=lambda run: order(run[1]))
-    made = step.side_by_side(train_network, [(place, given, *run) for run in trained], "training", of_models=False)
+    given = step.profile.crossed_profile()
+    place = Results(step.results.root / "crossed")
+    models = list(given.models)  # the dearest stand first in a profile: no process ends long after the others
+
+    def dearest_first(runs: Iterable[Run]) -> list[Run]:
+        return sorted(runs, key=lambda run: models.index(run[1]))
+
+    trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
+    made = step.side_by_side(train_network, trained, "training", of_models=False)
     accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
-    step.notes["devices"] = {str(name): int(count) for name, count in accuracy.device.value_counts().items()}
-    learned = {*map(tuple, learned_networks(accuracy)[RUN].to_numpy())}
-    jobs = [
-        (place, given, *run, start)
-        for run in sorted(given.explained_runs(), key=lambda run: order(run[1]))
-        if (given.read_by(run[0]), *run[1:]) in learned
-        for start in range(0, given.rows_explained(*run[:2]), TEXTS)
-    ]
+    step.notes["devices"] = accuracy.device.value_counts().to_dict()
+    learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
+    jobs = []
+    for task, model, seed in dearest_first(given.explained_runs()):
+        if (given.read_by(task), model, seed) in learned:
+            starts = range(0, given.rows_explained(task, model), TEXTS)
+            jobs += [(place, given, task, model, seed, start) for start in starts]
     scored = step.side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
-    return accuracy, pd.concat([frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)], ignore_index=True)
+    frames = [frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)]
+    return accuracy, pd.concat(frames, ignore_index=True)
 
 
 def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
@@ -65,56 +65,46 @@ def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
 def train_network(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict:
     """Train one network, and test it: a row with its accuracy and where it ran."""
     set_threads(profile.threads)
-    spec, origin, names = profile.task_of(task, model), profile.models[model], ("crossed", task, model, seed)
-    instances, labels = training_set(task, spec), corpora.TASKS[task].labels
-    about = (origin, labels, names, instances, model, profile.device)
-    network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
-    dev, training = corpora.load(task, "dev", spec.dev_rows), profile.training_of(task, model)
-    train(network, instances, dev, training, results.model(task, model, seed), names)
-    test = corpora.load(task, "test", spec.test_rows)
-    tested = evaluate(network, test, pick_precision(training.precision, network.device))
-    counts = np.bincount([instance.label for instance in test])
-    draws, confidence = profile.bootstrap.draws, profile.bootstrap.confidence
-    accuracy, low, _ = map(float, bootstrap_mean(tested.correct, draws, confidence, "accuracy", *names))
-    return {
-        **dict(zip(RUN, (task, model, seed), strict=True)),
-        **{"train_rows": len(instances), "test_rows": len(test), "accuracy": accuracy},
-        **{"accuracy_low": low, "majority": float(counts.max() / len(test))},
-        **{"macro_f1": float(tested.macro_f1), "device": network.device.type},
-    }
+    run = (task, model, seed)
+    names = ("crossed", *run)
+    network, train_rows, _ = train_new(profile, run, names, results.model(*run))
+    tested = measure_accuracy(network, profile, run, names).row
+    kept = ("test_rows", "accuracy", "accuracy_low", "majority", "macro_f1")
+    about = dict(zip(RUN, run, strict=True)) | {"train_rows": train_rows}
+    return about | {name: tested[name] for name in kept} | {"device": network.device.type}
 
 
 def score_network(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(scores, costs by account) of a network's explanations of a few texts; scores as `values.score_instances`."""
-    run, spec = (task, model, seed), profile.explaining_of(task)
-    scorer, borrowed = open_run(results, profile, run), borrowed_evidence(task)
+    run = (task, model, seed)
+    spec = profile.explaining_of(task)
+    scorer = open_run(results, profile, run)
+    borrowed = borrowed_evidence(task)
     methods = [name for name in spec.methods if scorer.model.family in METHODS[name].families]
+    of_tokens = [name for name in methods if METHODS[name].level == "token"]
     part = to_explain(profile, task, model)[start : start + TEXTS]
-    explained = explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part))
-    level = [name for name in methods if METHODS[name].level == "token"]
     texts = []
-    for one in explained:
-        scores = {name: one.attributions[name].on_tokens(len(one.tokens))[one.tokens.content] for name in level}
-        own, games = one.instance.evidence, []
+    for one in explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)):
+        own = one.instance.evidence
+        known = {}
         if own.classes or own.tags:  # the pointing game is won or not only by a text's own evidence
-            games = play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties)
-        known = {
-            ("pointing", row["method"]): row["hit"]
-            for row in games
-            if row["metric"] in GAMES and row["method"] not in BASELINES[1:]
-        }
-        target, instance = one.attributions[level[0]].target, with_evidence(one.instance, borrowed)
+            for row in play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties):
+                if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
+                    known["pointing", row["method"]] = row["hit"]
+        instance = with_evidence(one.instance, borrowed)
+        scores = stored_scores(one.attributions, of_tokens, one.tokens)
+        target = one.attributions[of_tokens[0]].target
         texts.append(score_text(profile, run, instance, one.tokens, scores, target, known))
-    found = zip(texts, ask_metrics(scorer, texts, texts), strict=True)
-    rows = [(*run, text.instance.id, *value) for text, values in found for value in values]
-    return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
+    return ask_of_run(scorer, run, texts, texts), scorer.costs
 
 
 def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
     """As `correlations.summary_table`, a row a network, method and metric; the intervals are normal."""
-    by_network = values[values.value.notna()].groupby([*RUN, "method", "metric"], sort=False).value
-    found = by_network.agg(["mean", "std", "size"]).reset_index().rename(columns={"size": "n"})
-    half = norm.ppf((1 + confidence) / 2) * found.pop("std").fillna(0) / np.sqrt(found.n)
+    known = values[values.value.notna()]
+    by_network = known.groupby([*RUN, "method", "metric"], sort=False).value
+    found = by_network.agg(mean="mean", std="std", n="size").reset_index()
+    sd = found.pop("std").fillna(0)
+    half = norm.ppf((1 + confidence) / 2) * sd / np.sqrt(found.n)
     return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
 
 
@@ -129,30 +119,36 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
     """
     told = summary[(summary.method != "random") & (summary.metric.map(JUDGES) != "")]
     wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
-    tasks, names, _, metrics = (wide.index.get_level_values(level) for level in range(4))
-    family = names.map(lambda model: family_of(models[model]))
-    cells = pd.MultiIndex.from_arrays([tasks, family, metrics.map(JUDGES)])
-    ordered: dict[str, set[tuple[str, str]]] = {}
+    family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
+    judges = wide.index.get_level_values("metric").map(JUDGES)
+    cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judges])
+    everywhere: dict[str, set[tuple[str, str]]] = {}
     for name in (*dict.fromkeys(family), ALL):
         here = (family == name) | (name == ALL)
-        part, cell, ordered[name] = wide[here], cells[here], set()
-        for a, b in combinations(part.columns, 2):
-            won = pd.Series((np.sign(part[a] - part[b]).to_numpy() + 1) / 2, index=cell)
-            first, second, won = (a, b, won) if won.mean() >= 0.5 else (b, a, 1 - won)
+        part = wide[here]
+        everywhere[name] = set()
+        for first, second in combinations(part.columns, 2):
+            signs = np.sign(part[first] - part[second])
+            won = pd.Series((signs.to_numpy() + 1) / 2, index=cells[here])
+            if won.mean() < 0.5:
+                first, second = second, first
+                won = 1 - won
             by_cell = won.groupby(level=[0, 1, 2]).mean()
             before = int((by_cell >= SURE).sum())
-            everywhere = before == len(by_cell)
-            opposed = name == ALL and all(any(pair in of for of in ordered.values()) for pair in ((a, b), (b, a)))
-            if everywhere:
-                ordered[name].add((first, second))
-            yield name, first, second, len(won), won.mean(), len(by_cell), before, everywhere, opposed
+            if before == len(by_cell):
+                everywhere[name].add((first, second))
+            both_ways = {(first, second), (second, first)}
+            opposed = name == ALL and both_ways <= set.union(*everywhere.values())
+            share = won.mean()
+            yield name, first, second, len(won), share, len(by_cell), before, before == len(by_cell), opposed
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
     """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts, methods, metrics."""
-    seen = values[values.value.notna() & (values.method != "random")].groupby(["task", "model"], sort=False)
+    run = ["task", "model"]
+    seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
     counts = seen.agg(texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique"))
-    tested = learned_networks(accuracy).groupby(["task", "model"], sort=False)
+    tested = learned_networks(accuracy).groupby(run, sort=False)
     tested = tested.agg(seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max"))
     read = counts.reset_index().assign(trained_on=lambda table: table.task.map(profile.read_by))
     return read.merge(tested, how="left", left_on=["trained_on", "model"], right_index=True)

@@ -64,20 +64,20 @@ def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confi
         on different networks whose mean is dependable (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
-    told = values[values.value.notna() & (values.method != "random") & (values.metric.map(JUDGES) != "")]
+    judged = values.metric.map(JUDGES) != ""
+    told = values[values.value.notna() & (values.method != "random") & judged]
     for task, part in told.groupby("task", sort=False):
         for reading, left_out in READINGS.items():
             kept = part
             for column, names in left_out.items():
                 kept = kept[~kept[column].isin(names)]
-            columns = None if left_out and len(kept) == len(part) else gather_columns(kept)
+            columns = gather_columns(kept) if len(kept) < len(part) or not left_out else None
             if columns is None:
                 continue
-            names, texts = [model for model, _ in columns.networks], columns.scores.shape[-1]
-            pairs = np.array(list(combinations(range(len(names)), 2)))
-            both = [(names[a], names[b]) for a, b in pairs]
-            kinds = np.array([SEEDS if a == b else shared_family(models[a], models[b]) for a, b in both])
-            rng, drawn = generator("decomposition", task, reading), []
+            pairs, kinds = _pair_networks(columns, models)
+            texts = columns.scores.shape[-1]
+            rng = generator("decomposition", task, reading)
+            drawn = []
             for _ in range(draws):
                 times = np.bincount(rng.integers(texts, size=texts), minlength=texts).astype(float)
                 drawn.append(average_papers(columns.correlations(times), columns.judges))
@@ -105,18 +105,33 @@ class Columns:
         """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text is there."""
         u, j, m, n = self.scores.shape
         weighed = (self.scores * weights).reshape(u * j, m, n)
-        sums, flat = weighed.sum(axis=-1), weighed.reshape(u * j, m * n)
+        sums = weighed.sum(axis=-1)
+        flat = weighed.reshape(u * j, m * n)
         there = self.texts * weights
-        counts = np.outer(there.sum(axis=1), there.sum(axis=1)) - there @ there.T
+        totals = there.sum(axis=1)
+        counts = np.outer(totals, totals) - there @ there.T
+        products = sums @ sums.T - flat @ flat.T  # of different texts
         with np.errstate(invalid="ignore", divide="ignore"):  # of metrics that have no two of these texts in common
-            return (sums @ sums.T - flat @ flat.T) / ((m - 1) * np.tile(counts, (u, u)))
+            return products / ((m - 1) * np.tile(counts, (u, u)))
 
     def correlations(self, weights: np.ndarray) -> np.ndarray:
-        """(u, j, v, k) the same, divided by what each column has with itself; NaN where one tells too little."""
-        covariances, shape = self.covariances(weights), self.known.shape
+        """(u, j, v, k) the covariances as correlations; NaN where a column tells too little."""
+        covariances = self.covariances(weights)
         own = np.where(self.known.ravel(), np.diag(covariances), np.nan)
-        scale = np.sqrt(np.where((own > 0) & np.isfinite(own), own, np.nan))
-        return (covariances / np.outer(scale, scale)).reshape(*shape, *shape)
+        tells = (own > 0) & np.isfinite(own)
+        sd = np.sqrt(np.where(tells, own, np.nan))
+        return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
+
+
+def _pair_networks(columns: Columns, models: Mapping) -> tuple[np.ndarray, np.ndarray]:
+    """(p, 2) pairs of networks, and (p,) the kind of each."""
+    pairs = list(combinations(range(len(columns.networks)), 2))
+    kinds = []
+    for one, other in pairs:
+        a = columns.networks[one][0]
+        b = columns.networks[other][0]
+        kinds.append(SEEDS if a == b else shared_family(models[a], models[b]))
+    return np.array(pairs), np.array(kinds)
 
 
 def gather_columns(part: pd.DataFrame) -> Columns | None:
@@ -125,28 +140,34 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
     A text counts for a metric where each network that the metric applies to has it.
     """
     networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
-    metrics, texts = list(dict.fromkeys(part.metric)), list(dict.fromkeys(part.instance))
+    metrics = list(part.metric.unique())
+    texts = list(part.instance.unique())
     judges = np.array([JUDGES[metric] for metric in metrics])
     if len(set(judges)) < 2 or len(networks) < 2:
         return None
-    wide = [
-        of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value").dropna()
-        for _, of in part.groupby("metric", sort=False)
-    ]
-    shared = set.intersection(*(set(one.index.get_level_values("method")) for one in wide))
-    methods = [name for name in dict.fromkeys(part.method) if name in shared]
+    wide = []
+    for _, of in part.groupby("metric", sort=False):
+        scores = of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value")
+        wide.append(scores.dropna())
+    shared = set.intersection(*(set(one.index.unique("method")) for one in wide))
+    methods = [name for name in part.method.unique() if name in shared]
     if len(methods) < FEWEST:
         return None
     full = pd.MultiIndex.from_product([methods, texts])
-    by_metric = [one.reindex(index=full, columns=networks).to_numpy().T for one in wide]
-    scores = np.stack([one.reshape(len(networks), len(methods), len(texts)) for one in by_metric], axis=1)
+    shape = (len(networks), len(methods), len(texts))
+    filled = [one.reindex(index=full, columns=networks).to_numpy() for one in wide]
+    scores = np.stack([of_metric.T.reshape(shape) for of_metric in filled], axis=1)
     has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
-    there = np.array([~np.isnan(scores[has[:, j], j]).any(axis=(0, 1)) for j in range(len(metrics))])  # (j, n)
+    unknown = np.isnan(scores)
+    there = np.array([~unknown[has_it, j].any(axis=(0, 1)) for j, has_it in enumerate(has.T)])  # (j, n)
     scores = np.where(there[None, :, None], scores, np.nan)
     scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
     columns = Columns(networks, judges, scores, has, there)
-    own = np.diag(columns.covariances(np.ones(len(texts)))).reshape(has.shape)
-    seen = (scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]).var(axis=-1, ddof=1)
+    covariances = columns.covariances(np.ones(len(texts)))
+    own = np.diag(covariances).reshape(has.shape)
+    counts = np.maximum(1, there.sum(axis=1))
+    means = scores.sum(axis=-1) / counts[None, :, None]
+    seen = means.var(axis=-1, ddof=1)
     return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
 
 
@@ -157,30 +178,37 @@ def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
     there is no such pair of metrics.
     """
     of = (judges[None] == np.unique(judges)[:, None]).astype(float)  # (papers, j)
-    found, there = np.nan_to_num(correlations), (~np.isnan(correlations)).astype(float)
-    block, count = (of @ one.transpose(0, 2, 1, 3) @ of.T for one in (found, there))  # (u, v, papers, papers)
-    same, same_count = (np.einsum("pj,ujvj->uvp", of, one) for one in (found, there))
-    within, within_count = (np.einsum("uvpp->uvp", one).copy() for one in (block, count))
     apart = ~np.eye(len(of), dtype=bool)
 
-    def mean(sums, counts):
-        cells = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0.5)
-        known = ~np.isnan(cells)
-        number = known.sum(axis=-1)
-        total = np.where(known, cells, 0).sum(axis=-1)
-        return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+    def add(cells: np.ndarray) -> list[np.ndarray]:
+        blocks = of @ cells.transpose(0, 2, 1, 3) @ of.T  # (u, v, papers, papers)
+        same = np.einsum("pj,ujvj->uvp", of, cells)
+        within = np.einsum("uvpp->uvp", blocks).copy()
+        return [same, within - same, blocks[..., apart]]
 
-    two_metrics = mean(within - same, within_count - same_count)
-    return np.stack([mean(same, same_count), two_metrics, mean(block[..., apart], count[..., apart])])
+    sums = add(np.nan_to_num(correlations))
+    counts = add((~np.isnan(correlations)).astype(float))
+    return np.stack([_mean_of_cells(*both) for both in zip(sums, counts, strict=True)])
+
+
+def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(u, v) mean over the last axis of the mean that each cell has, of those that have one."""
+    cells = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0.5)
+    known = ~np.isnan(cells)
+    number = known.sum(axis=-1)
+    total = np.where(known, cells, 0).sum(axis=-1)
+    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
 
 
 def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with (p,) weights."""
     a, b = pairs.T
+    same_metric, same_paper, neither = means[:, a, b]
     itself = np.diagonal(means[2])
-    rows = np.stack([means[0, a, b], means[1, a, b], (itself[a] + itself[b]) / 2, means[2, a, b]])
+    rows = np.stack([same_metric, same_paper, (itself[a] + itself[b]) / 2, neither])
     held = np.where(np.isnan(rows), 0, weights)
-    sums, total = (np.nan_to_num(rows) * held).sum(axis=1), held.sum(axis=1)
+    sums = (np.nan_to_num(rows) * held).sum(axis=1)
+    total = held.sum(axis=1)
     return np.divide(sums, total, out=np.full(4, np.nan), where=total > 0)
 
 
@@ -192,35 +220,54 @@ def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confi
         return share_variance(average_papers(correlations, columns.judges), pairs, np.ones(len(pairs)))
 
     found = share(seen)
-    shares = _shares(found)
-    draws = np.array([_shares(share_variance(means, pairs, _draw_pairs(pairs, of_model, rng))) for means in drawn])
-    bounds = percentile_interval(draws.reshape(-1, len(SHARES)), confidence)
+    shares = dict(zip(SHARES, map(float, _shares(found)), strict=True))
+    draws = []
+    for means in drawn:
+        weights = _draw_pairs(pairs, of_model, rng)
+        draws.append(_shares(share_variance(means, pairs, weights)))
+    low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), confidence)
     out: dict[str, object] = {
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
         "metrics": len(columns.judges),
         "texts": int(columns.texts.any(axis=0).sum()),
         "compared": columns.scores.shape[2],
-        **dict(zip((*CORRELATIONS, *SHARES), map(float, (*found, *shares)), strict=True)),
+        **dict(zip(CORRELATIONS, map(float, found), strict=True)),
+        **shares,
     }
-    for side, bound in zip(("low", "high"), bounds, strict=True):
-        out |= {f"{name}_{side}": float(value) for name, value in zip(SHARES, bound, strict=True)}
-    for name, exchange in (("model", _exchange_models), ("judge", _exchange_metrics)):
+    out |= {f"{name}_low": float(bound) for name, bound in zip(SHARES, low, strict=True)}
+    out |= {f"{name}_high": float(bound) for name, bound in zip(SHARES, high, strict=True)}
+    for name, exchange in {"model": _exchange_models, "judge": _exchange_metrics}.items():
         at = SHARES.index(name)
-        worlds = [_shares(share(exchange(seen, columns, pairs, kind, rng)))[at] for _ in range(EXCHANGES)]
-        p = np.mean([shares[at] - TIED <= one for one in [*worlds, shares[at]]])
-        out[f"p_{name}"] = float(p) if np.isfinite(shares[at]) else float("nan")
-    own = shares[0]
-    needed = np.ceil(DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)) if own > 0 else float("inf")
-    return out | {"needed": float(np.maximum(1, needed)) if np.isfinite(own) else float("nan")}
+        own = shares[name]
+        worlds = [own]
+        for _ in range(EXCHANGES):
+            exchanged = exchange(seen, columns, pairs, kind, rng)
+            worlds.append(_shares(share(exchanged))[at])
+        p = np.mean(own - TIED <= np.array(worlds))
+        out[f"p_{name}"] = float(p) if np.isfinite(own) else float("nan")
+    return out | {"needed": _needed(shares["methods"])}
+
+
+def _needed(own: float) -> float:
+    """How many orders have a dependable mean, where single ones share `own` of their variance (Spearman-Brown)."""
+    if np.isnan(own):
+        return own
+    if own <= 0:
+        return float("inf")
+    orders = DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)
+    return float(np.maximum(1, np.ceil(orders)))
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
     """(..., 7) of SHARES from (..., 4) mean correlations; where no paper has two metrics, the judge is its metric."""
     same_metric, same_paper, same_model, neither = np.moveaxis(found, -1, 0)
-    judge, model = same_metric - neither, same_model - neither
+    judge = same_metric - neither
+    model = same_model - neither
     paper = np.where(np.isnan(same_paper), 0 * judge, same_paper - neither)
-    return np.stack([neither, paper, judge - paper, model, 1 - neither - judge - model, judge, judge - model], axis=-1)
+    metric = judge - paper
+    both = 1 - neither - judge - model
+    return np.stack([neither, paper, metric, model, both, judge, judge - model], axis=-1)
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -239,12 +286,13 @@ def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generato
 
 def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
     """The correlations where, under each metric, models exchange names with all their seeds; or seeds of a model."""
-    members, j = np.unique(pairs), len(columns.judges)
-    at = np.tile(np.arange(len(columns.networks))[:, None], j)
+    members = np.unique(pairs)
     models = np.array([columns.networks[network][0] for network in members])
-    for metric in range(j):
-        has = columns.known[members, metric]
-        groups = [group for name in dict.fromkeys(models) if len(group := members[has & (models == name)])]
+    at, metrics = np.indices(columns.known.shape)
+    for metric, known in enumerate(columns.known.T):
+        has = known[members]
+        groups = [members[has & (models == name)] for name in dict.fromkeys(models)]
+        groups = [group for group in groups if len(group)]
         if kind == SEEDS:
             for group in groups:
                 at[group, metric] = rng.permutation(group)
@@ -252,17 +300,16 @@ def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.r
         size = min(map(len, groups), default=0)
         for group, other in zip(groups, rng.permutation(len(groups)), strict=True):
             at[group[:size], metric] = groups[other][:size]
-    metric = np.tile(np.arange(j), (len(at), 1))
-    return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
+    return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]
 
 
 def _exchange_metrics(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
     """The correlations where the metrics exchange their names on each model with all its seeds, or on each seed."""
-    u, j = columns.known.shape
-    at, metric = np.tile(np.arange(u)[:, None], j), np.tile(np.arange(j), (u, 1))
+    at, metrics = np.indices(columns.known.shape)
     orders: dict[object, np.ndarray] = {}
     for network in np.unique(pairs):
         has = np.flatnonzero(columns.known[network])
-        order = orders.setdefault(network if kind == SEEDS else columns.networks[network][0], rng.permutation(j))
-        metric[network, has] = order[np.isin(order, has)]
-    return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
+        alike = network if kind == SEEDS else columns.networks[network][0]
+        order = orders.setdefault(alike, rng.permutation(len(columns.judges)))
+        metrics[network, has] = order[np.isin(order, has)]
+    return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]

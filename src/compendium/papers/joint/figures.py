@@ -40,29 +40,33 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself on other texts.
     """
     use_style()
-    part = table[(table.task == POOLED) & (table.granularity == granularity) & table.tau.notna()]
+    pooled = table[(table.task == POOLED) & table.tau.notna()]
+    part = pooled[pooled.granularity == granularity]
     names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
     if len(names) < 2:
         return draw_nothing("No two metrics have judged the same methods in this run.")
     size = 0.95 * len(names) + 2.8
     figure, axes = plt.subplots(figsize=(size, 0.72 * size))
     colours = sns.color_palette(PALETTE, as_cmap=True)
+    middle = {"ha": "center", "va": "center"}
     for row in part.itertuples():
-        y, x = sorted((names.index(row.metric_a), names.index(row.metric_b)))[::-1]
-        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
+        x, y = sorted([names.index(row.metric_a), names.index(row.metric_b)])
+        colour = colours((row.tau + 1) / 2)
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
         if row.verdict in ("agree", "contradict"):
             axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
-        look = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
+        look = {**middle, "color": "white" if abs(row.tau) > 0.62 else "black"}
         axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **look)
         axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **look)
     for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
         at = names.index(row.metric)
-        axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", ha="center", va="center", style="italic", color="#555555")
-        axes.text(at + 0.5, at + 0.72, "itself", ha="center", va="center", fontsize=7.5, color="#555555")
+        axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", style="italic", color="#555555", **middle)
+        axes.text(at + 0.5, at + 0.72, "itself", fontsize=7.5, color="#555555", **middle)
     titles = [JOINT[name].title for name in names]
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
-    axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
-    axes.set_yticks(np.arange(len(names)) + 0.5, titles)
+    places = np.arange(len(names)) + 0.5
+    axes.set_xticks(places, titles, rotation=35, ha="right")
+    axes.set_yticks(places, titles)
     style.bare(axes)
     style.colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
     figure.tight_layout()
@@ -76,7 +80,8 @@ def draw_pareto(table: pd.DataFrame):
     """
     use_style()
     part = table[table.granularity == "tokens"]
-    if not (runs := pick_runs(part)):
+    runs = pick_runs(part)
+    if not runs:
         return draw_nothing("No run with a price is part of this profile.")
     figure, grid = plt.subplots(2 * len(runs), 2, figsize=(9, 5.2 * len(runs)), squeeze=False)
     ends = {}
@@ -85,26 +90,31 @@ def draw_pareto(table: pd.DataFrame):
         external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
         for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
             cell = of_run[of_run.metric == metric]
-            front = cell[cell.undominated].sort_values(["requested", "quality"])
-            ends[axes] = [
-                (METHODS[one.method].title, one.requested, one.quality, kind_colour(one.method))
-                for one in front.drop_duplicates(["requested", "quality"]).itertuples()
-            ]
+            place = ["requested", "quality"]
+            front = cell[cell.undominated].sort_values(place)
+            ends[axes] = []
+            for one in front.drop_duplicates(place).itertuples():
+                title = METHODS[one.method].title
+                ends[axes].append((title, one.requested, one.quality, kind_colour(one.method)))
             axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
             colours = np.array([kind_colour(method) for method in cell.method])
             filled = cell.undominated.to_numpy(bool)
+            best = cell[filled]
             axes.scatter(cell.requested, cell.quality, s=34, zorder=2, facecolors="none", edgecolors=colours)
-            axes.scatter(cell.requested[filled], cell.quality[filled], s=34, zorder=3, color=colours[filled])
+            axes.scatter(best.requested, best.quality, s=34, zorder=3, color=colours[filled])
             axes.set_xscale("symlog", linthresh=1)
-            axes.set_xlim(-0.2, max(10, cell.requested.max() * 2) if len(cell) else 10)
+            axes.set_xlim(-0.2, max([10, *cell.requested * 2]))
             axes.set_title(f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
-    for row in grid:
-        row[0].set_ylabel("mean over texts", fontsize=10)
-    kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
-    handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
-    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("mean over texts", fontsize=10)
+    drawn = {METHODS[method].kind for method in part.method}
+    handles = []
+    for kind, colour in KINDS.items():
+        if kind in drawn:
+            handles.append(plt.Line2D([], [], color=colour, marker="o", linestyle="", label=kind))
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(handles), fontsize=9)
     return style.name_ends(figure, ends, 7)
 
 
@@ -122,12 +132,14 @@ def draw_places(table: pd.DataFrame):
     _, grid = plt.subplots(len(parts), 1, squeeze=False, layout="constrained", **shape)
     colours = sns.color_palette("vlag_r", as_cmap=True)
     for axes, (family, part) in zip(grid[:, 0], parts.items(), strict=True):
-        wide = part.pivot(index="method", columns="metric", values=["place", "verdict"]).loc[part.method.unique()]
+        wide = part.pivot(index="method", columns="metric", values=["place", "verdict"])
+        wide = wide.loc[part.method.unique()]
         names = [name for name in (MEAN, *JOINT) if name in wide["place"]]
         sure = wide["verdict"][names].isin(["above", "below"]).to_numpy()
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
-        rows = [METHODS[m].title for m in wide.index]
-        style.heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
+        rows = [METHODS[method].title for method in wide.index]
+        places = wide["place"][names].to_numpy(float)
+        style.heat_map(axes, places, sure, colours, (0, 1), 0.8, rows, titles)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
     style.colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
@@ -148,8 +160,10 @@ def draw_across(table: pd.DataFrame):
     names = [name for name in JOINT if name in set(part.metric)]
     wide = part.pivot(index=pair, columns="metric", values=["tau", "verdict"]).loc[pairs]
     verdicts = wide["verdict"][names].to_numpy()
-    _, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
-    colours, titles = sns.color_palette(PALETTE, as_cmap=True), [JOINT[name].title for name in names]
+    size = (0.95 * len(names) + 5, 0.3 * len(pairs) + 2)
+    _, axes = plt.subplots(figsize=size, layout="constrained")
+    colours = sns.color_palette(PALETTE, as_cmap=True)
+    titles = [JOINT[name].title for name in names]
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
@@ -162,9 +176,11 @@ def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
     """The run with most methods of each kind: without evidence from outside, with people's, and with planted."""
     runs = part.groupby(["task", "model"], sort=False)
     order = (-runs.method.nunique()).sort_values(kind="stable").index
-    metrics = runs.metric.agg(set).reindex(order)
-    kinds = [next((metric for metric in ("people", "pointing") if metric in found), "") for found in metrics]
-    return [metrics.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
+    first = {"": None, "people": None, "pointing": None}
+    for run, metrics in runs.metric.agg(set).reindex(order).items():
+        kind = next((metric for metric in ("people", "pointing") if metric in metrics), "")
+        first[kind] = first[kind] or run
+    return [run for run in first.values() if run]
 
 
 def draw_budgets(overlaps: pd.DataFrame):
@@ -176,6 +192,7 @@ def draw_budgets(overlaps: pd.DataFrame):
     figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
     lines = list(overlaps.groupby(["task", "model", "method"], sort=False))
     colours = sns.color_palette("colorblind", len(lines))
+    sizes = sorted(set(overlaps.budget))
     titles = {"to_largest": "with the largest budget, same seed", "between": "between two seeds"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
         for at, ((task, model, method), line) in enumerate(lines):
@@ -187,7 +204,7 @@ def draw_budgets(overlaps: pd.DataFrame):
             style.draw_curve(axes, line.requested, *ends, 0.08, **look)
         axes.axhline(STABLE, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
-        axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.minorticks_off()
     panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
     return style.legend_below(figure, 2, 0.01)
@@ -207,7 +224,8 @@ def draw_masked(table: pd.DataFrame):
             up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
             look = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
             axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **look)
-        ends = [min(part.plain_low.min(), part.masked_low.min()), max(part.plain_high.max(), part.masked_high.max())]
+        bounds = part[["plain_low", "masked_low", "plain_high", "masked_high"]]
+        ends = [bounds.min(axis=None), bounds.max(axis=None)]
         axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
         axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
     figure.supxlabel("plain", fontsize=9)
@@ -223,12 +241,14 @@ def draw_decomposition(table: pd.DataFrame):
     rows = table[table.reading == "all"]
     kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
     sizes = [int((rows.kind == kind).sum()) for kind in kinds]
-    shape = {"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "layout": "constrained", "squeeze": False}
-    ratios = {"width_ratios": (3, 1.3), "height_ratios": [1 + n for n in sizes]}
+    height = 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9
+    ratios = {"width_ratios": (3, 1.3), "height_ratios": [1 + size for size in sizes]}
+    shape = {"figsize": (8, height), "layout": "constrained", "squeeze": False}
     figure, panels = plt.subplots(len(kinds), 2, sharex="col", sharey="row", **shape, **ratios)
     for (left, right), kind in zip(panels, kinds, strict=True):
         part = rows[rows.kind == kind]
-        tasks, start = [task_title(task) for task in part.task], np.zeros(len(part))
+        tasks = [task_title(task) for task in part.task]
+        start = np.zeros(len(part))
         for name, (label, colour) in PARTS.items():
             width = part[name].clip(lower=0).to_numpy()
             bars = left.barh(tasks, width, left=start, color=colour, label=label)

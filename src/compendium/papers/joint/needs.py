@@ -33,19 +33,22 @@ def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
     infinite where none do; models_needed: so many models, with a seed each and these texts.
     """
     known = values[values.value.notna() & (values.method != "random")]
-    family = known.model.map({name: family_of(models[name]) for name in known.model.unique()})
+    family = known.model.map(lambda name: family_of(models[name]))
     for (name, task, metric), part in known.groupby([family, "task", "metric"], sort=False):
         wide = part.pivot(index=["model", "seed"], columns=["method", "instance"], values="value").dropna(axis=1)
-        methods, texts = (list(dict.fromkeys(wide.columns.get_level_values(level))) for level in range(2))
-        texts = [text for text in texts if all((method, text) in wide.columns for method in methods)]
-        seeds = pd.Series(wide.index.get_level_values("model")).value_counts()
+        methods = wide.columns.unique("method")
+        has = wide.columns.get_level_values("instance").value_counts(sort=False)
+        texts = has.index[has == len(methods)]
+        of_network = wide.index.get_level_values("model")
+        seeds = of_network.value_counts()
         if len(texts) < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2 or len(methods) < 2:
             continue
         scores = wide[pd.MultiIndex.from_product([methods, texts])].to_numpy()
         scores = scores.reshape(len(wide), len(methods), len(texts))
-        found = split_variance(scores, wide.index.get_level_values("model").to_numpy())
+        found = split_variance(scores, of_network.to_numpy())
         shares = found / found.sum() if found.sum() > 0 else found
-        yield name, task, metric, JOINT[metric].title, len(wide), len(texts), *shares, *needed(found, len(texts))
+        about = (name, task, metric, JOINT[metric].title, len(wide), len(texts))
+        yield *about, *shares, *needed(found, len(texts))
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
@@ -56,19 +59,23 @@ def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     u, m, n = centred.shape
-    flat, sums = centred.reshape(u, -1), centred.sum(axis=-1)
-    other_text = (sums @ sums.T - flat @ flat.T) / ((m - 1) * n * (n - 1))
-    tells = np.diag(other_text) > 0
+    flat = centred.reshape(u, -1)
+    sums = centred.sum(axis=-1)
+    one_text = flat @ flat.T
+    two_texts = (sums @ sums.T - one_text) / ((m - 1) * n * (n - 1))
+    tells = np.diag(two_texts) > 0
     counts = np.unique(models[tells], return_counts=True)[1]
     if (counts > 1).sum() < 2:
         return np.zeros(len(COMPONENTS))
-    scale = np.sqrt(np.diag(other_text)[tells])
-    same_text, other_text = (
-        one[np.ix_(tells, tells)] / np.outer(scale, scale) for one in (flat @ flat.T / ((m - 1) * n), other_text)
-    )
+    here = np.ix_(tells, tells)
+    sd = np.sqrt(np.diag(two_texts)[tells])
+    same_text = (one_text / ((m - 1) * n))[here] / np.outer(sd, sd)
+    other_text = two_texts[here] / np.outer(sd, sd)
     alike = models[tells][:, None] == models[tells][None]
-    itself = np.eye(len(scale), dtype=bool)
-    methods, model, network = (other_text[where].mean() for where in (~alike, alike & ~itself, itself))
+    itself = np.eye(len(sd), dtype=bool)
+    methods = other_text[~alike].mean()
+    model = other_text[alike & ~itself].mean()
+    network = other_text[itself].mean()
     text = same_text[~alike].mean() - methods
     rest = same_text[itself].mean() - network - text
     return np.array([methods, model - methods, network - model, text, rest])
@@ -84,10 +91,14 @@ def needed(components: np.ndarray, texts: int) -> tuple[float, float, float]:
         return 0.0, float("inf"), float("inf")
     error = methods * (1 - DEPENDABLE) / DEPENDABLE  # that is allowed
     one = methods / (methods + model + seed + (text + rest) / texts)
-    left, apart = error - model - seed, error - text / texts
-    of_texts = (text + rest) / left if left > 0 else float("inf")
-    of_models = (model + seed + rest / texts) / apart if apart > 0 else float("inf")
-    return one, *(float(np.maximum(1, np.ceil(count))) for count in (of_texts, of_models))
+    of_texts = _count(text + rest, error - model - seed)
+    of_models = _count(model + seed + rest / texts, error - text / texts)
+    return one, of_texts, of_models
+
+
+def _count(variance: float, allowed: float) -> float:
+    """How many must be averaged for no more than the allowed variance to be left."""
+    return float(np.maximum(1, np.ceil(variance / allowed))) if allowed > 0 else float("inf")
 
 
 @table_of("family title tasks enough fewest median models")

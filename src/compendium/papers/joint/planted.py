@@ -21,7 +21,9 @@ from compendium.config.sections import BootstrapSpec
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import bare, use_style
 
-FAIL, FOOLED, FINE = "#c62828", "#f6d9a8", "#d5e6f3"
+FAIL = "#c62828"  # colours of cells
+FOOLED = "#f6d9a8"
+FINE = "#d5e6f3"
 NEEDED = ("random", "reversed")  # what a metric must tell from the truth
 MISLEADING = ("adversarial", "leaking")  # made to mislead
 CROSS = "\N{MULTIPLICATION SIGN}"
@@ -61,8 +63,8 @@ def short(table: pd.DataFrame) -> pd.DataFrame:
 def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: whether it separates or fails, whom it is fooled by, and the mean separations."""
     table = metric_verdicts(cells)
-    verdict, fooled_by = np.where(table.passes, "separates", "fails"), table.fooled_by.replace("", "nobody")
-    return table.assign(title=_titles(table.metric), verdict=verdict, fooled_by=fooled_by)
+    verdict = np.where(table.passes, "separates", "fails")
+    return table.assign(title=_titles(table.metric), verdict=verdict, fooled_by=table.fooled_by.replace("", "nobody"))
 
 
 def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -91,8 +93,10 @@ def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric and world in which scores that are all alike do not get what random scores get, surely."""
-    apart = cells[(cells.explainer == "constant") & ((cells.gap_low > 0) | (cells.gap_high < 0))]
-    return apart.assign(title=_titles(apart.metric))[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
+    constant = cells[cells.explainer == "constant"]
+    apart = constant[(constant.gap_low > 0) | (constant.gap_high < 0)]
+    named = apart.assign(title=_titles(apart.metric))
+    return named[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
 
 
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
@@ -115,20 +119,24 @@ def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
     is red and ends in a cross. table: of `matrix`; verdicts: of `trial_verdicts`, whose order is that of the rows.
     """
     use_style()
-    worlds, cells = list(dict.fromkeys(table.world)), table.set_index(["metric", "world"])
+    worlds = list(table.world.unique())
+    cells = table.set_index(["metric", "world"])
     figure, axes = plt.subplots(figsize=(8.6, 0.27 * len(verdicts) + 1.6))
     for (y, metric), (x, world) in product(enumerate(verdicts.metric), enumerate(worlds)):
         if (metric, world) not in cells.index:
             continue
-        cell = cells.loc[(metric, world)]
-        colour = FAIL if not cell.passes else FOOLED if "fooled" in cell.why else FINE
+        cell = cells.loc[metric, world]
+        colour = FAIL
+        if cell.passes:
+            colour = FOOLED if "fooled" in cell.why else FINE
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
         least = np.fmin(cell.auc, cell.reversed)
-        ink, shown = "white" if colour == FAIL else "black", f"{least:.2f}".removeprefix("0")
+        ink = "white" if colour == FAIL else "black"
+        shown = f"{least:.2f}".removeprefix("0")
         axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
     axes.set(xlim=(0, len(worlds)), ylim=(len(verdicts), 0))
-    named = {"labels": [world.replace("_", " ") for world in worlds], "rotation": 40, "ha": "left", "fontsize": 8}
-    axes.set_xticks(np.arange(len(worlds)) + 0.5, **named)
+    names = [world.replace("_", " ") for world in worlds]
+    axes.set_xticks(np.arange(len(worlds)) + 0.5, names, rotation=40, ha="left", fontsize=8)
     axes.xaxis.tick_top()
     condemned = verdicts.verdict == "condemned"
     titles = verdicts.title.where(~condemned, verdicts.title + f" {CROSS}")
@@ -145,11 +153,11 @@ def say_trial(verdicts: pd.DataFrame) -> str:
     """How many metrics tell the truth in every world, in a part of them, and in none to speak of."""
     own = verdicts[~verdicts.metric.isin(NULLS)]
     count = own.verdict.value_counts()
-    names = ", ".join(own.title[own.verdict == "condemned"])
+    condemned = own.title[own.verdict == "condemned"]
+    names = f" ({', '.join(condemned)})" if len(condemned) else ""
     return (
         f"Of {len(own)} metrics {count.get('tells the truth', 0)} surely put the truth first in every world where they "
-        f"can be asked, {count.get('in part', 0)} in more than half of them, and {count.get('condemned', 0)} in fewer"
-        f"{f' ({names})' if names else ''}."
+        f"can be asked, {count.get('in part', 0)} in more than half of them, and {len(condemned)} in fewer{names}."
     )
 
 
@@ -191,12 +199,13 @@ def say_planted(verdicts: pd.DataFrame) -> str:
 @sentence
 def say_worlds(cells: pd.DataFrame) -> str:
     """Which planted model is the hardest."""
-    rows = cells[cells.explainer.isin(["random", "reversed"])]
+    rows = cells[cells.explainer.isin(NEEDED)]
     unsure = (rows.low <= 0.5).groupby(rows.world, sort=False).sum()
+    hardest = unsure.idxmax()
     means = cells[cells.explainer == "random"].groupby("world", sort=False).separation.mean()
     return (
-        f"The hardest planted model is {unsure.idxmax().replace('_', ' ')}, where {unsure.max()} of "
-        f"{(rows.world == unsure.idxmax()).sum()} comparisons are unsure; the mean separation from random scores "
+        f"The hardest planted model is {hardest.replace('_', ' ')}, where {unsure.max()} of "
+        f"{(rows.world == hardest).sum()} comparisons are unsure; the mean separation from random scores "
         f"ranges from {means.min():.2f} ({means.idxmin().replace('_', ' ')}) to {means.max():.2f} "
         f"({means.idxmax().replace('_', ' ')})."
     )

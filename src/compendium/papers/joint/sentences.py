@@ -23,12 +23,14 @@ def say_counts(counts: pd.DataFrame, summary: pd.DataFrame) -> str:
 def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.DataFrame) -> str:
     """How many pairs of metrics agree, how many beyond chance, the two at the ends, and how stable orders are."""
     shown = "tokens" if (pooled.granularity == "tokens").any() else pooled.granularity.iloc[0]
-    part, by_chance, halves = (frame[frame.granularity == shown] for frame in (pooled, chance, itself))
+    part = pooled[pooled.granularity == shown]
+    halves = itself[itself.granularity == shown]
     counts = part.verdict.value_counts()
-    most, least = part.loc[part.tau.idxmax()], part.loc[part.tau.idxmin()]
+    most = part.loc[part.tau.idxmax()]
+    least = part.loc[part.tau.idxmin()]
     beyond = "".join(
         f", {row.beyond} of these {row.told} more than methods with exchanged names do"
-        for row in by_chance.itertuples()
+        for row in chance[chance.granularity == shown].itertuples()
     )
     said = (
         f"Of {len(part)} pairs of metrics, {counts.get('agree', 0)} agree and {counts.get('contradict', 0)} "
@@ -36,7 +38,8 @@ def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.Data
         f"{of_row(least, 'tau')} ({least.pair})."
     )
     if len(halves):
-        first, last = halves.loc[halves.tau.idxmax()], halves.loc[halves.tau.idxmin()]
+        first = halves.loc[halves.tau.idxmax()]
+        last = halves.loc[halves.tau.idxmin()]
         said += f" On two halves of the texts, {first.title} ranks methods most alike ({first.tau:.2f}) and "
         said += f"{last.title} least ({last.tau:.2f})."
     return said
@@ -45,13 +48,12 @@ def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.Data
 @sentence
 def say_random(by_metric: pd.DataFrame) -> str:
     """Whether random scores are at the bottom, and of which metric least."""
-    cells, bottom = by_metric.runs.sum(), by_metric.at_bottom.sum()
     shares = by_metric.below / by_metric.methods
     worst = by_metric.loc[shares.idxmax()]
     return (
-        f"Random scores come out near the bottom in {bottom} of {cells} combinations of a metric and a run; the metric "
-        f"that puts the largest share of methods below them is {worst.title}, {worst.below} of {worst.methods} "
-        f"({worst.surely_below} surely)."
+        f"Random scores come out near the bottom in {by_metric.at_bottom.sum()} of {by_metric.runs.sum()} combinations "
+        f"of a metric and a run; the metric that puts the largest share of methods below them is {worst.title}, "
+        f"{worst.below} of {worst.methods} ({worst.surely_below} surely)."
     )
 
 
@@ -91,8 +93,10 @@ def say_stability(stability: pd.DataFrame) -> str:
 @sentence
 def say_limits(turned: pd.DataFrame, methods: pd.DataFrame) -> str:
     """Whether rankings of models and methods move between the limits of a text."""
-    least = methods.loc[methods.tau.idxmin()] if len(methods) else None
-    said = f"; the order of methods keeps a rank correlation of at least {of_row(least, 'tau')}" if len(methods) else ""
+    said = ""
+    if len(methods):
+        least = methods.loc[methods.tau.idxmin()]
+        said = f"; the order of methods keeps a rank correlation of at least {of_row(least, 'tau')}"
     return (
         f"Normalising reverses {turned.turned.sum()} of {turned.methods.sum()} comparisons of two models, "
         f"{turned.surely.sum()} of them surely{said}."
@@ -103,7 +107,8 @@ def say_limits(turned: pd.DataFrame, methods: pd.DataFrame) -> str:
 def say_starts(starts: pd.DataFrame) -> str:
     """How many metrics a baseline moves, and how like the scores stay."""
     others = starts[starts.baseline != "pad"]
-    ranks, others = others[others.metric == "score_tau_b"], others[others.metric != "score_tau_b"]
+    ranks = others[others.metric == "score_tau_b"]
+    others = others[others.metric != "score_tau_b"]
     said = f"Another baseline surely moves {others.moves.sum()} of {len(others)} metric values"
     if len(ranks):
         least = ranks.loc[ranks["mean"].idxmin()]
@@ -131,7 +136,8 @@ def say_places(stands: pd.DataFrame) -> str:
 def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
     """How often two models differ in their order of methods, and by which metric an order carries best and worst."""
     decided = across[across.verdict != TOO_FEW]
-    best, worst = by_metric.loc[by_metric.across.idxmax()], by_metric.loc[by_metric.across.idxmin()]
+    best = by_metric.loc[by_metric.across.idxmax()]
+    worst = by_metric.loc[by_metric.across.idxmin()]
     return (
         f"Of {len(decided)} comparisons of two models by a metric that rest on enough texts, "
         f"{(decided.verdict == DIFFER).sum()} find another order of methods than chance explains; orders carry best by "

@@ -10,8 +10,9 @@ between the two is 0 on average where models do not differ; how much chance make
 exchanged at random in each text. Random scores are left out. Letters used for shapes: n texts, m methods, c cuts of the
 texts into halves, j worlds, b the texts and their draws."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -23,14 +24,15 @@ from attreval.metrics.rank_correlation import FEWEST, TIED, Drawn, pareto_front,
 from compendium import corpora
 from compendium.config import ModelSpec
 from compendium.papers.common.contrasts import about_median, drawn_means, mean_of_known
-from compendium.papers.common.tables import table_of
+from compendium.papers.common.tables import spell, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.correlations import RUN, JointScores
 from compendium.papers.joint.values import JOINT, joint_runs
 from compendium.workflow.step import Step
 
 ATTENTIVE = ("transformer", "encoder_decoder")  # architectures
-TRANSFORMERS, WORDS = "transformers", "recurrent and convolutional networks"  # families
+TRANSFORMERS = "transformers"  # the two families
+WORDS = "recurrent and convolutional networks"
 LEAST = 0.01  # difference of two means that anybody should care about; what is compared lies between 0 and 1
 MEAN = "mean"  # over the metrics that a method was put before
 Measured = dict[tuple[str, str], MethodMeans]
@@ -44,22 +46,31 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
     out one half.
     """
     rows = []
-    for family, cells in _shares_by_family(scores, models).items():
-        for method in (m for m in METHODS if m in cells):
-            means = {metric: np.mean(cells[method][metric], axis=0) for metric in JOINT if metric in cells[method]}
-            runs = {metric: len(cells[method][metric]) for metric in means}
-            for metric, drawn in ({MEAN: np.mean([*means.values()], axis=0)} | means).items():
-                behind = runs.get(metric, max(runs.values()))
-                drawn = np.clip(widen(drawn, behind), 0, 1)
-                rows.append((family, method, metric, *about_median(drawn, confidence), behind))
+    shares = _shares_by_family(scores, models)
+    families = dict.fromkeys(family for family, _, _ in shares)
+    for family, method in product(families, METHODS):
+        means = {}
+        counts = {}
+        for metric in JOINT:
+            if runs := shares.get((family, method, metric)):
+                means[metric] = np.mean(runs, axis=0)
+                counts[metric] = len(runs)
+        if not means:
+            continue
+        means = {MEAN: np.mean([*means.values()], axis=0), **means}
+        counts[MEAN] = max(counts.values())
+        for metric, drawn in means.items():
+            places = np.clip(widen(drawn, counts[metric]), 0, 1)
+            rows.append((family, method, metric, *about_median(places, confidence), counts[metric]))
     table = pd.DataFrame(rows, columns=["family", "method", "metric", "place", "low", "high", "runs"])
     groups = table.groupby(["family", "metric"], sort=False).place
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
     table["of"] = groups.transform("size").astype("Int64")
     table["verdict"] = np.select([table.low > 0.5, table.high < 0.5], ["above", "below"], "cannot be told")
-    order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=[False, False], kind="stable")
-    order, key = order.set_index(["family", "method"]).index, table.set_index(["family", "method"]).index
-    return table.iloc[np.argsort(order.get_indexer(key), kind="stable")]
+    key = ["family", "method"]
+    order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=False, kind="stable")
+    at = order.set_index(key).index.get_indexer(table.set_index(key).index)
+    return table.iloc[np.argsort(at, kind="stable")]
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:
@@ -71,7 +82,8 @@ def shares_beaten(values: np.ndarray) -> np.ndarray:
 
 def drawn_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of drawn texts."""
-    true = true_means(means[:, None], drawn[..., None], rng)[..., 0] * means.std()
+    scaled = true_means(means[:, None], drawn[..., None], rng)[..., 0]
+    true = scaled * means.std()
     return shares_beaten(np.where(np.isnan(true), means, true))  # means that are equal stay so
 
 
@@ -85,35 +97,44 @@ def shared_family(first: ModelSpec, second: ModelSpec) -> str:
     return family_of(first) if family_of(first) == family_of(second) else MIXED
 
 
-def _shares_by_family(scores: JointScores, models: Mapping) -> dict[str, dict[str, dict[str, list[np.ndarray]]]]:
-    """Family -> method -> metric -> (d,) drawn shares of each run, where a metric compares two methods at least."""
-    out: dict[str, dict[str, dict[str, list[np.ndarray]]]] = {}
+def _shares_by_family(scores: JointScores, models: Mapping) -> dict[tuple[str, str, str], list[np.ndarray]]:
+    """(family, method, metric) -> (d,) drawn shares of each run, where a metric compares at least two methods."""
+    out = defaultdict(list)
     for (task, model, granularity), found in scores.runs.items():
+        if granularity != "tokens":
+            continue
+        family = family_of(models[model])
         for metric, means in found.means.items():
             known = np.flatnonzero(found.counts[metric] > 0)
-            if granularity == "tokens" and len(known) >= 2:
-                rng = generator("places", task, model, metric)
-                shares = drawn_shares(means[known], found.drawn[metric][:, known], rng)
-                of_family = out.setdefault(family_of(models[model]), {})
-                for at, share in zip(known, shares.T, strict=True):
-                    of_family.setdefault(found.methods[at], {}).setdefault(metric, []).append(share)
+            if len(known) < 2:
+                continue
+            rng = generator("places", task, model, metric)
+            shares = drawn_shares(means[known], found.drawn[metric][:, known], rng)
+            for at, share in zip(known, shares.T, strict=True):
+                out[family, found.methods[at], metric].append(share)
     return out
 
 
 def read_costs(step: Step) -> pd.DataFrame:
     """Evaluations requested and computed an instance, by (task, model, granularity, method), over seeds and shards."""
-    profile, asked, found = step.profile, ["requested", "unique"], []
+    profile = step.profile
     parts = [("tokens", "03_explain", run, profile.explaining_of(run[0]).shards) for run in joint_runs(profile)]
-    typed = profile.explained_runs("diagnosis")
-    parts += [("unified", "07_sun2024_explanations", run, profile.diagnosis.parts) for run in typed]
+    for run in profile.explained_runs("diagnosis"):
+        parts.append(("unified", "07_sun2024_explanations", run, profile.diagnosis.parts))
+    found = []
     for granularity, notebook, run, count in parts:
-        about = {"task": run[0], "model": run[1], "granularity": granularity}
-        found += [step.results.read_table("cost", notebook, *run, at).assign(**about) for at in range(count)]
+        for at in range(count):
+            cost = step.results.read_table("cost", notebook, *run, at)
+            found.append(cost.assign(task=run[0], model=run[1], granularity=granularity))
     every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
+    asked = ["requested", "unique"]
     every[asked] = every[asked].mul(every.instances, axis=0)
     sums = every.groupby([*RUN, "method"], sort=False)[[*asked, "instances"]].sum()
     return sums[asked].div(sums.instances, axis=0)
+
+
+PARETO = ["metric", "method", "quality", "requested", "unique", "undominated", "undominated_unique", "share"]
 
 
 def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
@@ -124,17 +145,18 @@ def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for run, drawn in scores.runs.items():
-        kept = [i for i, m in enumerate(drawn.methods) if m == "random" or (*run, m) in costs.index]
-        methods = [drawn.methods[i] for i in kept]
-        paid = costs.reindex([(*run, m) for m in methods]).fillna(0.0)  # random scores are free
-        requested, unique = paid.requested.to_numpy(float), paid.unique.to_numpy(float)
+        methods = [name for name in drawn.methods if name == "random" or (*run, name) in costs.index]
+        kept = [drawn.methods.index(name) for name in methods]
+        paid = costs.reindex([(*run, name) for name in methods]).fillna(0.0)  # random scores are free
+        requested = paid.requested.to_numpy(float)
+        unique = paid.unique.to_numpy(float)
         for metric, means in drawn.means.items():
             quality = means[kept]
             share = pareto_front(requested, drawn.drawn[metric][:, kept]).mean(axis=0)
-            found = (quality, requested, unique, pareto_front(requested, quality), pareto_front(unique, quality), share)
-            rows += [(*run, metric, *row) for row in zip(methods, *found, strict=True) if not np.isnan(row[1])]
-    columns = ["metric", "method", "quality", "requested", "unique", "undominated", "undominated_unique", "share"]
-    table = pd.DataFrame(rows, columns=[*RUN, *columns])
+            undominated = pareto_front(requested, quality)
+            columns = (quality, requested, unique, undominated, pareto_front(unique, quality), share)
+            rows += [(*run, metric, *row) for row in zip(methods, *columns, strict=True)]
+    table = pd.DataFrame(rows, columns=[*RUN, *PARETO]).dropna(subset="quality", ignore_index=True)
     return table.assign(single_evaluation=table.requested <= 1)
 
 
@@ -169,19 +191,23 @@ def measured_models(scores: JointScores, costs: pd.DataFrame) -> Measured:
             groups.setdefault((corpora.TASKS[task].trained_on or task, model), {})[task] = drawn
     out = {}
     for (base, model), tasks in groups.items():
-        keys = {method: [(task, model, "tokens", method) for task in tasks] for method in METHODS}
-        paid = {m: [costs.requested[key] for key in of_method if key in costs.index] for m, of_method in keys.items()}
-        price = {method: float(np.mean(of_method)) if of_method else 0.0 for method, of_method in paid.items()}
-        if found := gather_means(tasks, base, list(METHODS), price.__getitem__):
+        prices = dict.fromkeys(METHODS, 0.0)
+        for method in METHODS:
+            keys = [(task, model, "tokens", method) for task in tasks]
+            paid = [costs.requested[key] for key in keys if key in costs.index]
+            if paid:
+                prices[method] = float(np.mean(paid))
+        if found := gather_means(tasks, base, list(METHODS), prices.__getitem__):
             out[base, model] = found
     return out
 
 
 def choice_table(measured: Measured, confidence: float) -> pd.DataFrame:
     """One row a task, model and method, the best first: see `rank_methods`."""
-    tables = [rank_methods(one, confidence).assign(task=task, model=model) for (task, model), one in measured.items()]
-    every = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["task", "model", "method"])
-    return every[["task", "model", *every.columns.drop(["task", "model"])]]
+    tables = [pd.DataFrame(columns=["task", "model", "method"])]
+    for (task, model), one in measured.items():
+        tables.append(_of_model(rank_methods(one, confidence), task, model))
+    return pd.concat(tables[-len(measured) :], ignore_index=True)
 
 
 def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float) -> pd.DataFrame:
@@ -189,15 +215,24 @@ def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float
     tables = []
     for one in choice[choice.recommended].itertuples() if len(choice) else ():
         found = find_objections(measured[one.task, one.model], one.method, confidence)
-        tables.append(found.assign(task=one.task, model=one.model)[["task", "model", *found]])
+        tables.append(_of_model(found, one.task, one.model))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def _of_model(table: pd.DataFrame, task: str, model: str) -> pd.DataFrame:
+    """The table under a task and model."""
+    table.insert(0, "task", task)
+    table.insert(1, "model", model)
+    return table
 
 
 CUTS = 10  # of texts into halves
 WORLDS = 999  # in which two models are exchanged
 PAIR = ["task", "granularity", "model_a", "model_b"]
-FOUND = ["methods", "texts", "tau", "low", "high", "within", "across", "lost", "p"]
-DIFFER, BY_CHANCE, TOO_FEW = "differ", "no more than by chance", "too few texts"  # what two models may be found to do
+ACROSS = "family metric title methods texts tau low high within across lost p"
+DIFFER = "differ"  # what two models may be found to do
+BY_CHANCE = "no more than by chance"
+TOO_FEW = "too few texts"
 MIXED = "one of each"  # family of a pair whose models are of two
 
 
@@ -210,19 +245,22 @@ def across_table(
     within, across: of one model and of two, on two halves of the texts; lost: the first less the second; p: how often
     exchanged models lose as much; q: over all rows. verdict: DIFFER, BY_CHANCE or TOO_FEW.
     """
-    rows, values = [], scores.values[scores.values.method != "random"]
+    rows = []
+    values = scores.values[scores.values.method != "random"]
     for cell, part in values.groupby(["task", "granularity", "metric"], sort=False):
+        task, granularity, metric = cell
         for a, b in combinations(dict.fromkeys(part.model), 2):
-            methods, array = _same_texts(part, a, b)
-            if len(methods) < FEWEST:
+            array = _same_texts(part, a, b)
+            texts, _, methods = array.shape
+            if methods < FEWEST:
                 continue
-            task, granularity, metric = cell
             drawn = drawn_means(array, draws, "across models", task)
             taus = true_tau_b(drawn[0].T, drawn[1:].mT, generator("true means", *cell, a, b))
             chance = lost_between(array, worlds, generator("models exchanged", *cell, a, b))
-            about = (task, granularity, a, b, shared_family(models[a], models[b]), metric, JOINT[metric].title)
-            rows.append((*about, len(methods), len(array), *about_median(taus, confidence), *chance))
-    table = pd.DataFrame(rows, columns=[*PAIR, "family", "metric", "title", *FOUND]).dropna(subset="tau")
+            family = shared_family(models[a], models[b])
+            about = (task, granularity, a, b, family, metric, JOINT[metric].title, methods, texts)
+            rows.append((*about, *about_median(taus, confidence), *chance))
+    table = pd.DataFrame(rows, columns=[*PAIR, *spell(ACROSS)]).dropna(subset="tau")
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - confidence + 1e-12, DIFFER, BY_CHANCE)
     return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said)).reset_index(drop=True)
@@ -244,20 +282,25 @@ def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tu
     if len(array) < 2:
         return (float("nan"),) * 4
     halves = cut_texts(len(array), rng)
-    signs = np.where(rng.random((worlds, len(array))) < 0.5, -1.0, 1.0)
-    within, across = halved(array, halves, np.concatenate([np.ones((1, len(array))), signs]))
+    exchanged = np.where(rng.random((worlds, len(array))) < 0.5, -1.0, 1.0)
+    as_it_is = np.ones((1, len(array)))
+    within, across = halved(array, halves, np.concatenate([as_it_is, exchanged]))
     lost = within - across
-    own, known = float(lost[0]), lost[~np.isnan(lost)]
-    p = float((known >= own - TIED).mean()) if not np.isnan(own) else float("nan")
-    return float(within[0]), float(across[0]), own, p
+    p = float("nan")
+    if not np.isnan(lost[0]):
+        known = lost[~np.isnan(lost)]
+        p = float((known >= lost[0] - TIED).mean())
+    return float(within[0]), float(across[0]), float(lost[0]), p
 
 
 def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
     """(c, 2, n) weights of texts in two random halves, each adding up to 1; of an odd number one text is left out."""
-    half, weights = n // 2, np.zeros((CUTS, 2, n))
-    for cut in weights:
+    half = n // 2
+    weights = np.zeros((CUTS, 2, n))
+    for first, second in weights:
         order = rng.permutation(n)
-        cut[0, order[:half]] = cut[1, order[half : 2 * half]] = 1 / half
+        first[order[:half]] = 1 / half
+        second[order[half : 2 * half]] = 1 / half
     return weights
 
 
@@ -266,30 +309,53 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
 
     array: (n, 2, m) values; halves: of `cut_texts`; signs: (j, n), -1 where the two models are exchanged in a text.
     """
-    shared, apart = array.mean(axis=1), (array[:, 0] - array[:, 1]) / 2
+    shared = array.mean(axis=1)
+    apart = (array[:, 0] - array[:, 1]) / 2
     flat = halves.reshape(-1, len(array))  # (2c, n)
     middle = (flat @ shared).reshape(*halves.shape[:2], -1)  # (c, 2, m)
-    moved = ((signs[:, None] * flat).reshape(-1, len(array)) @ apart).reshape(len(signs), *middle.shape)
-    first, second = middle + moved, middle - moved  # (j, c, 2, m) of the one model, and of the other
-    within = [tau_b(model[:, :, 0], model[:, :, 1]) for model in (first, second)]
-    across = [tau_b(first[:, :, 0], second[:, :, 1]), tau_b(second[:, :, 0], first[:, :, 1])]
-    return tuple(mean_of_known(np.concatenate(taus, axis=1).T) for taus in (within, across))
+    signed = (signs[:, None] * flat).reshape(-1, len(array))
+    moved = (signed @ apart).reshape(len(signs), *middle.shape)
+    first = middle + moved  # (j, c, 2, m) of the one model
+    second = middle - moved
+
+    def mean_tau(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        taus = [tau_b(one[:, :, 0], other[:, :, 1]) for one, other in pairs]
+        return mean_of_known(np.concatenate(taus, axis=1).T)
+
+    within = mean_tau([(first, first), (second, second)])
+    across = mean_tau([(first, second), (second, first)])
+    return within, across
 
 
 def _summary(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
     """Means by these columns, how many rows have enough texts (`decided`), and how many of these `differ`."""
-    groups = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW).groupby(by, sort=False)
-    found = groups[["tau", "within", "across", "lost"]].mean()
-    found = found.join(groups.tau.agg(lowest="min", highest="max")).join(groups.texts.min())
-    return found.join(groups[["decided", "differ"]].sum()).join(groups.size().rename(counted)).reset_index()
+    told = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW)
+    found = told.groupby(by, sort=False).agg(
+        tau=("tau", "mean"),
+        within=("within", "mean"),
+        across=("across", "mean"),
+        lost=("lost", "mean"),
+        lowest=("tau", "min"),
+        highest=("tau", "max"),
+        texts=("texts", "min"),
+        decided=("decided", "sum"),
+        differ=("differ", "sum"),
+        **{counted: ("tau", "size")},
+    )
+    return found.reset_index()
 
 
-def _same_texts(part: pd.DataFrame, a: str, b: str) -> tuple[list[str], np.ndarray]:
-    """Methods that both models have, and their (n, 2, m) values on texts where all are known; mean over seeds."""
-    wide = part[part.model.isin([a, b])].pivot_table(index="instance", columns=["model", "method"], values="value")
-    sides = [wide[model] if model in wide else pd.DataFrame() for model in (a, b)]
-    if not (methods := [method for method in sides[0] if method in sides[1]]):
-        return [], np.empty((0, 2, 0))
-    array = np.stack([side[methods].to_numpy() for side in sides], axis=1)
+def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
+    """(n, 2, m) values of methods that both models have, of texts where all are known; mean over seeds.
+
+    Of no methods where there is no such text.
+    """
+    here = part[part.model.isin([a, b])]
+    wide = here.pivot_table(index="instance", columns=["model", "method"], values="value")
+    if not {a, b} <= {*wide.columns.get_level_values("model")}:
+        return np.empty((0, 2, 0))
+    methods = [method for method in wide[a] if method in wide[b]]
+    sides = [wide[model][methods].to_numpy() for model in (a, b)]
+    array = np.stack(sides, axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
-    return (methods if known.any() else []), array[known]
+    return array[known] if known.any() else np.empty((0, 2, 0))

@@ -5,14 +5,14 @@ texts is read, and the model is asked through the ledger what nobody has asked i
 Explanations of several types: what notebook 07_sun2024 has kept of single texts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Instance, Tokens
+from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.tables import read_values
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import predicted_class
@@ -51,36 +51,45 @@ def joint_runs(profile: Profile) -> list[Run]:
 
 def token_jobs(step: Step) -> list[tuple]:
     """What `score_instances` is to be called with, a few instances each; of runs whose model has learned its task."""
-    profile, taken = step.profile, joint_runs(step.profile)
+    profile = step.profile
+    taken = joint_runs(profile)
     unlearned = runs.unlearned_table(step, taken, of_papers=False)
     learned = runs.drop_unlearned(pd.DataFrame(taken, columns=runs.RUN), unlearned)
-    return [
-        (step.results, profile, *run, start)
-        for run in learned.itertuples(index=False, name=None)
-        for start in range(0, _rows_of(profile, *run[:2]), BATCHED_TEXTS)
-    ]
+    jobs = []
+    for task, model, seed in learned.itertuples(index=False, name=None):
+        starts = range(0, _rows_of(profile, task, model), BATCHED_TEXTS)
+        jobs += [(step.results, profile, task, model, seed, start) for start in starts]
+    return jobs
 
 
 def score_instances(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances from `start`."""
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
-    records, stored = runs.load_records_once(results, profile, *run), read_stored_metrics(results, profile, *run)
-    methods, borrowed = runs.common_methods(records), runs.borrowed_evidence(task)
-    # notebook 06 asks about the predicted class: where another is explained, its values do not count
-    kept = {"pointing", *(ERASURE if profile.explaining_of(task).target == "predicted" else ())}
+    records = runs.load_records_once(results, profile, *run)
+    stored = read_stored_metrics(results, profile, *run)
+    methods = runs.common_methods(records)
+    borrowed = runs.borrowed_evidence(task)
+    kept = {"pointing"}
+    if profile.explaining_of(task).target == "predicted":  # which is the class that notebook 06 asks about
+        kept.update(ERASURE)
     texts = []
     taken = runs.to_explain(profile, task, model)[: _rows_of(profile, task, model)]
     for instance in taken[start : start + BATCHED_TEXTS]:
-        of_text, tokens = records[instance.id], scorer.model.tokens(instance)
-        scores = {m: of_text[m].on_tokens(len(tokens))[tokens.content] for m in methods}
+        tokens = scorer.model.tokens(instance)
+        explained = records[instance.id]
+        scores = stored_scores(explained, methods, tokens)
         known = {key: value for key, value in stored.get(instance.id, {}).items() if key[0] in kept}
-        target = next(iter(of_text.values())).target
-        texts.append(score_text(profile, run, runs.with_evidence(instance, borrowed), tokens, scores, target, known))
+        target = next(iter(explained.values())).target
+        marked = runs.with_evidence(instance, borrowed)
+        texts.append(score_text(profile, run, marked, tokens, scores, target, known))
     asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
-    values = ask_metrics(scorer, texts[: max(0, asked - start)], texts)
-    rows = [(*run, text.instance.id, *value) for text, found in zip(texts, values, strict=True) for value in found]
-    return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
+    return ask_of_run(scorer, run, texts[: max(0, asked - start)], texts), scorer.costs
+
+
+def stored_scores(explained: Mapping[str, Attribution], methods: Iterable[str], tokens: Tokens) -> dict:
+    """Method -> the scores that it gives each content token of a text."""
+    return {method: explained[method].on_tokens(len(tokens))[tokens.content] for method in methods}
 
 
 def score_text(
@@ -93,13 +102,28 @@ def score_text(
     known: Known | None = None,
 ) -> ScoredText:
     """One instance as the joint study asks metrics about it, with random scores where none explained it."""
-    task, names = run[0], (*run, instance.id)
+    names = (*run, instance.id)
     drawn = {} if RANDOM in scores else {RANDOM: random_scores(tokens, *names)}
+    protocol = replace(rule_protocol(profile, run[0], "equal_means"), ties="half")
     spec = profile.agreement
-    protocol = replace(rule_protocol(profile, task, "equal_means"), ties="half")
-    given = {name: getattr(spec, name) for name in ("peaks", "ties", "people")}
-    settings = Settings(k=spec.fixed_k, protocol=protocol, query=query_segment(task), compared=ERASURE, **given)
+    settings = Settings(
+        k=spec.fixed_k,
+        peaks=spec.peaks,
+        ties=spec.ties,
+        people=spec.people,
+        protocol=protocol,
+        query=query_segment(run[0]),
+        compared=ERASURE,
+    )
     return ScoredText(instance, tokens, dict(scores) | drawn, target, names, settings, found=dict(known or {}))
+
+
+def ask_of_run(scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[ScoredText]) -> pd.DataFrame:
+    """The values of a run's texts as COLUMNS; see `ask_metrics`."""
+    rows = []
+    for text, found in zip(texts, ask_metrics(scorer, asked, texts), strict=True):
+        rows += [(*run, text.instance.id, *value) for value in found]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def ask_metrics(
@@ -130,15 +154,17 @@ def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[st
     """
     other_class = predicted_class(text) not in (None, text.target)
     for metric in metrics:
-        if metric.name == "pointing":  # by the evidence and the rules of notebook 04
-            found = {m: text.found[key] for m in text.scores if (key := (metric.name, m)) in text.found}
-        elif "marks" in metric.needs and not text.evidence.any():
+        if "marks" in metric.needs and metric.name != "pointing" and not text.evidence.any():
             continue
-        else:
-            found = {m: without_asking(metric.ask(text, m)) for m in text.scores}
+        found = {}
+        for method in text.scores:
+            if metric.name != "pointing":
+                found[method] = without_asking(metric.ask(text, method))
+            elif (key := ("pointing", method)) in text.found:  # by the evidence and the rules of notebook 04
+                found[method] = text.found[key]
         if "model" in metric.needs and (other_class or np.isnan(list(found.values())).any()):
             continue
-        yield from ((m, metric.name, value) for m, value in found.items())
+        yield from ((method, metric.name, value) for method, value in found.items())
 
 
 def stored_files(results: Results, *_: object) -> list[Path]:

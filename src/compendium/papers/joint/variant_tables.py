@@ -4,7 +4,9 @@ Letters used for shapes: n texts, t twins, m methods, b the texts themselves and
 """
 
 from collections.abc import Iterator
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, compress
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,6 @@ from compendium.workflow.step import Step
 
 CUTS = 200  # random ones of the texts in two halves
 STABLE = 0.9  # mean overlap of the top tokens from which on an answer counts as standing still
-PLACES = ("raw", "normalised")
 CELL = ["task", "erased", "metric"]
 
 
@@ -36,20 +37,26 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget, NaN for a
     method that draws nothing.
     """
-    settings, k = step.profile.bootstrap, step.profile.agreement.fixed_k
-    for (task, model, method), part in values.groupby(["task", "model", "method"], sort=False):
-        by = part.set_index(["budget", "seed", "instance"]).scores.to_dict()
-        sizes, seeds, ids = (list(part[name].unique()) for name in ("budget", "seed", "instance"))
-        counts = draw_counts(generator("budgets", task, model, method), len(ids), settings.draws)
-        for size in sizes:
-            ends = [[overlap_at_k(by[size, s, i], by[max(sizes), s, i], k) for s in seeds] for i in ids]
-            pairs = [[overlap_at_k(by[size, a, i], by[size, b, i], k) for a, b in combinations(seeds, 2)] for i in ids]
+    settings = step.profile.bootstrap
+    k = step.profile.agreement.fixed_k
+    for run, part in values.groupby(["task", "model", "method"], sort=False):
+        scores = part.set_index(["budget", "seed", "instance"]).scores.to_dict()
+        seeds = part.seed.unique()
+        texts = part.instance.unique()
+        counts = draw_counts(generator("budgets", *run), len(texts), settings.draws)
+        largest = part.budget.max()
+        for size in part.budget.unique():
+            to_largest = [((size, seed), (largest, seed)) for seed in seeds]
+            between = [((size, one), (size, other)) for one, other in combinations(seeds, 2)]
             numbers = []
-            for overlaps in (ends, pairs if pairs[0] else [[np.nan]] * len(ids)):
-                of_text = np.mean(overlaps, axis=1)
-                bounds = percentile_interval(counts @ of_text / len(ids), settings.confidence)
+            for pairs in (to_largest, between):
+                of_text = np.full(len(texts), np.nan)
+                for at, text in enumerate(texts if pairs else ()):
+                    overlaps = [overlap_at_k(scores[*a, text], scores[*b, text], k) for a, b in pairs]
+                    of_text[at] = np.mean(overlaps)
+                bounds = percentile_interval(counts @ of_text / len(texts), settings.confidence)
                 numbers += [of_text.mean(), *map(float, bounds)]
-            yield task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids), *numbers
+            yield *run, k, size, part[part.budget == size].requested.mean(), len(texts), *numbers
 
 
 @table_of("task model method stable_from seeds_agree_from threshold")
@@ -60,9 +67,12 @@ def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
     """
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
-        sizes, stable, agree = (part[name].to_numpy() for name in ("budget", "to_largest", "between"))
-        agree_from = _lasting(sizes, agree >= STABLE) if METHODS[method].stochastic else "draws nothing"
-        yield task, model, method, _lasting(sizes, stable[:-1] >= STABLE), agree_from, STABLE
+        sizes = part.budget.to_numpy()
+        stable_from = _lasting(sizes, part.to_largest.to_numpy()[:-1] >= STABLE)
+        agree_from = "draws nothing"
+        if METHODS[method].stochastic:
+            agree_from = _lasting(sizes, part.between.to_numpy() >= STABLE)
+        yield task, model, method, stable_from, agree_from, STABLE
 
 
 def _lasting(sizes: np.ndarray, holds: np.ndarray) -> str:
@@ -78,23 +88,26 @@ def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     exact: the share of texts whose limits are those of all orders. told: texts whose limits are apart. Texts are drawn
     alike for all models of a task.
     """
+    settings = step.profile.bootstrap
     for cell, part in values.groupby(["task", "model", "measure"], sort=False):
+        texts = part.instance.nunique()
         told = part[part.normalised.notna()].instance.nunique()
-        of_texts = (part.least.mean(), part.greatest.mean(), part.instance.nunique(), told, part.exact.mean())
-        drawn = _drawn_places(part, step.profile.bootstrap)
-        for method in drawn["raw"]:
-            numbers = [with_bounds(of[method], step.profile.bootstrap.confidence) for of in drawn.values()]
-            yield *cell, method, *of_texts, *np.ravel(numbers)
+        means = part[["least", "greatest", "exact"]].mean()
+        raw, placed = _drawn_places(part, settings)
+        for method in raw:
+            of_raw = with_bounds(raw[method].to_numpy(), settings.confidence)
+            of_placed = with_bounds(placed[method].to_numpy(), settings.confidence)
+            yield *cell, method, means.least, means.greatest, texts, told, means.exact, *of_raw, *of_placed
 
 
 @table_of("task model measure methods tau low high")
 def methods_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, model and measure: how alike raw and normalised means rank methods (tau-b), but random."""
+    """One row a task, model and measure: how alike raw and normalised means rank methods (tau-b), random left out."""
+    settings = step.profile.bootstrap
     for cell, part in values[values.method != "random"].groupby(["task", "model", "measure"], sort=False):
-        raw, placed = (np.stack([*of.values()], axis=1) for of in _drawn_places(part, step.profile.bootstrap).values())
-        drawn = np.stack([raw, placed], axis=-1)
+        drawn = np.stack([places.to_numpy() for places in _drawn_places(part, settings)], axis=-1)
         taus = true_tau_b(drawn[0], drawn[1:], generator("limits of true means", *cell))
-        yield *cell, raw.shape[1], *about_median(taus, step.profile.bootstrap.confidence)
+        yield *cell, drawn.shape[1], *about_median(taus, settings.confidence)
 
 
 @table_of("task measure method model_a model_b raw± normalised± turned")
@@ -104,15 +117,19 @@ def models_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     turned: whether the two name different models as more faithful; `surely` where both intervals leave out zero.
     """
     settings = step.profile.bootstrap
-    for (task, measure), part in values.groupby(["task", "measure"], sort=False):
+    for cell, part in values.groupby(["task", "measure"], sort=False):
         drawn = {model: _drawn_places(of, settings) for model, of in part.groupby("model", sort=False)}
         for a, b in combinations(drawn, 2):
-            for method in (m for m in drawn[a]["raw"] if m in drawn[b]["raw"]):
-                gaps = [drawn[a][name][method] - drawn[b][name][method] for name in PLACES]
-                raw, placed = (with_bounds(gap, settings.confidence) for gap in gaps)
-                sure = raw[1] * raw[2] > 0 and placed[1] * placed[2] > 0
-                turned = ("surely" if sure else "turned") if raw[0] * placed[0] < 0 else ""
-                yield task, measure, method, a, b, *raw, *placed, turned
+            raw_gap = drawn[a].raw - drawn[b].raw
+            placed_gap = drawn[a].normalised - drawn[b].normalised
+            for method in (method for method in drawn[a].raw if method in drawn[b].raw):
+                raw = with_bounds(raw_gap[method].to_numpy(), settings.confidence)
+                placed = with_bounds(placed_gap[method].to_numpy(), settings.confidence)
+                turned = ""
+                if raw[0] * placed[0] < 0:
+                    sure = raw[1] * raw[2] > 0 and placed[1] * placed[2] > 0
+                    turned = "surely" if sure else "turned"
+                yield *cell, method, a, b, *raw, *placed, turned
 
 
 def turned_table(models: pd.DataFrame) -> pd.DataFrame:
@@ -122,26 +139,53 @@ def turned_table(models: pd.DataFrame) -> pd.DataFrame:
     return by.agg(methods=("method", "size"), turned=("any_turned", "sum"), surely=("sure", "sum")).reset_index()
 
 
-def _drawn_places(part: pd.DataFrame, settings: BootstrapSpec) -> dict[str, dict[str, np.ndarray]]:
-    """Of PLACES, by method, the (b,) means over texts."""
-    out = {}
-    for name in PLACES:
+class Places(NamedTuple):
+    """Means over texts, as they are and between the limits: a row the texts themselves or a draw, a column a method."""
+
+    raw: pd.DataFrame
+    normalised: pd.DataFrame
+
+
+def _drawn_places(part: pd.DataFrame, settings: BootstrapSpec) -> Places:
+    """The means of one task's texts; the draws derive from the task."""
+    out = []
+    for name in Places._fields:
         wide = part.pivot(index="instance", columns="method", values=name)[part.method.unique()]
         drawn = drawn_means(wide.to_numpy(), settings.draws, "limits", part.task.iloc[0])
-        out[name] = dict(zip(wide, drawn.T, strict=True))
-    return out
+        out.append(pd.DataFrame(drawn, columns=wide.columns))
+    return Places(*out)
 
 
 @table_of("task model metric title baseline mean low high difference± moves texts")
 def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, metric and baseline: the mean, and whether and how far it moves from that of padding."""
+    settings = step.profile.bootstrap
     for (task, model, metric), part in values.groupby(["task", "model", "metric"], sort=False):
         by = part.pivot(index="instance", columns="baseline", values="value").dropna()
         title = METRICS[metric].title if metric in METRICS else "Missed of the sum owed"
         for start in STARTS if len(by) else ():
-            both = (by[start], by[start] - by["pad"])
-            own, moved = (mean_low_high(numbers, step.profile.bootstrap, METHOD, task) for numbers in both)
-            yield task, model, metric, title, start, *own, *moved, bool(np.prod(moved[1:]) > 0), len(by)
+            own = mean_low_high(by[start], settings, METHOD, task)
+            moved = mean_low_high(by[start] - by["pad"], settings, METHOD, task)
+            moves = bool(moved[1] * moved[2] > 0)
+            yield task, model, metric, title, start, *own, *moved, moves, len(by)
+
+
+@dataclass(frozen=True)
+class Twins:
+    """values: (n, t, m) of texts that all twins have; masked: (t,) whether a twin is; methods: their names."""
+
+    methods: list[str]
+    masked: np.ndarray
+    values: np.ndarray
+
+    def by_kind(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(b, m) of (b, t, m): the mean of plain twins, and that of masked ones."""
+        return means[:, ~self.masked].mean(axis=1), means[:, self.masked].mean(axis=1)
+
+    def without_random(self) -> "Twins":
+        """The same but for random scores."""
+        others = [method != "random" for method in self.methods]
+        return Twins(list(compress(self.methods, others)), self.masked, self.values[:, :, others])
 
 
 def accuracy_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -162,13 +206,16 @@ def values_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
 def _compared(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and the difference."""
     settings = step.profile.bootstrap
-    for cell, methods, masked, array in _cells(values):
-        drawn = drawn_means(array, settings.draws, "twins", cell[0])
-        plain, other = drawn[:, ~masked].mean(axis=1), drawn[:, masked].mean(axis=1)
-        for at, method in enumerate(methods):
-            of_method = (plain[:, at], other[:, at], (other - plain)[:, at])
-            numbers = np.ravel([with_bounds(some, settings.confidence) for some in of_method])
-            yield *cell, method, len(masked), len(array), *numbers
+    for cell, twins in _cells(values):
+        plain, masked = twins.by_kind(drawn_means(twins.values, settings.draws, "twins", cell[0]))
+        for at, method in enumerate(twins.methods):
+            numbers = []
+            for means in (plain, masked, masked - plain):
+                numbers += with_bounds(means[:, at], settings.confidence)
+            yield *cell, method, len(twins.masked), len(twins.values), *numbers
+
+
+MOVES = "title models methods texts shift± across± within± lost± halves_within halves_across by_chance p"
 
 
 def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -180,30 +227,43 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     of worlds with exchanged models that lose as much (where no kind has two twins: whose `across` is as low),
     by_chance: their mean; q: p over all rows. verdict: `moves` where that is rare. Random scores are left out.
     """
-    settings, rows = step.profile.bootstrap, []
-    for cell, methods, masked, every in _cells(values[values.metric != ACCURACY]):
-        array = every[:, :, [m != "random" for m in methods]]
-        if array.shape[2] < FEWEST:
+    settings = step.profile.bootstrap
+    rows = []
+    for cell, every in _cells(values[values.metric != ACCURACY]):
+        twins = every.without_random()
+        if len(twins.methods) < FEWEST:
             continue
-        drawn = drawn_means(array, settings.draws, "twins", cell[0])
-        shift = (drawn[:, masked].mean(axis=1) - drawn[:, ~masked].mean(axis=1)).mean(axis=1)
+        drawn = drawn_means(twins.values, settings.draws, "twins", cell[0])
+        plain, masked = twins.by_kind(drawn)
+        shift = (masked - plain).mean(axis=1)
         orders = true_means(drawn[0].T, drawn[1:].mT, generator("twins of true means", *cell)).mT
-        found = rank_correlations(orders, orders, masked)
-        row = [*cell, METRICS[cell[2]].title, *array.shape[1:], len(array)]
+        found = rank_correlations(orders, orders, twins.masked)
+        texts, models, methods = twins.values.shape
+        row = [*cell, METRICS[cell[2]].title, models, methods, texts]
         row += with_bounds(shift, settings.confidence)
-        row += [number for one in found for number in about_median(one, settings.confidence)]
-        row += halves(array, masked, generator("twins halved", *cell))
-        worlds = exchange_names(array, settings.nulls, generator("twins exchanged", *cell)).mean(axis=1)
-        (across,), _, (lost,) = rank_correlations(drawn[:1], drawn[:1], masked)
-        low, _, losses = rank_correlations(worlds, worlds, masked)
-        chance, ours, found = (-low, -across, low) if np.isnan(lost) else (losses, lost, losses)
-        p = (1 + int((chance >= ours - 1e-12).sum())) / (1 + len(chance))
-        rows.append((*row, float(mean_of_known(found)), p))
-    columns = "title models methods texts shift± across± within± lost± halves_within halves_across by_chance p"
-    table = pd.DataFrame(rows, columns=[*CELL, *spell(columns)])
+        for numbers in found:
+            row += about_median(numbers, settings.confidence)
+        row += halves(twins.values, twins.masked, generator("twins halved", *cell))
+        row += _by_chance(drawn[:1], twins, settings.nulls, generator("twins exchanged", *cell))
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=[*CELL, *spell(MOVES)])
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - settings.confidence + 1e-12, "moves", "no more than by chance")
     return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
+
+
+def _by_chance(means: np.ndarray, twins: Twins, worlds: int, rng: np.random.Generator) -> tuple[float, float]:
+    """What worlds with exchanged models lose on average, or have across, and p; means: (1, t, m) of the twins."""
+    exchanged = exchange_names(twins.values, worlds, rng).mean(axis=1)
+    across, _, lost = rank_correlations(exchanged, exchanged, twins.masked)
+    (own,), _, (own_lost,) = rank_correlations(means, means, twins.masked)
+    as_much = lost >= own_lost - 1e-12
+    told = lost
+    if np.isnan(own_lost):
+        as_much = -across >= -own - 1e-12
+        told = across
+    p = (1 + int(as_much.sum())) / (1 + len(as_much))
+    return float(mean_of_known(told)), p
 
 
 def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -211,30 +271,37 @@ def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) ->
 
     one, other: means over the same texts, or over two halves of them. NaN for `within` where no kind has two twins.
     """
-    pairs = list(combinations(range(len(masked)), 2))
-    taus = np.stack([(tau_b(one[:, i], other[:, k]) + tau_b(one[:, k], other[:, i])) / 2 for i, k in pairs])
-    apart = np.array([masked[i] != masked[k] for i, k in pairs])
-    across = mean_of_known(taus[apart])
-    within = mean_of_known(taus[~apart]) if (~apart).any() else np.full(len(one), np.nan)
+    apart = []
+    alike = [np.full(len(one), np.nan)]
+    for i, k in combinations(range(len(masked)), 2):
+        forth = tau_b(one[:, i], other[:, k])
+        back = tau_b(one[:, k], other[:, i])
+        (alike if masked[i] == masked[k] else apart).append((forth + back) / 2)
+    across = mean_of_known(np.stack(apart))
+    within = mean_of_known(np.stack(alike))
     return across, within, within - across
 
 
-def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator, cuts: int = CUTS) -> tuple[float, float]:
+def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
     """(within, across) mean tau-b between two random halves of (n, t, m) texts: of one model, and of two kinds."""
     half = len(array) // 2
     if not half:
         return float("nan"), float("nan")
-    cut = np.stack([rng.permutation(len(array))[: 2 * half] for _ in range(cuts)])
-    one, other = (array[part].mean(axis=1) for part in (cut[:, :half], cut[:, half:]))  # (cuts, t, m)
-    own = mean_of_known(tau_b(one, other).ravel())
-    return float(own), float(mean_of_known(rank_correlations(one, other, masked)[0]))
+    orders = np.stack([rng.permutation(len(array)) for _ in range(CUTS)])
+    one = array[orders[:, :half]].mean(axis=1)  # (cuts, t, m)
+    other = array[orders[:, half : 2 * half]].mean(axis=1)
+    within = mean_of_known(tau_b(one, other).ravel())
+    across = mean_of_known(rank_correlations(one, other, masked)[0])
+    return float(within), float(across)
 
 
-def _cells(values: pd.DataFrame) -> Iterator[tuple[tuple, list[str], np.ndarray, np.ndarray]]:
-    """(task, way to erase, metric), methods, (t,) whether a twin is masked, (n, t, m) values of texts that all have."""
+def _cells(values: pd.DataFrame) -> Iterator[tuple[tuple, Twins]]:
+    """(task, way to erase, metric), and what the twins have there."""
     for cell, part in values.groupby(CELL, sort=False):
-        methods, twins = list(part.method.unique()), part.drop_duplicates(["role", "model"])
+        methods = list(part.method.unique())
+        twins = part.drop_duplicates(["role", "model"])
         wide = part.pivot(index="instance", columns=["model", "method"], values="value")
-        wide = wide[[(model, m) for model in twins.model for m in methods]].dropna()
+        wide = wide[[(model, method) for model in twins.model for method in methods]].dropna()
         if len(wide):
-            yield cell, methods, (twins.role == MASKED).to_numpy(), wide.to_numpy().reshape(len(wide), len(twins), -1)
+            array = wide.to_numpy().reshape(len(wide), len(twins), len(methods))
+            yield cell, Twins(methods, (twins.role == MASKED).to_numpy(), array)

@@ -25,7 +25,7 @@ from compendium import corpora
 from compendium.config import Profile, Run
 from compendium.papers.common import runs
 from compendium.papers.common.trained_models import open_run
-from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text
+from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text, stored_scores
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureInput, ask_erasure, erasure_values
 from compendium.papers.zhao2023.settings import main_protocol, query_segment, rule_protocol
 from compendium.project import Results
@@ -38,7 +38,9 @@ LIMITS = ["task", "model", "instance", "exact", "method", "measure", "raw", "lea
 TWINS = ["task", "model", "role", "instance", "erased", "method", "metric", "value"]
 BASELINES = ["task", "model", "instance", "baseline", "metric", "value"]
 
-PLAIN, MASKED = ROLES = ("plain", "masked")
+PLAIN = "plain"
+MASKED = "masked"
+ROLES = (PLAIN, MASKED)
 ACCURACY = "accuracy"  # among the metrics of twins: whether the class was found, in each of two readings of a text
 READINGS = ("whole", "masked")
 ERASED = {"padding": {}, "mask": {"erased": "mask", "baseline": "content"}}  # changes of the joint study's protocol
@@ -78,7 +80,7 @@ class Opened:
 
 
 def _measure(step: Step, what: str, study: Callable, jobs: Iterable[tuple], columns: list[str]) -> pd.DataFrame:
-    """The rows that a study gives of each job, (run, what else it is called with), below task and model."""
+    """The rows that a study gives for each job, (run, what else it is called with), under task and model."""
     given = [(study, step.results, step.profile, *run, *more) for run, *more in jobs]
     found = step.side_by_side(_open_and_measure, given, what)
     return pd.DataFrame([row for rows in found for row in rows], columns=columns)
@@ -99,20 +101,21 @@ def _parts(rows: int) -> list[Part]:
 def measure_budgets(step: Step) -> pd.DataFrame:
     """One row a budget, seed of the draws and text of the first run of each task, by each method that has a budget."""
     spec = step.profile.joint.budgets
-    jobs = [
-        (run, method, draw)
-        for task, methods in spec.tasks.items()
-        if (run := step.profile.first_explained(task))
-        for method in methods
-        for draw in range(spec.seeds if METHODS[method].stochastic else 1)
-    ]
+    jobs = []
+    for task, methods in spec.tasks.items():
+        run = step.profile.first_explained(task)
+        for method in methods if run else ():
+            draws = spec.seeds if METHODS[method].stochastic else 1
+            jobs += [(run, method, draw) for draw in range(draws)]
     return _measure(step, "budgets", _growing, jobs, BUDGETS)
 
 
 def _growing(opened: Opened, method: str, draw: int) -> Iterator[tuple]:
     """One method at growing budgets, with one seed of its draws."""
-    spec, (task, model, _) = opened.profile.joint.budgets, opened.run
-    texts, names = runs.to_explain(opened.profile, task, model)[: spec.rows], ("budgets", *opened.run, draw + 1)
+    spec = opened.profile.joint.budgets
+    task, model, _ = opened.run
+    texts = runs.to_explain(opened.profile, task, model)[: spec.rows]
+    names = ("budgets", *opened.run, draw + 1)
     for size in spec.sizes_of.get(task, spec.sizes):
         budget = METHODS[method].limited(opened.by_token, size).changed(limsse_draw=draw)
         for one in opened.explain(texts, [method], budget, names, budget.target):
@@ -126,25 +129,29 @@ def measure_limits(step: Step) -> pd.DataFrame:
 
     normalised: where the area lies between the two. exact: whether they are those of all orders.
     """
-    profile, spec = step.profile, step.profile.joint.limits
-    chosen = profile.first_runs(spec.tasks)
-    rows = {task: len(_short_texts(profile, task)) for task in {run[0] for run in chosen}}
-    jobs = [(run, part) for run in chosen for part in _parts(rows[run[0]])]
+    profile = step.profile
+    jobs = []
+    for run in profile.first_runs(profile.joint.limits.tasks):
+        rows = len(_short_texts(profile, run[0]))
+        jobs += [(run, part) for part in _parts(rows)]
     return _measure(step, "limits", _between_limits, jobs, LIMITS)
 
 
 def _short_texts(profile: Profile, task: str) -> list[Instance]:
     """The first test instances of a task that are short enough."""
     spec = profile.joint.limits
-    return [i for i in corpora.load(task, "test") if len(i.words) <= spec.words][: spec.tasks[task]]
+    short = [instance for instance in corpora.load(task, "test") if len(instance.words) <= spec.words]
+    return short[: spec.tasks[task]]
 
 
 def _between_limits(opened: Opened, part: Part) -> Iterator[tuple]:
     """Areas of a few texts."""
-    task, spec = opened.run[0], opened.profile.joint.limits
+    task = opened.run[0]
     texts = _short_texts(opened.profile, task)[slice(*part)]
-    explained = opened.explain(texts, spec.methods, opened.by_token, ("limits", *opened.run))
-    how, talks = {"protocol": main_protocol(opened.profile, task), "query": query_segment(task)}, []
+    methods = opened.profile.joint.limits.methods
+    explained = opened.explain(texts, methods, opened.by_token, ("limits", *opened.run))
+    how = {"protocol": main_protocol(opened.profile, task), "query": query_segment(task)}
+    talks = []
     for one in explained:
         scores = [record.scores for record in one.attributions.values()]
         rngs = [generator("ties", *opened.run, one.instance.id, method) for method in one.attributions]
@@ -164,71 +171,98 @@ def measure_twins(step: Step) -> pd.DataFrame:
     The latter has ACCURACY for a metric, the reading for a way to erase, and no method. Each twin is asked about the
     same texts, explained by the same methods for its own prediction.
     """
-    parts = {task: -(-of.rows // TOGETHER) for task, of in step.profile.joint.masked.twins.items()}
-    jobs = [(run, (at, None, parts[run[0]])) for run in step.profile.twin_runs() for at in range(parts[run[0]])]
+    jobs = []
+    for run in step.profile.twin_runs():
+        parts = -(-step.profile.joint.masked.twins[run[0]].rows // TOGETHER)
+        jobs += [(run, (at, None, parts)) for at in range(parts)]
     return _measure(step, "twins", _of_twin, jobs, TWINS)
 
 
 def _of_twin(opened: Opened, part: Part) -> Iterator[tuple]:
     """Accuracy and measures of erasure of one twin on a few texts."""
+    task, model, _ = opened.run
+    twins = opened.profile.joint.masked.twins[task]
+    texts = corpora.load(task, "test", max(twins.rows, twins.tested))
+    role = MASKED if model in twins.masked else PLAIN
+    found = [*_read_twice(opened, texts[: twins.tested][slice(*part)])]
+    found += _erased(opened, texts[: twins.rows][slice(*part)])
+    yield from ((role, *row) for row in found)
+
+
+def _read_twice(opened: Opened, texts: list[Instance]) -> Iterator[tuple]:
+    """Whether the model finds the class of each text, whole and masked."""
     from attreval.models.training import evaluate, masked_copies
 
-    task, model, seed = opened.run
-    spec, loaded = opened.profile.joint.masked, opened.scorer.model
-    twins = spec.twins[task]
-    texts = corpora.load(task, "test", max(twins.rows, twins.tested))
-    role, tested = ROLES[model in twins.masked], texts[: twins.tested][slice(*part)]
-    for reading, read in zip(READINGS, (tested, masked_copies(loaded, tested, "twins", task)), strict=True):
-        right = evaluate(loaded, read).correct if read else []
-        for one, yes in zip(tested, right, strict=True):
-            yield role, one.id, reading, "", ACCURACY, float(yes)
-    texts = texts[: twins.rows][slice(*part)]
-    explained = opened.explain(texts, spec.methods, opened.budget, ("twins", task, seed))
-    cases, query, protocol = [], query_segment(task), rule_protocol(opened.profile, task, "equal_means")
-    for one in explained:
-        for (method, record), (erased, changes) in product(one.attributions.items(), ERASED.items()):
-            names, changed = ("twins", task, seed, one.instance.id, method), replace(protocol, **changes)
-            soft = erased == "padding"
-            case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=soft)
-            cases.append((one.instance.id, one.tokens, case))
-    found = opened.scorer.converse((case.method, ask_erasure(tokens, case, query)) for _, tokens, case in cases)
-    for (instance, _, case), (hard, soft) in zip(cases, found, strict=True):
+    model = opened.scorer.model
+    copies = masked_copies(model, texts, "twins", opened.run[0])
+    for reading, read in zip(READINGS, (texts, copies), strict=True):
+        right = evaluate(model, read).correct if read else []
+        for one, yes in zip(texts, right, strict=True):
+            yield one.id, reading, "", ACCURACY, float(yes)
+
+
+def _erased(opened: Opened, texts: list[Instance]) -> Iterator[tuple]:
+    """The measures of erasure of the model's explanations, by each way to erase."""
+    task, _, seed = opened.run
+    query = query_segment(task)
+    protocol = rule_protocol(opened.profile, task, "equal_means")
+    protocols = {erased: replace(protocol, **changes) for erased, changes in ERASED.items()}
+    cases = []
+    methods = opened.profile.joint.masked.methods
+    for one in opened.explain(texts, methods, opened.budget, ("twins", task, seed)):
+        for (method, record), (erased, changed) in product(one.attributions.items(), protocols.items()):
+            names = ("twins", task, seed, one.instance.id, method)
+            case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=erased == "padding")
+            cases.append((one, case))
+    talks = [(case.method, ask_erasure(one.tokens, case, query)) for one, case in cases]
+    found = opened.scorer.converse(talks)
+    for (one, case), (hard, soft) in zip(cases, found, strict=True):
         for stored in HARD_MEASURES:
             value = float(getattr(hard, stored).mean())
-            yield role, instance, case.setting, case.method, STORED[stored].name, value
-        for metric, value in zip(SOFT, erasure_values(hard, soft)[2:4], strict=True) if case.soft else ():
-            yield role, instance, IN_PART, case.method, metric, value
+            yield one.instance.id, case.setting, case.method, STORED[stored].name, value
+        if case.soft:
+            for metric, value in zip(SOFT, erasure_values(hard, soft)[2:4], strict=True):
+                yield one.instance.id, IN_PART, case.method, metric, value
 
 
 def measure_baselines(step: Step) -> pd.DataFrame:
     """One row a text, baseline of integrated gradients and metric; the value may be NaN."""
-    profile, jobs = step.profile, []
-    for task, rows in profile.joint.path_baselines.items():
-        if run := profile.first_explained(task):
-            jobs += [(run, part) for part in _parts(min(rows, profile.rows_explained(*run[:2])))]
+    jobs = []
+    for task, rows in step.profile.joint.path_baselines.items():
+        if run := step.profile.first_explained(task):
+            explained = step.profile.rows_explained(*run[:2])
+            jobs += [(run, part) for part in _parts(min(rows, explained))]
     return _measure(step, "baselines", _from_each_start, jobs, BASELINES)
 
 
 def _from_each_start(opened: Opened, part: Part) -> Iterator[tuple]:
     """What metrics say of a few texts that are explained from every baseline."""
-    profile, run, budget, scorer = opened.profile, opened.run, opened.budget, opened.scorer
+    profile = opened.profile
+    run = opened.run
     texts = runs.to_explain(profile, *run[:2])[slice(*part)]
-    budgets = {start: budget.changed(path_baseline=start) for start in STARTS}
-    made = {start: opened.explain(texts, [METHOD], own, run, budget.target) for start, own in budgets.items()}
-    records, borrowed = runs.load_records_once(opened.results, profile, *run), runs.borrowed_evidence(run[0])
+    made = {}
+    for start in STARTS:
+        budget = opened.budget.changed(path_baseline=start)
+        made[start] = opened.explain(texts, [METHOD], budget, run, budget.target)
+    records = runs.load_records_once(opened.results, profile, *run)
+    borrowed = runs.borrowed_evidence(run[0])
     others = [method for method in runs.common_methods(records) if not method.startswith(METHOD)]
-    pure, asking = ([one for one in OF_TOKENS if ("model" in one.needs) == asks] for asks in (False, True))
+    pure = [one for one in OF_TOKENS if "model" not in one.needs]
+    asking = [one for one in OF_TOKENS if "model" in one.needs]
     for at, instance in enumerate(texts):
         by = {start: explained[at].attributions[METHOD] for start, explained in made.items()}
-        tokens, scores = made["pad"][at].tokens, {start: one.scores for start, one in by.items()}
-        of_others = {m: records[instance.id][m].on_tokens(len(tokens))[tokens.content] for m in others}
-        text = score_text(profile, run, runs.with_evidence(instance, borrowed), tokens, scores, by["pad"].target)
+        tokens = made["pad"][at].tokens
+        scores = {start: one.scores for start, one in by.items()}
+        of_others = stored_scores(records[instance.id], others, tokens)
+        marked = runs.with_evidence(instance, borrowed)
+        text = score_text(profile, run, marked, tokens, scores, by["pad"].target)
         values = [(start, GAP, abs(one.gap)) for start, one in by.items()]
-        values += [(start, "score_tau_b", float(tau_b(own, scores["pad"]))) for start, own in scores.items()]
+        for start, own in scores.items():
+            values.append((start, "score_tau_b", float(tau_b(own, scores["pad"]))))
         for start, own in scores.items():
             alone = score_text(profile, run, text.instance, tokens, of_others | {METHOD: own}, text.target)
-            (found,) = ask_metrics(scorer, [], [alone], pure)
+            (found,) = ask_metrics(opened.scorer, [], [alone], pure)
             values += [(start, metric, value) for method, metric, value in found if method == METHOD]
         text = replace(text, draws=dict.fromkeys(scores, (*run, instance.id, METHOD)))
-        (found,) = ask_metrics(scorer, [text], [text], asking)
+        (found,) = ask_metrics(opened.scorer, [text], [text], asking)
         yield from ((instance.id, *value) for value in [*values, *found] if value[0] != "random")

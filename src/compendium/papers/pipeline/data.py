@@ -1,5 +1,6 @@
 """Notebook 01: sizes, lengths and labels of the corpora that a profile uses."""
 
+import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,9 +19,13 @@ def word_counts(profile: Profile) -> pd.DataFrame:
         if not corpora.table_path(task).exists():
             raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
         table = pq.read_table(corpora.table_path(task), columns=["split", "label", "words"])
-        labels = [corpora.TASKS[task].labels[k] for k in table["label"].to_pylist()]
-        words = pc.list_value_length(table["words"]).to_numpy()
-        parts.append(pd.DataFrame({"task": task, "split": table["split"].to_pylist(), "label": labels, "words": words}))
+        columns = {
+            "task": task,
+            "split": table["split"].to_pylist(),
+            "label": [corpora.TASKS[task].labels[number] for number in table["label"].to_pylist()],
+            "words": pc.list_value_length(table["words"]).to_numpy(),
+        }
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -33,16 +38,15 @@ def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
         ", ".join(f"{name} {share:.1%}" for name, share in shares.loc[task, split].sort_index().items())
         for task, split in zip(out.task, out.split, strict=True)
     ]
-    order = {"train": 0, "dev": 1, "test": 2}
-    return out.sort_values(
-        ["task", "split"], key=lambda c: c.map(order) if c.name == "split" else c, kind="stable", ignore_index=True
-    )
+    order = out.split.map({"train": 0, "dev": 1, "test": 2})
+    return out.iloc[np.lexsort((order, out.task))].reset_index(drop=True)
 
 
 def draw_lengths(lengths: pd.DataFrame):
     """Words an instance, a row a task, the shortest first: median, middle half and middle nine tenths."""
     use_style()
-    shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).unstack().sort_values(0.5)
+    shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
+    shares = shares.unstack().sort_values(0.5)
     _, axes = plt.subplots(figsize=(7, 0.28 * len(shares) + 0.9))
     for low, high, width in ((0.05, 0.95, 1.2), (0.25, 0.75, 5)):
         axes.hlines(range(len(shares)), shares[low], shares[high], color="#0072B2", linewidth=width)

@@ -37,14 +37,17 @@ def explain_shard(step: Step) -> Shard:
 
     The first shard also explains the examples, and a few texts under every other choice of the paper of choices.
     """
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    scorer, run = open_scorer(step), (given.task, given.model, given.seed)
+    given = step.parameters
+    spec = step.profile.explaining_of(given.task)
+    scorer = open_scorer(step)
+    run = (given.task, given.model, given.seed)
     every = [method for method in spec.methods if scorer.model.family in METHODS[method].families]
-    methods, how = given.methods or every, (("explain", *run), spec.target)
+    methods = given.methods or every
+    how = (("explain", *run), spec.target)
     instances = to_explain(step.profile, given.task, given.model, given.shard, given.instances)
     explained = explain(scorer, instances, methods, spec, *how, notify=step.progress("explaining"))
     _write(step, given.run()[-1], explained)
-    records = [a for e in explained for a in e.attributions.values()]
+    records = [record for one in explained for record in one.attributions.values()]
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
@@ -52,7 +55,8 @@ def explain_shard(step: Step) -> Shard:
             _write(step, "examples", explain(scorer, wanted, every, spec, *how))
         _write_marked_tokens(step, scorer.model, instances)
         for choice in other_choices(spec) if tried_run(step.profile) == run else ():
-            if chosen := [method for method in choice.methods if method in every]:
+            chosen = [method for method in choice.methods if method in every]
+            if chosen:
                 part = explain(scorer, instances[: choice.texts], chosen, choice.budget, *how)
                 _write(step, choice.part, part, with_tokens=False)
     precision = precision_table(scorer, instances, methods, spec, *how)
@@ -61,7 +65,8 @@ def explain_shard(step: Step) -> Shard:
 
 def open_scorer(step: Step) -> Scorer:
     """The ledger of the step's trained model, in the precision that the profile allows sampled methods."""
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    given = step.parameters
+    spec = step.profile.explaining_of(given.task)
     model = load_model(step.results, step.profile, given.task, given.model, given.seed)
     return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
 
@@ -70,10 +75,10 @@ def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool 
     """Write the attributions of a shard, of the examples or of another choice, and the tokens that they speak of."""
     run = step.parameters.run()[:3]
     step.files.append(step.results.attributions(*run, part))
-    write_attributions(step.files[-1], [a for e in explained for a in e.attributions.values()])
+    write_attributions(step.files[-1], [record for one in explained for record in one.attributions.values()])
     if with_tokens:
         step.files.append(step.results.tokens(*run, part))
-        write_tokens(step.files[-1], {e.instance.id: e.tokens for e in explained})
+        write_tokens(step.files[-1], {one.instance.id: one.tokens for one in explained})
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
@@ -104,7 +109,10 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
     for record in records:
         totals[record.method] = totals.get(record.method, Cost()) + record.cost
     counts = ("requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients")
-    rows = [(name, instances, *(getattr(cost, one) / instances for one in counts)) for name, cost in totals.items()]
+    rows = []
+    for method, cost in totals.items():
+        means = [getattr(cost, count) / instances for count in counts]
+        rows.append((method, instances, *means))
     return pd.DataFrame(rows, columns=["method", "instances", *counts])
 
 
@@ -114,23 +122,38 @@ def instance_table(explained: list[Explained]) -> pd.DataFrame:
     gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or of one logit.
     """
     rows = []
-    for e in explained:
-        owing = [a for a in e.attributions.values() if np.isfinite(a.gap)]
-        gap = max((abs(a.gap) for a in owing), default=0.0)
-        share = max((abs(a.gap) / max(1.0, abs(a.scores.sum() - a.gap)) for a in owing), default=0.0)
-        read = (e.predicted, float(e.probabilities[e.predicted]), len(e.tokens), e.tokens.dropped)
-        rows.append((e.instance.id, e.instance.label, *read, gap, share))
-    columns = ["instance", "label", "predicted", "probability", "tokens", "dropped", "gap", "gap_share"]
-    return pd.DataFrame(rows, columns=columns)
+    for one in explained:
+        gaps = [0.0]
+        shares = [0.0]
+        for record in one.attributions.values():
+            if np.isfinite(record.gap):
+                owed = abs(record.scores.sum() - record.gap)
+                gaps.append(abs(record.gap))
+                shares.append(abs(record.gap) / max(1.0, owed))
+        row = {
+            "instance": one.instance.id,
+            "label": one.instance.label,
+            "predicted": one.predicted,
+            "probability": float(one.probabilities[one.predicted]),
+            "tokens": len(one.tokens),
+            "dropped": one.tokens.dropped,
+            "gap": max(gaps),
+            "gap_share": max(shares),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def precision_table(
     scorer: Scorer, instances: list[Instance], methods: Sequence[str], budget: Budget, names: tuple, target: str
 ) -> pd.DataFrame:
     """One row a method that asks in the faster precision: how its scores there correlate with those in float32."""
-    checked, precision = instances[:CHECKED], scorer.sampled_precision
-    chosen = [m for m in methods if METHODS[m].sampled and scorer.model.family in METHODS[m].families]
-    rows = [(m, precision, _correlate(scorer, checked, m, budget, names, target), len(checked)) for m in chosen]
+    checked = instances[:CHECKED]
+    rows = []
+    for method in methods:
+        if METHODS[method].sampled and scorer.model.family in METHODS[method].families:
+            correlation = _correlate(scorer, checked, method, budget, names, target)
+            rows.append((method, scorer.sampled_precision, correlation, len(checked)))
     return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
 
 
@@ -146,11 +169,20 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
     scores = []
     for precision in (scorer.sampled_precision, "float32"):
         ledger = Scorer(scorer.model, scorer.token_budget, sampled_precision=precision)
-        made = [(e.tokens, e.attributions[method]) for e in explain(ledger, instances, [method], *asked)]
-        by_token = METHODS[method].level == "span"
-        scores.append([a.on_tokens(len(t))[t.content] if by_token else a.scores for t, a in made])
-    pairs = [(a, b) for a, b in zip(*scores, strict=True) if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0]
-    return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs])) if pairs else float("nan")
+        made = []
+        for one in explain(ledger, instances, [method], *asked):
+            record = one.attributions[method]
+            found = record.scores
+            if METHODS[method].level == "span":
+                found = record.on_tokens(len(one.tokens))[one.tokens.content]
+            made.append(found)
+        scores.append(made)
+    correlations = [
+        np.corrcoef(faster, exact)[0, 1]
+        for faster, exact in zip(*scores, strict=True)
+        if len(faster) > 2 and np.ptp(faster) > 0 and np.ptp(exact) > 0
+    ]
+    return float(np.mean(correlations)) if correlations else float("nan")
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:

@@ -38,18 +38,14 @@ class OtherChoice:
 
 def other_choices(budget: Budget) -> list[OtherChoice]:
     """Each value of the fields of BEARS_UPON that is not this budget's."""
-    return [
-        OtherChoice(
-            field,
-            value,
-            tuple(name for name in METHODS if re.fullmatch(names, name)),
-            budget.changed(**{field: value}),
-            None if field == "windows" else 8,
-        )
-        for field, names in BEARS_UPON.items()
-        for value in get_args(Budget.model_fields[field].annotation) or (False, True)
-        if value != getattr(budget, field)
-    ]
+    choices = []
+    for field, names in BEARS_UPON.items():
+        methods = tuple(name for name in METHODS if re.fullmatch(names, name))
+        texts = None if field == "windows" else 8
+        for value in get_args(Budget.model_fields[field].annotation) or (False, True):
+            if value != getattr(budget, field):
+                choices.append(OtherChoice(field, value, methods, budget.changed(**{field: value}), texts))
+    return choices
 
 
 def tried_run(profile: Profile) -> Run | None:

@@ -47,19 +47,23 @@ def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
     only the tables of single texts say, of a task whose steps were restored from a commit, which has none.
     """
     explained = read_shards(step, "instances", gaps=True)
-    precision, shards = read_shards(step, "precision"), read_shards(step, "cost")
-    for task in dict.fromkeys(cost.task):
-        part, spent, sampled = (of[of.task == task] for of in (explained, cost, precision))
+    precision = read_shards(step, "precision")
+    shards = read_shards(step, "cost")
+    for task, spent in cost.groupby("task", sort=False):
+        part = explained[explained.task == task]
+        sampled = precision[precision.task == task]
         if len(part):
             texts = part.drop_duplicates("instance")
-            read = (len(texts), texts.tokens.mean(), (texts.dropped > 0).sum(), (part.predicted == part.label).mean())
+            accuracy = (part.predicted == part.label).mean()
+            read = (len(texts), texts.tokens.mean(), (texts.dropped > 0).sum(), accuracy)
             found = (*read, part.gap.max(), part.gap_share.max())
         else:  # how many texts its models were asked to predict, and how long they are: of the model with most
             asked = shards[(shards.task == task) & (shards.method == "prediction")]
             sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
             most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
             found = (int(most.instances), most.tokens / most.instances, *[float("nan")] * 4)
-        reused, names = spent.reused.sum() / spent.requested.sum(), ", ".join(dict.fromkeys(sampled.precision))
+        reused = spent.reused.sum() / spent.requested.sum()
+        names = ", ".join(sampled.precision.unique())
         yield task, _also_trained_on(step.profile, task), *found, reused, names, sampled.correlation.mean()
 
 
@@ -83,7 +87,8 @@ def draw_cost(cost: pd.DataFrame):
     use_style()
     cost = cost[cost.requested > 0]
     parts = {task: part.sort_values("requested", kind="stable") for task, part in cost.groupby("task", sort=False)}
-    columns, counts = min(3, len(parts)), [len(part) for part in parts.values()]
+    columns = min(3, len(parts))
+    counts = [len(part) for part in parts.values()]
     most = [max(counts[i : i + columns]) for i in range(0, len(parts), columns)]  # methods of a row of panels
     heights = [0.24 * count + 0.9 for count in most]
     size = {"figsize": (4.7 * columns, sum(heights) + 0.4), "gridspec_kw": {"height_ratios": heights}}
@@ -94,8 +99,10 @@ def draw_cost(cost: pd.DataFrame):
         places = np.arange(len(part))
         axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
         axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        axes.set_yticks(places, [METHODS[m].title if m in METHODS else m.capitalize() for m in part.method], fontsize=8)
-        axes.set(xscale="log", title=task_title(task), ylim=(len(part) - most[at // columns] - 0.6, len(part) - 0.4))
+        names = [METHODS[method].title if method in METHODS else method.capitalize() for method in part.method]
+        lowest = len(part) - most[at // columns] - 0.6
+        axes.set_yticks(places, names, fontsize=8)
+        axes.set(xscale="log", title=task_title(task), ylim=(lowest, len(part) - 0.4))
         axes.minorticks_off()
     figure.supxlabel("model evaluations an instance", fontsize=11)
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
@@ -105,7 +112,8 @@ def draw_cost(cost: pd.DataFrame):
 @sentence
 def say_models(models: pd.DataFrame) -> str:
     """Which model knows its task best and which worst, and how many surely know more than the most frequent class."""
-    best, worst = (models.loc[at(models.accuracy)] for at in (pd.Series.idxmax, pd.Series.idxmin))
+    best = models.loc[models.accuracy.idxmax()]
+    worst = models.loc[models.accuracy.idxmin()]
     sure = (models.accuracy_low > models.majority).sum()
     shown = [f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}" for row in (best, worst)]
     return (

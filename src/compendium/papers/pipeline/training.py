@@ -1,6 +1,5 @@
 """Notebook 02: train the model of one task, and say how well it does on test."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from sklearn.metrics import confusion_matrix
 
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
 from attreval.models.folders import name_classes
 from attreval.models.loading import load_classifier, new_classifier
@@ -18,9 +16,11 @@ from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
-from compendium.config import TaskSpec
+from compendium.config import Profile, Run, TaskSpec
 from compendium.config.sections import AlsoTrain
+from compendium.papers.common.runs import RUN
 from compendium.papers.common.style import use_style
+from compendium.papers.common.tables import mean_low_high
 from compendium.workflow.step import Step
 
 
@@ -35,38 +35,68 @@ class Trained:
 
 def train_and_test(step: Step) -> Trained:
     """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
-    given, profile = step.parameters, step.profile
-    spec, labels = profile.task_of(given.task, given.model), corpora.TASKS[given.task].labels
-    folder = step.results.model(given.task, given.model, given.seed)
-    model, curve = (_train_new if spec.train_rows else _copy_trained)(step, labels, folder)
+    given = step.parameters
+    profile = step.profile
+    run = (given.task, given.model, given.seed)
+    labels = corpora.TASKS[given.task].labels
+    folder = step.results.model(*run)
+    train_rows = 0  # a corpus may hold fewer than is asked for
+    if profile.task_of(given.task, given.model).train_rows:
+        how = {
+            "about": {"task": given.task, "weights": profile.models[given.model].weights or "from scratch"},
+            "notify": step.progress("training"),
+            "unfinished": step.parts([("training",)], of_models=False)[0],
+        }
+        model, train_rows, curve = train_new(profile, run, ("model", *run), folder, **how)
+    else:
+        model, curve = _copy_trained(step, labels, folder)
     step.files.append(folder / "model.safetensors")
-    about = json.loads((folder / "training.json").read_text(encoding="utf-8")) if spec.train_rows else {"train_rows": 0}
-    test = corpora.load(given.task, "test", spec.test_rows)
-    precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
-    tested = evaluate(model, test, precision, notify=running_total(step.progress("testing"), len(test)))
-    gold = np.array([i.label for i in test])
-    names = ("accuracy", given.task, given.model, given.seed)
-    interval = bootstrap_mean(tested.correct, profile.bootstrap.draws, profile.bootstrap.confidence, *names)
-    row = {"task": given.task, "model": given.model, "seed": given.seed}
-    row |= {"train_rows": about["train_rows"], "test_rows": len(test)}  # a corpus may hold fewer than is asked for
-    row |= dict(zip(("accuracy", "accuracy_low", "accuracy_high"), map(float, interval), strict=True))
-    row |= {"macro_f1": tested.macro_f1, "majority": float(np.bincount(gold).max() / len(gold)), "precision": precision}
-    return Trained(curve, pd.DataFrame([row]), confusion_table(gold, tested.predicted, labels))
+    tested = measure_accuracy(model, profile, run, run, step.progress("testing"))
+    row = {**dict(zip(RUN, run, strict=True)), "train_rows": train_rows, **tested.row, "precision": tested.precision}
+    return Trained(curve, pd.DataFrame([row]), confusion_table(tested.gold, tested.predicted, labels))
 
 
-def _train_new(step: Step, labels: tuple[str, ...], folder: Path):
-    """Fine-tune the profile's model on the task; give it and its training curve."""
-    given, profile = step.parameters, step.profile
-    spec, origin = profile.task_of(given.task, given.model), profile.models[given.model]
-    names = ("model", given.task, given.model, given.seed)
-    instances = training_set(given.task, spec)
-    built = (origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights)
-    model = new_classifier(*built, vectors=load_vectors)
-    dev, training = corpora.load(given.task, "dev", spec.dev_rows), profile.training_of(given.task, given.model)
-    about = {"task": given.task, "weights": origin.weights or "from scratch"}
-    notify, unfinished = step.progress("training"), step.parts([("training",)], of_models=False)[0]
-    curve = train(model, instances, dev, training, folder, names, about=about, notify=notify, unfinished=unfinished)
-    return model, pd.DataFrame(curve)
+def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
+    """Train the profile's model of a run into a folder: it, the number of its instances, its training curve.
+
+    names: what its seed derives from; how: what else `train` takes.
+    """
+    task, model, _ = run
+    spec = profile.task_of(task, model)
+    instances = training_set(task, spec)
+    about = (profile.models[model], corpora.TASKS[task].labels, names, instances, model, profile.device)
+    network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
+    dev = corpora.load(task, "dev", spec.dev_rows)
+    curve = train(network, instances, dev, profile.training_of(task, model), folder, names, **how)
+    return network, len(instances), pd.DataFrame(curve)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """row: how many instances were tested, accuracy with its interval, macro F1, the share of the largest class."""
+
+    row: dict[str, float]
+    gold: np.ndarray
+    predicted: np.ndarray
+    precision: str
+
+
+def measure_accuracy(model, profile: Profile, run: Run, names: tuple, show: Callable | None = None) -> Tested:
+    """Test a run's model. names: what the draws of the interval derive from; show: is told how far it has come."""
+    test = corpora.load(run[0], "test", profile.task_of(*run[:2]).test_rows)
+    precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
+    tested = evaluate(model, test, precision, show and running_total(show, len(test)))
+    accuracy, low, high = mean_low_high(tested.correct, profile.bootstrap, "accuracy", *names)
+    gold = np.array([instance.label for instance in test])
+    row = {
+        "test_rows": len(test),
+        "accuracy": float(accuracy),
+        "accuracy_low": float(low),
+        "accuracy_high": float(high),
+        "macro_f1": tested.macro_f1,
+        "majority": float(np.bincount(gold).max() / len(gold)),
+    }
+    return Tested(row, gold, tested.predicted, precision)
 
 
 def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
@@ -76,12 +106,14 @@ def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
 
 def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
     """Copy a trained classifier into the results, merely numbered classes named as the profile says; no curve."""
-    given, profile = step.parameters, step.profile
+    given = step.parameters
+    profile = step.profile
     origin = profile.models[given.model]
     model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
     if origin.labels:
         named = dict(enumerate(name_classes(model.labels, origin.labels, origin.weights)))
-        model.network.config.update({"id2label": named, "label2id": {name: k for k, name in named.items()}})
+        numbers = {name: number for number, name in named.items()}
+        model.network.config.update({"id2label": named, "label2id": numbers})
     save_whole(model, folder)
     loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
     return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
@@ -89,20 +121,20 @@ def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
 
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:
     """The train instances of a task, and those that it also trains on, shortened."""
-    also = [
-        short
-        for other, more in spec.also_train.items()
-        for instance in corpora.load(other, "train", more.rows)
-        for short in shortened(instance, more)
-    ]
-    return corpora.load(task, "train", spec.train_rows) + also
+    instances = list(corpora.load(task, "train", spec.train_rows))
+    for other, more in spec.also_train.items():
+        for instance in corpora.load(other, "train", more.rows):
+            instances += shortened(instance, more)
+    return instances
 
 
 def shortened(instance: Instance, more: AlsoTrain) -> list[Instance]:
     """What a profile makes of an instance: no copy of one that nobody marked, where marks are asked for."""
     if more.last_words is not None:
         return [last_words(instance, more.last_words)]
-    return [around_marks(instance, words) for words in more.around_marks] if instance.evidence.marks.any() else []
+    if not instance.evidence.marks.any():
+        return []
+    return [around_marks(instance, words) for words in more.around_marks]
 
 
 def last_words(instance: Instance, words: int) -> Instance:
@@ -120,14 +152,20 @@ def around_marks(instance: Instance, words: int) -> Instance:
     """
     here = instance.words[:, 0] == 0
     marked = np.flatnonzero((instance.evidence.marks > 0).any(axis=0) & here)
-    near = np.abs(np.arange(len(here))[:, None] - (marked if len(marked) else [0])).min(axis=1) <= words
-    text, places, last = "", [], None
+    centres = marked if len(marked) else np.zeros(1, int)
+    distances = np.abs(np.arange(len(here))[:, None] - centres)
+    near = distances.min(axis=1) <= words
+    segment = instance.segments[0]
+    text = ""
+    places = []
+    last = None
     for at in np.flatnonzero(near & here):
         start, end = map(int, instance.words[at, 1:])
         if last is not None:
-            text += instance.segments[0][last:start] if at and near[at - 1] else " "
+            text += segment[last:start] if at and near[at - 1] else " "
         places.append((0, len(text), len(text) + end - start))
-        text, last = text + instance.segments[0][start:end], end
+        text += segment[start:end]
+        last = end
     kept = np.concatenate([np.array(places), instance.words[~here]])
     return Instance(instance.id, (text, *instance.segments[1:]), instance.label, kept, instance.split)
 
@@ -135,7 +173,8 @@ def around_marks(instance: Instance, words: int) -> Instance:
 def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
     """Counts of gold (rows) by predicted (columns) labels."""
     counts = confusion_matrix(gold, predicted, labels=range(len(labels)))
-    return pd.DataFrame(counts, index=pd.Index(labels, name="gold"), columns=pd.Index(labels, name="predicted"))
+    table = pd.DataFrame(counts, labels, labels)
+    return table.rename_axis(index="gold", columns="predicted")
 
 
 def running_total(show: Callable, of: int) -> Callable[[int], None]:

@@ -142,7 +142,8 @@ def _jats_float(found: Float) -> list:
     parts = [part for block in found.content for part in pandoc.parts_of(block, kind)]
     caption = pf.Caption(pf.Plain(pf.Strong(pf.Str(found.label)), pf.Space, *found.caption))
     if kind is pf.Table and len(parts) == 1:
-        parts[0].caption, parts[0].identifier = caption, found.name
+        parts[0].caption = caption
+        parts[0].identifier = found.name
         return parts
     content = [pf.Plain(part) if kind is pf.Image else part for part in parts] or found.content
     return [pf.Figure(*content, caption=caption, identifier=found.name)]

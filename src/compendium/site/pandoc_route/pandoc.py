@@ -57,8 +57,8 @@ def check_citations(doc: pf.Doc, bibliography: Path | None, where, strict: bool)
             return None
         for citation in element.citations:
             if citation.id not in works and strict:
-                place, near = where("@" + citation.id), hint(citation.id, works)
-                raise ReportError(f"{place}: @{citation.id} is no work in the bibliography; {near}")
+                place = where("@" + citation.id)
+                raise ReportError(f"{place}: @{citation.id} is no work in the bibliography; {hint(citation.id, works)}")
             if citation.id not in works:
                 return list(element.content)
         return None
@@ -170,7 +170,8 @@ def _link_reference(element, numbers: dict[str, str], where: Callable[[str], str
         raise ReportError(f"{where('@' + ours[0].id)}: one bracket mixes works and @{ours[0].id}; use two")
     inlines = []
     for citation in ours:
-        name, prefix = citation.id, citation.id.partition("-")[0]
+        name = citation.id
+        prefix = name.partition("-")[0]
         if name not in numbers:
             same = [known for known in numbers if known.partition("-")[0] == prefix]
             raise ReportError(f"{where('@' + name)}: @{name} refers to no {KINDS[prefix].lower()}; {hint(name, same)}")
@@ -184,7 +185,8 @@ def _link_reference(element, numbers: dict[str, str], where: Callable[[str], str
 def _read_float(element: pf.Div, number: str, where: Callable[[str], str]) -> Float:
     """The figure or table that a div is; its pictures get its caption as alternative text."""
     name = element.identifier
-    kind, place = KINDS[name.partition("-")[0]], where(name)
+    kind = KINDS[name.partition("-")[0]]
+    place = where(name)
     *content, caption = element.content or [None]
     if not isinstance(caption, pf.Para) or parts_of(caption, pf.Image):
         raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")

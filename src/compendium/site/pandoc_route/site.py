@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -103,10 +104,11 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     address = site.pages[source]
 
     def embed(path: Path, label: str) -> str:
-        notebook, assets = read_notebook(path), {}
+        notebook = read_notebook(path)
         if path not in site.pages:
             names = [one.name for one in site.notebooks]
             raise ReportError(f"{path.name} is embedded but is no page; {hint(path.name, names)}")
+        assets: dict[str, bytes] = {}
         folder = _picture_folder(site.pages[path])
         cell = notebook.cell(label)
         made = outputs_markdown(cell, _relative(folder, address), assets, streams=False)
@@ -138,7 +140,9 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
 
 def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     """An executed notebook as HTML; its pictures go into `files`."""
-    address, notebook, assets = site.pages[source], read_notebook(source), {}
+    address = site.pages[source]
+    notebook = read_notebook(source)
+    assets: dict[str, bytes] = {}
     folder = _picture_folder(address)
     markdown = notebook_markdown(notebook, _relative(folder, address), assets)
     files.update({_address(name, address): data for name, data in assets.items()})
@@ -154,12 +158,13 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
 
     doc.walk(describe)
     _fix_links(doc, site, source, page)
-    notebooks, at = site.notebooks, site.notebooks.index(source)
-    around = [("previous", notebooks[at - 1] if at else None), ("next", (notebooks[at + 1 :] or [None])[0])]
-    more = {
-        name: f'<a rel="{name[:4]}" href="{_relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
-    }
-    return pandoc.write(doc, frame(site, source) | more | {"kicker": source.stem}, site.bibliography, toc=True)
+    more = {"kicker": source.stem}
+    for before, after in pairwise(site.notebooks):
+        if after == source:
+            more["previous"] = f'<a rel="prev" href="{_relative(site.pages[before], address)}">{before.stem}</a>'
+        if before == source:
+            more["next"] = f'<a rel="next" href="{_relative(site.pages[after], address)}">{after.stem}</a>'
+    return pandoc.write(doc, frame(site, source) | more, site.bibliography, toc=True)
 
 
 def _picture_folder(address: str) -> str:
@@ -200,7 +205,8 @@ def _known(name: str, site: Site, more: Iterable[str] = ()) -> str:
 
 def frame(site: Site, source: Path) -> dict[str, str]:
     """What the template shows around a page: title, navigation, footer, style sheets, icon, language."""
-    website, address = site.config["website"], site.pages[source]
+    website = site.config["website"]
+    address = site.pages[source]
     items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
