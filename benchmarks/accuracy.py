@@ -33,11 +33,15 @@ from attreval.models.loading import load_classifier
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
 
-CONVERGED, STEPS, UNLIMITED = 5000, 300, 10**6
+CONVERGED = 5000
+STEPS = 300
+UNLIMITED = 10**6
 TOP = 0.2  # of a text's tokens, whose overlap is measured
-SAMPLES, NODES = (50, 100, 200, 400, 800), (2, 4, 8, 16, 32, 50)
+SAMPLES = (50, 100, 200, 400, 800)
+NODES = (2, 4, 8, 16, 32, 50)
 RELIABILITIES = (0.7, 0.8, 0.9, 0.95)
-MEANS, DRAWS = ("spearman", "top_overlap", "evaluations", "gradients", "tokens", "seconds"), 1000
+MEANS = ("spearman", "top_overlap", "evaluations", "gradients", "tokens", "seconds")
+DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def lime_in_the_limit(tokens, target, budget, rng):
 
 def converged(model, tokens, target: int, name: str) -> dict[str, np.ndarray]:
     """Method -> its scores in the limit."""
-    exact, float64 = Scorer(model, precision="float32"), Scorer(model, precision="float64")
+    exact = Scorer(model, precision="float32")
+    float64 = Scorer(model, precision="float64")
     much = Budget(
         shap_evaluations=UNLIMITED,
         units=UnitSettings(shapley_samples=CONVERGED),
@@ -108,17 +113,19 @@ def curve_of(model, number: int, instance) -> list[Point]:
     """Every point of one text."""
     tokens = model.tokens(instance)
     target = int(Scorer(model).logits([(tokens.ids, tokens.segments)])[0].argmax())
-    limits, points, n = converged(model, tokens, target, str(number)), [], len(tokens.content)
+    limits = converged(model, tokens, target, str(number))
+    points = []
+    n = len(tokens.content)
     for method, setting, budget in budgets():
         scorer = Scorer(model, precision="float32")
         rng = generator("accuracy", number, method, setting)
         begun = time.process_time()
         (scores,) = scorer.converse([("x", METHODS[method].converse(tokens, target, budget, rng))])
-        seconds, cost, limit = time.process_time() - begun, scorer.costs["x"], limits[method]
-        likeness, overlap = (
-            spearmanr(scores.values, limit).statistic,
-            overlap_at_k(scores.values, limit, max(1, round(TOP * n))),
-        )
+        seconds = time.process_time() - begun
+        cost = scorer.costs["x"]
+        limit = limits[method]
+        likeness = spearmanr(scores.values, limit).statistic
+        overlap = overlap_at_k(scores.values, limit, max(1, round(TOP * n)))
         spent = (cost.unique, cost.gradients, cost.unique_tokens, seconds)
         points.append(Point(number, len(tokens), method, setting, likeness, overlap, *spent))
     return points

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-OURS, FLOOR, DEFAULT = "ours", "floor", "default"
+OURS = "ours"
+FLOOR = "floor"
+DEFAULT = "default"
 PEERS = ("ferret", "captum", "interpreto")
 WHOLE = ("six", "faithfulness")  # what `whole` is the sum of
 NAN = float("nan")
@@ -127,7 +129,8 @@ def compare(lines: Sequence[dict]) -> list[Row]:
 
     Tasks that a peer has and we lack, or the other way round for all peers, have NaN on the side that is missing.
     """
-    measured, rates = by_repeat(lines), floors(lines)
+    measured = by_repeat(lines)
+    rates = floors(lines)
     rows = []
     for peer in sorted({who for who, _, _ in measured} - {OURS, FLOOR}, key=_place):
         for what in dict.fromkeys(what for who, what, _ in measured if who == peer and not what.startswith("growth_")):
@@ -148,9 +151,11 @@ def compare(lines: Sequence[dict]) -> list[Row]:
 
 def _row(peer: str, what: str, setting: str, ours: dict, theirs: dict, rates: Sequence[Floor]) -> Row:
     """One comparison of the runs by repeat of both sides."""
-    a, b = ours, theirs
+    a = ours
+    b = theirs
     ratios = [b[r]["seconds"] / b[r]["texts"] / (a[r]["seconds"] / a[r]["texts"]) for r in a.keys() & b.keys()]
-    ours_seconds, peer_seconds = _spread(_per_text(a, "seconds")), _spread(_per_text(b, "seconds"))
+    ours_seconds = _spread(_per_text(a, "seconds"))
+    peer_seconds = _spread(_per_text(b, "seconds"))
     gradients = _middle([line.get("gradient_tokens", 0) / line["texts"] for line in a.values()])
     forwards = _middle(_per_text(a, "tokens")) - gradients
     floor = forwards / best_rate(rates, "forward")
@@ -178,7 +183,8 @@ def growth(lines: Sequence[dict]) -> list[Growth]:
     found = {key: runs for key, runs in by_repeat(lines).items() if key[1].startswith("growth_")}
     rows = []
     for (who, what, _), runs in found.items():
-        seconds, peak = _middle(_per_text(runs, "seconds")), _middle([line["peak_mb"] for line in runs.values()])
+        seconds = _middle(_per_text(runs, "seconds"))
+        peak = _middle([line["peak_mb"] for line in runs.values()])
         rows.append(Growth(who, int(what.removeprefix("growth_")), seconds, peak))
     return sorted(rows, key=lambda row: (row.who != OURS, row.who, row.texts))
 

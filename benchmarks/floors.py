@@ -19,7 +19,8 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts: list[tuple[str, str
 
     device = network.device
     for m, k, n in SHAPES:
-        a, b = torch.rand(m, k, device=device), torch.rand(k, n, device=device)
+        a = torch.rand(m, k, device=device)
+        b = torch.rand(k, n, device=device)
         products = max(1, int(2e10 / (2 * m * k * n)))
         multiply(a, b, 1)
         stopwatch.take_once("gemm", f"{m}x{k}x{n}", products, lambda a=a, b=b, times=products: multiply(a, b, times))
@@ -31,7 +32,8 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts: list[tuple[str, str
             passes = max(2, LEAST_TOKENS // (batch * length))
             run = forward if what == "forward" else gradient
             run(network, ids, 1, Counted())
-            setting, times = f"batch {batch}", passes
+            setting = f"batch {batch}"
+            times = passes
             stopwatch.take_once(
                 what,
                 setting,

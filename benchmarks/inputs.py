@@ -10,7 +10,9 @@ from attreval.core.tables import write_csv
 from compendium import corpora, project
 
 HERE = Path(__file__).resolve().parent
-TASK, MODEL, PROFILE = "snli", "minilm", "quick"
+TASK = "snli"
+MODEL = "minilm"
+PROFILE = "quick"
 TRAIN_ROWS = 3000  # enough for a classifier that is far from chance; what it knows does not change what asking costs
 
 
@@ -36,7 +38,8 @@ def train_model(folder: Path) -> Path:
 
     corpora.fetch((TASK,), (MODEL,))
     profile = config.load(PROFILE)
-    labels, names = corpora.TASKS[TASK].labels, ("benchmark", TASK, MODEL)
+    labels = corpora.TASKS[TASK].labels
+    names = ("benchmark", TASK, MODEL)
     instances = corpora.load(TASK, "train", TRAIN_ROWS)
     model = new_classifier(
         profile.models[MODEL], labels, names, instances, MODEL, "cpu", resolve=corpora.resolve_weights

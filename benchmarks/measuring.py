@@ -96,7 +96,9 @@ class Stopwatch:
     """
 
     def __init__(self, who: str, asked: argparse.Namespace, counted: Counted):
-        self.who, self.asked, self.counted = who, asked, counted
+        self.who = who
+        self.asked = asked
+        self.counted = counted
 
     def wants(self, what: str) -> bool:
         """Whether this is to be measured."""
@@ -130,7 +132,8 @@ def watch(network, counted: Counted | None = None) -> Counted:
     counted = counted or Counted()
 
     def count(module, args, kwargs, output):
-        vectors, mask = kwargs.get("inputs_embeds"), kwargs.get("attention_mask")
+        vectors = kwargs.get("inputs_embeds")
+        mask = kwargs.get("attention_mask")
         ids = kwargs.get("input_ids", args[0] if args else None)
         read = ids if vectors is None else vectors
         tokens = int(mask.sum()) if mask is not None and len(mask) == len(read) else read.shape[0] * read.shape[1]

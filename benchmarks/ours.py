@@ -91,7 +91,8 @@ def curves(one: Explained):
 def measure(ledger: Ledger, watch: Stopwatch, texts: list[tuple[str, str]], evaluations: int, growth=()) -> None:
     """Take every measurement that is wanted. texts: of which the first are taken for the tasks, all for growth."""
     counted = texts[: watch.asked.count]
-    taken, short = instances(counted), instances([WARM_UP])
+    taken = instances(counted)
+    short = instances([WARM_UP])
 
     def ask(methods, of, by=Budget()):  # noqa: B008 - frozen
         ledger.forget()

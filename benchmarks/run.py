@@ -125,7 +125,9 @@ def side_arguments(asked: argparse.Namespace, repeat: int, what: str) -> list[st
 
 def measure(asked: argparse.Namespace, peers: Sequence[str]) -> tuple[list[dict], list[str]]:
     """All lines of all repeats, and what failed: the other sides go on."""
-    sides, lines, failed = ["floor", "ours", *peers], [], []
+    sides = ["floor", "ours", *peers]
+    lines = []
+    failed = []
     for repeat in range(1, asked.repeats + 1):
         for who in order(sides, repeat):
             what = asked.what or ("|".join(TASKS[peer] for peer in peers) if who == "ours" else TASKS.get(who, ".*"))

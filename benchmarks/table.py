@@ -16,7 +16,8 @@ MARKS = ("<!-- table: written by table.py -->", "<!-- end of the table -->")
 
 def markdown(measured: dict) -> str:
     """All tables of a results file: where they come from, the comparison, floors and growth."""
-    about, lines = measured["about"], measured["lines"]
+    about = measured["about"]
+    lines = measured["lines"]
     versions = "; ".join(
         f"{who}: " + ", ".join(f"{name} {version}" for name, version in found.items())
         for who, found in about["versions"].items()
@@ -90,7 +91,8 @@ def write_tables(measured: dict, folder: Path) -> list[Path]:
 
     from attreval.core.tables import write_csv
 
-    about, paths = measured["about"], []
+    about = measured["about"]
+    paths = []
     for name, make, record in (("peers", compare, Row), ("floors", floors, Floor), ("growth", growth, Growth)):
         paths.append(folder / f"benchmark_{name}_{about['kind']}.csv")
         rows = pd.DataFrame(map(asdict, make(measured["lines"])), columns=[field.name for field in fields(record)])

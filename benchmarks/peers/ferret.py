@@ -22,7 +22,8 @@ sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != Pa
 
 from measuring import WARM_UP, Counted, Stopwatch, joined, open_classifier, parser, read_texts, watch  # noqa: E402
 
-LIME, SHAP = "lime", "partition_shap"
+LIME = "lime"
+SHAP = "partition_shap"
 
 
 def explainers(network, tokenizer) -> dict:
@@ -128,7 +129,8 @@ def write_scores(network, tokenizer, counted: Counted, texts, asked) -> None:
                 "evaluations": asked.evaluations,
             }
             for name in (LIME, SHAP):
-                before, start = Counted(**asdict(counted)), time.process_time()
+                before = Counted(**asdict(counted))
+                start = time.process_time()
                 scores = ask(made[name], whole, target, given[name]).scores
                 line[name] = {
                     "scores": [float(score) for score in scores],

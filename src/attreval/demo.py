@@ -40,11 +40,17 @@ FILLERS = (
     *("the", "a", "film", "plot", "story", "scene", "actor", "camera", "music", "city", "night", "with", "and", "of"),
     *("in", "after", "before", "one", "two", "who", "finds", "her", "his", "old", "friend", "house", "road", "again"),
 )
-STEPS, BATCH, TESTED = 200, 32, 200  # of training; texts a step; texts that accuracy is told by
+# of training; texts a step; texts that accuracy is told by
+STEPS = 200
+BATCH = 32
+TESTED = 200
 METHODS = ("integrated_gradients", "lrp", "lime", "attention_rollout", "occlusion_1", "gradient_x_input")
 CHOSEN = ("comprehensiveness", "sufficiency", "soft_nc", "soft_ns", "diagnosticity", "agreement_dynamic", "simplicity")
-TRUTH, PREFERS = "planted truth", "prefers the truer"
-SHOWN, PAGE = 3, 20  # texts in a terminal, on a page
+TRUTH = "planted truth"
+PREFERS = "prefers the truer"
+# texts in a terminal, on a page
+SHOWN = 3
+PAGE = 20
 PICTURE = 100  # columns: a text on one line
 READINGS = (
     "First row: how often an explanation orders two words of a text as the planted truth does. Below: what metrics say "
@@ -67,8 +73,10 @@ def plant_texts(count: int, *names: object) -> list[PlantedText]:
     """Texts of either class in turn; what is drawn derives from the names."""
     out = []
     for at in range(count):
-        rng, label = generator("demo", *names, at), at % 2
-        words, truth = rng.choice(FILLERS, size=rng.integers(9, 15)).tolist(), np.zeros(0)
+        rng = generator("demo", *names, at)
+        label = at % 2
+        words = rng.choice(FILLERS, size=rng.integers(9, 15)).tolist()
+        truth = np.zeros(0)
         while truth.sum() < 1:  # until they speak for the label
             truth = np.zeros(len(words))
             chosen = rng.choice(list(WORTHS), size=rng.integers(2, 5))
@@ -87,7 +95,8 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
     tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
     shape = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
-    tested, threads = plant_texts(TESTED, "test"), torch.get_num_threads()
+    tested = plant_texts(TESTED, "test")
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)  # of so small a network they only wait for each other
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("demo", "weights"))
@@ -139,7 +148,8 @@ def judge_metrics(
     tie counts half, so that chance is one half), with a 95 % bootstrap interval over texts, `low` to `high`; `tells`:
     on which side of chance it lies.
     """
-    truth, methods = find_truth(found, texts), list(found.methods)
+    truth = find_truth(found, texts)
+    methods = list(found.methods)
     pairs = list(combinations([at for at, name in enumerate(methods) if name != "random"], 2))
     values = evaluate(model, found, list(metrics), each_text=True)
     rows = [{"metric": TRUTH, **dict(zip(methods, truth.mean(axis=0), strict=True))}]
@@ -219,7 +229,8 @@ def _tabulate(table: pd.DataFrame, mark: str) -> tuple[list[list[str]], list[lis
     """
     names = [name for name in table if name in KNOWN]
     titles = [fill(KNOWN[name].title, 9, break_long_words=False) for name in names]
-    means, judged = [["", *titles]], [["", PREFERS, "95 % interval", "tells it"]]
+    means = [["", *titles]]
+    judged = [["", PREFERS, "95 % interval", "tells it"]]
     for row in table.to_dict("records"):
         metric = METRICS.get(row["metric"])
         sign = metric.sign if metric else 1

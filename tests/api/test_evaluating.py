@@ -83,10 +83,12 @@ def test_values_are_those_of_the_packages_functions(tiny, found, table):
     scores = [{m: one.attributions[m].scores for m in METHODS} for one in found]
     expected = np.mean([agreement_at_k([s[first], s[m]], 4) for m in others for s in scores])
     assert value(table, first, "agreement") == pytest.approx(expected)
-    name, scores = others[0], [s[others[0]] for s in scores]
+    name = others[0]
+    scores = [s[others[0]] for s in scores]
     expected = np.mean([1 - entropy(s) / np.log(len(s)) for s in scores])
     assert value(table, name, "simplicity") == pytest.approx(expected)
-    hard, soft = [], []
+    hard = []
+    soft = []
     for one, s in zip(found, scores, strict=True):
         names = ("evaluate", 0, one.instance.id, name)
         (erasure,) = scorer.converse([("x", erase(one.tokens, s, None, generator("ties", *names)))])
@@ -129,7 +131,8 @@ def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
         found.add(name, [[(*span, sign)] for (span,) in marks])
     asked = av.evaluate(planted, found, ["comprehensiveness", "win_nc", "people", "pointing", "phrase_f1"], marks, k=1)
     for metric in ("comprehensiveness", "people", "pointing"):
-        best, worst = (value(asked, m, metric) for m in ("theirs", "turned"))
+        best = value(asked, "theirs", metric)
+        worst = value(asked, "turned", metric)
         assert best > value(asked, "random", metric) >= worst, metric
     assert value(asked, "theirs", "pointing") == 1 and value(asked, "turned", "pointing") == 0
     assert value(asked, "theirs", "phrase_f1") == 1
@@ -241,7 +244,8 @@ def test_what_a_text_allows_is_asked_by_name_and_bounds_every_method(tiny, found
 
 def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_are_given(tiny, found):
     """Marks as well: every metric that is asked by name has a value then, random scores among the methods."""
-    rng, lengths = np.random.default_rng(0), [len(one.tokens.content) for one in found]
+    rng = np.random.default_rng(0)
+    lengths = [len(one.tokens.content) for one in found]
     others = [{m: rng.standard_normal((3, n)) for m in METHODS} for n in lengths]
     asked = [name for name in LIMITED if BESIDE & set(METRICS[name].needs)]
     given = {"neighbours": others, "randomised": others, "infill": lambda t, kept: np.where(kept, t.ids, t.mask_id)}
@@ -260,7 +264,8 @@ def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_a
 def test_a_text_that_occurs_again_counts_once(tiny):
     """Five texts of which each stands there six times are five, with the interval of five."""
     texts = [f"the {word} film was {other} ." for word, other in zip("abcde", "vwxyz", strict=True)]
-    once, often = (av.explain(tiny, some, METHODS) for some in (texts, texts * 6))
+    once = av.explain(tiny, texts, METHODS)
+    often = av.explain(tiny, texts * 6, METHODS)
     few, many = (av.evaluate(tiny, found, ["nc", "ns"], draws=200) for found in (once, often))
     assert set(many.n) == {5}
     pd.testing.assert_frame_equal(few, many, atol=1e-6)

@@ -19,7 +19,8 @@ def found(tiny):
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_what_is_saved_comes_back_as_a_method(tiny, found, tmp_path, ending):
-    path, renamed = found.save(tmp_path / f"mine.{ending}"), tmp_path / f"theirs.{ending}"
+    path = found.save(tmp_path / f"mine.{ending}")
+    renamed = tmp_path / f"theirs.{ending}"
     if ending == "jsonl":
         renamed.write_text(
             path.read_text().replace('"gradient_x_input"', '"theirs"').replace('"occlusion_1"', '"others"')

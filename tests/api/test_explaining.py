@@ -79,8 +79,10 @@ def test_a_table_with_a_row_a_text_method_and_word(tiny):
 
 
 def test_each_text_has_a_target_of_its_own_and_scores_the_same_in_any_company(tiny):
-    methods, targets = ["lime", "random", "gradient_x_input", "integrated_gradients"], ["no", None, 2, "YES", "1", "no"]
-    texts, done = [*TEXTS, *TEXTS[:1] * 3], []
+    methods = ["lime", "random", "gradient_x_input", "integrated_gradients"]
+    targets = ["no", None, 2, "YES", "1", "no"]
+    texts = [*TEXTS, *TEXTS[:1] * 3]
+    done = []
     found = av.explain(tiny, texts, methods, target=targets, samples=30, notify=lambda *said: done.append(said[:2]))
     assert [one.target for one in found] == ["no", found[1].predicted, "yes", "yes", "maybe", "no"]
     assert done[-1] == (6, 6)
@@ -226,7 +228,8 @@ class Falls(models.Recorder):
 
     def __init__(self, model, word, by_ids):
         super().__init__(model)
-        self.by_ids, self.word = by_ids, model.tokenizer.convert_tokens_to_ids(word)
+        self.by_ids = by_ids
+        self.word = model.tokenizer.convert_tokens_to_ids(word)
 
     def logits(self, ids, mask, segments, precision="float32", embeddings=None, **more):
         if self.by_ids and ids is not None and (ids == self.word).any():
@@ -267,7 +270,8 @@ def test_ten_thousand_words_are_cut_counted_and_said(tiny):
 def test_progress_is_told_and_ends_at_all(tiny):
     heard = []
     av.explain(tiny, ["good"] * 3 + ["bad film"] * 8, "occlusion_1", notify=lambda *said: heard.append(said))
-    done, evaluations = [said[0] for said in heard], [said[2] for said in heard]
+    done = [said[0] for said in heard]
+    evaluations = [said[2] for said in heard]
     assert heard[-1][:2] == (11, 11) and done == sorted(done) and evaluations == sorted(evaluations)
     assert evaluations[-1] == 2 + 3  # of two distinct texts: each whole, with each of its words erased
 

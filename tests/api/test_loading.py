@@ -22,7 +22,8 @@ def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tin
     model = av.load(folder)
     assert model.max_length == 64 and av.load(str(folder), max_length=10).max_length == 10
     assert av.load(folder, max_length=1000).max_length == 64
-    mine, theirs = (av.explain(m, TEXTS, "occlusion_1") for m in (model, tiny))
+    mine = av.explain(model, TEXTS, "occlusion_1")
+    theirs = av.explain(tiny, TEXTS, "occlusion_1")
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(one.scores("occlusion_1"), other.scores("occlusion_1"), atol=1e-5)
 
@@ -38,7 +39,8 @@ def test_a_module_in_memory_is_wrapped_and_left_as_it_is():
     network = tiny.network.train().requires_grad_(True)
     before = {name: weights.clone() for name, weights in network.state_dict().items()}
     model = av.wrap(network, tiny.tokenizer, ["no", "maybe", "yes"])
-    mine, theirs = (av.explain(m, TEXTS, "integrated_gradients") for m in (model, models.tiny_model()))
+    mine = av.explain(model, TEXTS, "integrated_gradients")
+    theirs = av.explain(models.tiny_model(), TEXTS, "integrated_gradients")
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(*(x.scores("integrated_gradients") for x in (one, other)), atol=1e-5)
     assert model.max_length == 64 and network.training
@@ -68,7 +70,8 @@ class Module(torch.nn.Module):
 
     def __init__(self, answer):
         super().__init__()
-        self.embedding, self.answer = torch.nn.Embedding(200, 4), answer
+        self.embedding = torch.nn.Embedding(200, 4)
+        self.answer = answer
         named = {"id2label": {0: "a", 1: "b"}, "num_labels": 2}
         self.config = SimpleNamespace(is_encoder_decoder=False, model_type="mine", **named)
         self.dtype = torch.float32

@@ -17,7 +17,8 @@ NAMES = ["max_sensitivity", "parameter_randomisation"]
 def test_scores_of_neighbours_and_of_shuffled_weights_are_judged(model):
     found = av.explain(model, TEXTS, METHODS)
     before = {name: weights.clone() for name, weights in model.network.state_dict().items()}
-    near, drawn = (explain(model, found, 3, Budget()) for explain in (explain_neighbours, explain_randomised))
+    near = explain_neighbours(model, found, 3, Budget())
+    drawn = explain_randomised(model, found, 3, Budget())
     assert all((weights == before[name]).all() for name, weights in model.network.state_dict().items())
     for one, a, b in zip(found, near, drawn, strict=True):
         n = len(one.tokens.content)
@@ -32,7 +33,8 @@ def test_scores_of_neighbours_and_of_shuffled_weights_are_judged(model):
 def test_a_neighbour_has_one_token_masked(tiny):
     found = av.explain(tiny, TEXTS[:1], "occlusion_1")
     (near,) = explain_neighbours(tiny, found, 5)
-    tokens, seen = found[0].tokens, near["occlusion_1"]
+    tokens = found[0].tokens
+    seen = near["occlusion_1"]
     masked = [np.flatnonzero(row == 0) for row in seen]  # masking what is masked takes nothing
     assert sorted(int(at[0]) for at in masked if len(at)) == list(range(len(tokens.content)))
 

@@ -35,7 +35,8 @@ def test_paths_start_where_they_can_converge(tmp_path, kind):
     start = "starts from the mean of all embeddings" if kind == "qwen3" else MASK
     model = padded_with_zeros(kind, tmp_path)
     for one in av.explain(model, TEXTS, PATHS):
-        scores, gap = one.attributions[PATHS[0]].scores, one.gaps[PATHS[0]]
+        scores = one.attributions[PATHS[0]].scores
+        gap = one.gaps[PATHS[0]]
         assert abs(gap) <= 0.02 * max(1, abs(scores.sum() - gap))
         assert one.remarks[PATHS[0]] == one.remarks[PATHS[1]][:1] == [start]
 

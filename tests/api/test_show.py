@@ -64,7 +64,8 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
             assert (light + 0.05) / (dark + 0.05) >= 4.5
     read = BeautifulSoup(found[0]._repr_html_(), "html.parser")
     rows = dict(zip(found.methods, read.find_all("tr"), strict=True))
-    signed, unsigned = {shown.css(1), shown.css(-1)}, {shown.css(1, False)}
+    signed = {shown.css(1), shown.css(-1)}
+    unsigned = {shown.css(1, False)}
     for method, kinds in (("gradient_x_input", signed), ("gradient_l1", unsigned)):
         grounds = [w["style"].removeprefix("background:") for w in rows[method].find_all("span") if w.get("style")]
         assert {ground.rpartition(",")[0] for ground in grounds} == {kind.rpartition(",")[0] for kind in kinds}
@@ -95,7 +96,8 @@ def on_screen(found, monkeypatch, term, width=80):
 
 
 def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
-    said, plain = on_screen(found, monkeypatch, "xterm-256color"), io.StringIO()
+    said = on_screen(found, monkeypatch, "xterm-256color")
+    plain = io.StringIO()
     terminal.show(found[:2], plain, width=80)
     assert "\x1b" not in plain.getvalue() and "gradient_x_input" in plain.getvalue()
     assert "\x1b[" in said and "\x1b[31m" not in said and "\u202e" not in said
@@ -132,7 +134,8 @@ def test_on_a_terminal_weak_words_are_as_it_has_them_and_others_black_on_their_c
     styles = {word: next(s.style for s in row if word in s.text) for word in words}
     assert not any(styles[word].bgcolor or styles[word].color for word in ("was", "good"))
     for word in ("the", "film"):
-        ink, ground = (luminance(c.triplet) for c in (styles[word].color, styles[word].bgcolor))
+        ink = luminance(styles[word].color.triplet)
+        ground = luminance(styles[word].bgcolor.triplet)
         assert ink == 0 and (ground + 0.05) / 0.05 >= 4.5
         assert ground < 0.7  # the weakest is no lamp on a dark terminal
 

@@ -26,7 +26,8 @@ def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path, given, p
 
 
 def test_a_missing_table_says_what_to_run(tmp_path):
-    results, asked = Results(tmp_path / "quick"), ("accuracy", "02_train", "a", "b", 1)
+    results = Results(tmp_path / "quick")
+    asked = ("accuracy", "02_train", "a", "b", 1)
     with pytest.raises(FileNotFoundError, match=r"02_train-a-b-s1_accuracy\.csv: run notebook 02_train, or `attreval"):
         results.read_table(*asked)
     results.table(*asked).parent.mkdir(parents=True)

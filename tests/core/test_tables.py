@@ -72,7 +72,8 @@ def attributions(draw):
         gap, share, special = (draw(st.one_of(number, st.just(np.nan))) for _ in range(3))
         cost = Cost(*draw(st.lists(st.integers(0, 10**12), min_size=5, max_size=5)))
         level = draw(st.sampled_from(["token", "pair", "span"]))
-        method, target = draw(st.text("aé", max_size=9)), draw(small)
+        method = draw(st.text("aé", max_size=9))
+        target = draw(small)
         note = draw(st.sampled_from(["", "did not converge"]))
         made.append(Attribution(f"i{i}", method, target, level, features, scores, gap, cost, share, special, note))
     return made
@@ -91,7 +92,8 @@ def test_attributions_come_back(tmp_path, made, more):
 
 
 def test_attributions_of_earlier_versions_are_read(tmp_path):
-    path, made = tmp_path / "a.parquet", Attribution("i", "lime", 0, "token", ((1,),), np.ones(1), 0.5)
+    path = tmp_path / "a.parquet"
+    made = Attribution("i", "lime", 0, "token", ((1,),), np.ones(1), 0.5)
     tables.write_attributions(path, [replace(made, reliability=0.9, special=0.5, note="did not converge")])
     pq.write_table(pq.read_table(path).drop_columns(["reliability", "special", "note"]), path)
     np.testing.assert_equal(vars(tables.read_attributions(path)[0]), vars(made))
@@ -149,10 +151,12 @@ with write_whole(sys.argv[1]) as part:
 
 @pytest.mark.parametrize("make", [models.tiny_model, lambda: tiny_words("gru")])
 def test_tokens_come_back_as_they_were_from_one_table_or_several(make, tmp_path):
-    model, texts = make(), models.sample_instances()
+    model = make()
+    texts = models.sample_instances()
     tokens = {i.id: model.tokens(i) for i in texts}
     tokens["no mask"] = replace(next(iter(tokens.values())), mask_id=None, dropped=3)
-    first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
+    first = tmp_path / "first.parquet"
+    second = tmp_path / "second.parquet"
     tables.write_tokens(first, tokens)
     found = tables.read_tokens(first)
     assert list(found) == list(tokens)

@@ -27,12 +27,14 @@ def _few_draws(monkeypatch):
 class Keyword(Planted):
     """A model that one word decides, the others next to nothing, or by `noise` a little."""
 
-    labels, width = SIGNS, 16
+    labels = SIGNS
+    width = 16
 
     def __init__(self, seed: int, noise: float = 0.02):
         super().__init__()
         rng = np.random.default_rng(seed)
-        self.gain, self.bias = rng.uniform(2, 8), rng.uniform(-0.3, 0.3)
+        self.gain = rng.uniform(2, 8)
+        self.bias = rng.uniform(-0.3, 0.3)
         table = np.repeat(noise * rng.standard_normal((len(self.tokenizer), 1)), self.width, axis=1)
         for sign, word in zip((-1, 1), SIGNS, strict=True):
             table[self.tokenizer.convert_tokens_to_ids(word)] = sign
@@ -47,7 +49,8 @@ class Keyword(Planted):
 
 def evaluated(model, seed, number, folder):
     """An evaluation of METHODS and of the truth on texts of which one word decides."""
-    rng, texts = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    texts = []
     with (folder / f"truth{seed}.jsonl").open("w", encoding="utf-8") as lines:
         for at in range(number):
             words = rng.choice(FILLERS, size=rng.integers(5, 10)).tolist()
@@ -71,11 +74,13 @@ def test_on_a_dozen_planted_models_the_truth_is_never_surely_beaten(tmp_path):
 
 def test_two_halves_of_one_corpus_say_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "FIRST", 80)
-    whole, same = evaluated(Keyword(0, noise=0.2), 0, 80, tmp_path), 0
+    whole = evaluated(Keyword(0, noise=0.2), 0, 80, tmp_path)
+    same = 0
     told = ("title", "labels", "size", "dropped", "given", "seconds", "max_length")
     facts = {name: getattr(whole, name) for name in told}
     for draw in range(20):
-        order, said = np.random.default_rng(draw).permutation(80), []
+        order = np.random.default_rng(draw).permutation(80)
+        said = []
         for half in (order[:40], order[40:]):
             found = findings.conclude([whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts)
             said.append(found.best.method if found.settled else found.verdict)
@@ -85,7 +90,8 @@ def test_two_halves_of_one_corpus_say_the_same(tmp_path, monkeypatch):
 
 def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_draws():
     """Samples grow as those of `evaluate_texts` do; a winner that any of them names counts."""
-    names, named = ("random", "a", "b"), 0
+    names = ("random", "a", "b")
+    named = 0
     for draw in range(80):
         rng = np.random.default_rng(draw)
         shared = rng.standard_normal((200, 3))

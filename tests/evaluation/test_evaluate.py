@@ -45,7 +45,8 @@ def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, tmp_p
     name, more, given = CASES[kind]
     pairs = "pair" in more
     model = request.getfixturevalue("roberta") if kind == "roberta" else train_planted(kind, tmp_path / kind, pairs)
-    texts, out = write_texts(tmp_path / name, 200), tmp_path / "report"
+    texts = write_texts(tmp_path / name, 200)
+    out = tmp_path / "report"
     words = ["evaluate", "--model", str(model), "--data", str(tmp_path / name), "--out", str(out), "--texts", "30"]
     words += [x for option, column in (COLUMNS | more).items() for x in (f"--{option}", column)]
     best = "planted words" if given else "occlusion_1"
@@ -85,7 +86,8 @@ def ask(roberta, tmp_path, **more):
 
 
 def test_later_samples_ask_about_new_texts_alone_and_the_next_call_about_none(roberta, tmp_path, monkeypatch):
-    asked, explain = [], judged.explain
+    asked = []
+    explain = judged.explain
 
     def counted(model, texts, *more, **named):
         asked.extend(texts)
@@ -110,7 +112,8 @@ def test_later_samples_ask_about_new_texts_alone_and_the_next_call_about_none(ro
 
 
 def test_an_interrupted_call_goes_on_where_it_was(roberta, tmp_path, monkeypatch):
-    asked, explain = [], judged.explain
+    asked = []
+    explain = judged.explain
 
     def interrupted(model, texts, *more, **named):
         asked.append(len(texts))
@@ -189,7 +192,9 @@ def test_samples_grow_until_one_settles_the_choice_and_none_begins_that_could_no
     settled, seconds, needed, samples, roberta, tmp_path, monkeypatch
 ):
     write_texts(tmp_path / "reviews.csv", 160)
-    clock, asked, said = [0.0], [0], []
+    clock = [0.0]
+    asked = [0]
+    said = []
 
     def judge_sample(source, size):
         clock[0] += seconds * (size - asked[-1])
@@ -242,7 +247,8 @@ def test_what_cannot_be_used_is_said_before_anything_is_explained(roberta, tmp_p
 
 
 def test_texts_that_nobody_explained_elsewhere_are_left_out_and_counted(roberta, tmp_path):
-    texts, model = write_texts(tmp_path / "reviews.csv", 10), av.load(roberta)
+    texts = write_texts(tmp_path / "reviews.csv", 10)
+    model = av.load(roberta)
     given = read_given([write_given(tmp_path / "theirs.jsonl", texts[:6])], model.labels)
     rows, dropped = read_rows(tmp_path / "reviews.csv", Columns("review", "stars", rationale="why"), model.labels)
     kept, left_out = with_scores(rows, given, model)
@@ -285,7 +291,8 @@ def test_a_seed_draws_other_texts_first_and_mixes_other_documents():
         return [row.segments for row in rows], make_documents(rows, *seed)
 
     assert draw() == draw(0)
-    (texts, documents), (others, other_documents) = draw(1), draw(2)
+    texts, documents = draw(1)
+    others, other_documents = draw(2)
     assert texts != others and sorted(texts) == sorted(others) and documents != other_documents
 
 

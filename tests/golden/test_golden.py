@@ -27,7 +27,8 @@ def test_the_same_instances_and_methods_are_there(found):
 
 @pytest.mark.parametrize("name", list(KEPT))
 def test_probabilities_and_scores_are_those_committed(found, name):
-    kept, now = KEPT[name], found[name]
+    kept = KEPT[name]
+    now = found[name]
     assert now["tokens"] == kept["tokens"]
     np.testing.assert_allclose(now["probabilities"], kept["probabilities"], atol=1e-8)
     for method, scores in kept["scores"].items():

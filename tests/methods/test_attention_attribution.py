@@ -58,7 +58,8 @@ def test_attribution_is_the_path_integral_layer_by_layer(tiny, rule, clip):
     matrix = np.maximum(matrix, 0) if clip else matrix
     units = find_units(tokens, "subword")
     for (a, b), feature, score in zip(units.pairs().tolist(), found.features, found.values, strict=True):
-        i, j = units.groups[a][0], units.groups[b][0]
+        i = units.groups[a][0]
+        j = units.groups[b][0]
         assert set(feature) == {i, j}
         np.testing.assert_allclose(score, (matrix[i, j] + matrix[j, i]) / 2, atol=1e-10)
 
@@ -144,7 +145,8 @@ def test_levels_of_a_technique_ask_once(tiny):
         costs = [found.attributions[m].cost.unique for m in methods.values()]
         assert costs[0] > 0 and costs[2] == costs[3] == 0
         assert costs[1] == 0 or methods["token"] == "integrated_gradients"
-        spans, joined = (found.attributions[methods[kind]] for kind in ("span", "combined"))
+        spans = found.attributions[methods["span"]]
+        joined = found.attributions[methods["combined"]]
         for feature in joined.features:
             assert any(set(feature) <= set(whole) for whole in spans.features)
 

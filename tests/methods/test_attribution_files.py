@@ -56,7 +56,8 @@ def test_tokens_that_leave_words_out_are_refused():
 
 def test_scores_reach_the_tokens_that_hold_their_characters(tiny, texts):
     for instance in texts:
-        tokens, words = tiny.tokens(instance), instance.words
+        tokens = tiny.tokens(instance)
+        words = instance.words
         given_scores = files.GivenScores(instance.segments, "theirs", words, np.arange(1.0, len(words) + 1))
         found = files.on_content_tokens(given_scores, tokens)
         slow = np.zeros(len(tokens))

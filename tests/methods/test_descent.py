@@ -52,12 +52,14 @@ def test_company_changes_no_bit():
 
 def test_texts_and_losses_fit_together_and_cost_nothing(monkeypatch):
     """One loop for three losses of two texts of six words or more; a shorter one has fewer questions to ask first."""
-    model, loops = words.tiny_words("gru"), []
+    model = words.tiny_words("gru")
+    loops = []
     together = Descent.together
     monkeypatch.setattr(Descent, "together", staticmethod(lambda asked: loops.append(len(asked)) or together(asked)))
     texts = ["the film was very slow , not good", "a plot was bad , very bad .", "not bad"]
     names = ["limsse_class", "limsse_logit", "limsse_probability"]
-    made, heard = [models.instance(text, name=text) for text in texts], []
+    made = [models.instance(text, name=text) for text in texts]
+    heard = []
     scorer = Scorer(model, notify=heard.append)
     explained = explain(scorer, made, names, Budget(limsse_epochs=20), ("t",))
     assert sorted(loops) == [3, 6]

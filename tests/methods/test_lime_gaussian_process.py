@@ -14,7 +14,8 @@ WIDTH = 25.0
 
 def game(length: int, rng: np.random.Generator, pairs: int):
     """A function of masks: a sum of single tokens and of products of neighbours, squashed to a probability."""
-    alone, together = rng.normal(size=length), rng.normal(size=pairs) * 2
+    alone = rng.normal(size=length)
+    together = rng.normal(size=pairs) * 2
     at = np.array([rng.choice(length, 2, replace=False) for _ in range(pairs)], int).reshape(-1, 2)
 
     def value(masks):
@@ -34,15 +35,20 @@ def converse_with(value, length, budget, seed):
     """The conversation on a game; the scores, and how many texts were read."""
 
     class Text:
-        ids, mask_id, segments, content = np.arange(1, length + 1), 0, np.zeros(length, int), np.arange(length)
+        ids = np.arange(1, length + 1)
+        mask_id = 0
+        segments = np.zeros(length, int)
+        content = np.arange(length)
 
         def __len__(self):
             return length
 
-    talk, read = lime.lime_gaussian_process.converse(Text(), 1, budget, np.random.default_rng(seed)), 0
+    talk = lime.lime_gaussian_process.converse(Text(), 1, budget, np.random.default_rng(seed))
+    read = 0
     asked = next(talk)
     while True:
-        p, read = value(asked.ids > 0), read + len(asked.ids)
+        p = value(asked.ids > 0)
+        read = read + len(asked.ids)
         try:
             asked = talk.send(np.stack([1 - p, p], axis=1))
         except StopIteration as stop:
@@ -77,7 +83,8 @@ def test_it_reaches_the_limit_of_lime_with_fewer_texts():
 
 
 def test_the_reliability_is_the_squared_correlation_to_expect():
-    said, seen = [], []
+    said = []
+    seen = []
     for seed in range(8):
         rng = np.random.default_rng(100 + seed)
         value = game(16, rng, 40)
@@ -109,7 +116,8 @@ def test_the_posterior_is_the_textbook_one():
     values = game(6, rng, 4)(masks)
     process = lime.fit_process(masks, values)
     queries = lime.draw_weighted(6, 9, WIDTH, rng)
-    near, linear = process.kernel_.k1, process.kernel_.k2
+    near = process.kernel_.k1
+    linear = process.kernel_.k2
     hyper = (near.k1.constant_value, near.k2.length_scale, linear.k1.constant_value)
     mean, covariance = processes.posterior(masks, values, queries, hyper, lime.NOISE)
     found_mean, found = process.predict(queries.astype(float), return_cov=True)

@@ -34,7 +34,9 @@ class Overheard:
     """The questions that a method asks of a model, and how many numbers it drew while it asked them."""
 
     def __init__(self, method, model, budget=SMALL, seed=0, text=TEXT):
-        rng, scorer, self.questions = np.random.default_rng(seed), Scorer(model), []
+        rng = np.random.default_rng(seed)
+        scorer = Scorer(model)
+        self.questions = []
         before = rng.bit_generator.state
         (self.scores,) = scorer.converse([("x", self.listen(method.converse(model.tokens(text), 1, budget, rng)))])
         self.drew = rng.bit_generator.state != before
@@ -80,7 +82,8 @@ def test_every_fact_is_there(name):
 @pytest.mark.parametrize(("name", "family"), FAMILIES_OF)
 def test_its_questions_are_those_of_its_kind_and_as_many_as_its_formula_says(name, family):
     """Of a formula that says `about` or a range, half to all of it and a tenth."""
-    method, heard = METHODS[name], overheard(name, family)
+    method = METHODS[name]
+    heard = overheard(name, family)
     assert heard.questions or method.kind == "baseline"
     assert kind_of(heard.questions) == method.kind
     assert any(isinstance(q, Evaluate) and q.sampled for q in heard.questions) == method.sampled
@@ -94,7 +97,9 @@ def test_its_questions_are_those_of_its_kind_and_as_many_as_its_formula_says(nam
 @pytest.mark.parametrize(("name", "family"), FAMILIES_OF)
 def test_it_asks_of_short_texts_as_many_as_its_formula_says(name, family):
     """What `about` says holds to a third; the end of a range is the most."""
-    method, model, ample = METHODS[name], READERS[family], SMALL.changed(limsse_samples=3000, shap_evaluations=500)
+    method = METHODS[name]
+    model = READERS[family]
+    ample = SMALL.changed(limsse_samples=3000, shap_evaluations=500)
     words = ["the", "film", "was", "not", "very", "good"]
     for count in range(1, len(words) + 1):
         text = models.instance(" ".join(words[:count]))

@@ -142,7 +142,8 @@ def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts, most, 
 
 def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_noise(tiny, unnormed, texts):
     """It ignores what all dimensions of an embedding have in common, so a gradient sums to 0."""
-    sizes, plain = [], METHODS["integrated_gradients_plain"]
+    sizes = []
+    plain = METHODS["integrated_gradients_plain"]
     for model in (tiny, unnormed):
         found = talk(Scorer(model, precision="float64"), [model.tokens(t) for t in texts], 0, plain)
         sizes.append(max(np.abs(s.values).max() for s in found))

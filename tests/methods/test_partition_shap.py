@@ -57,7 +57,8 @@ def test_values_equal_a_walk_over_the_whole_tree(tiny, texts, target):
 @given(texts=st.tuples(sentence, sentence))
 def test_the_two_texts_of_a_pair_meet_last(tiny, texts):
     tokens = tiny.tokens(models.instance(*texts))
-    tree, n = partition.phrase_tree(tokens), len(tokens.content)
+    tree = partition.phrase_tree(tokens)
+    n = len(tokens.content)
     assert tree.shape == (n - 1, 4) and tree[-1, 3] == n and tree[-1, 2] == 1
     members = [{i} for i in range(n)]
     for left, right, height, size in tree:
@@ -80,7 +81,8 @@ class Strings:
     """The tiny model as shap's Text masker wants it: strings in, tokenised anew."""
 
     def __init__(self, model):
-        self.model, self.network = model, model.at("float64")
+        self.model = model
+        self.network = model.at("float64")
 
     def __call__(self, texts):
         rows = [np.array(self.model.tokenizer(one)["input_ids"]) for one in texts]

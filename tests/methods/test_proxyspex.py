@@ -23,7 +23,9 @@ from compendium.papers.sun2024 import explanations
 
 NAMES = ("proxyspex", "proxyspex_spans")
 INSTALL = "pip install 'attreval[interactions]'"
-UNITS, SAMPLES, PAIR = 10, 128, (3, 8)
+UNITS = 10
+SAMPLES = 128
+PAIR = (3, 8)
 
 
 def budget_of(samples, unit="word"):
@@ -90,7 +92,8 @@ def test_short_texts_are_exact(tiny, texts, which, unit):
     """Texts of one and of two parts, one of them a single token; neither shapiq nor LightGBM is asked."""
     tokens = tiny.tokens(models.instance(*[" ".join(s.split()[:2]) for s in texts[which].segments]))
     units = find_units(tokens, unit)
-    n, values = len(units), []
+    n = len(units)
+    values = []
     for row in mask_units(tokens, units, all_coalitions(n)):
         z = np.exp(erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments))
         values.append(z[1] / z.sum())
@@ -106,7 +109,8 @@ def test_short_texts_are_exact(tiny, texts, which, unit):
 
 
 def test_the_oracle_asks_it_of_values_that_it_knows():
-    n, values = 7, np.random.default_rng(2).random(2**7)
+    n = 7
+    values = np.random.default_rng(2).random(2**7)
     exact, found = (explanations.proxyspex_from_values(values, some, np.random.default_rng(0)) for some in (2**n, 80))
     np.testing.assert_allclose(exact, coalitions.faithful_banzhaf(values, n), atol=1e-10)
     seed = int(np.random.default_rng(0).integers(2**31))
@@ -151,7 +155,8 @@ def test_below_so_many_coalitions_it_finds_no_pair_and_is_not_asked(monkeypatch,
 def test_longer_texts_score_as_the_library_does_by_itself(tiny):
     """Not to the last digit: its ridge regression holds a large mean against large penalties, ours knows none."""
     tokens = tiny.tokens(models.instance("the film was not good", "the plot was very bad"))
-    units, seed = find_units(tokens, "word"), int(np.random.default_rng(3).integers(2**31))
+    units = find_units(tokens, "word")
+    seed = int(np.random.default_rng(3).integers(2**31))
 
     def game(rows):
         ids = mask_units(tokens, units, rows)
@@ -163,7 +168,8 @@ def test_longer_texts_score_as_the_library_does_by_itself(tiny):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = ProxySPEX(n=len(units), index="FBII", max_order=2, random_state=seed).approximate(100, game)
-    scorer, method = Scorer(tiny, precision="float64"), METHODS["proxyspex"]
+    scorer = Scorer(tiny, precision="float64")
+    method = METHODS["proxyspex"]
     (found,) = scorer.converse([("x", method.converse(tokens, 1, budget_of(100), np.random.default_rng(3)))])
     theirs = [expected.dict_values.get(tuple(pair), 0.0) for pair in units.pairs().tolist()]
     assert scorer.costs["x"].requested == 100 and np.abs(theirs).max() > 0

@@ -23,7 +23,8 @@ def given_to(model, tokens):
 
 
 def test_attention_rollout():
-    model, texts = tiny_model(1), sample_instances()
+    model = tiny_model(1)
+    texts = sample_instances()
     for found in explain(Scorer(model, precision="float64"), texts, ["attention_rollout"], LEAST):
         tokens = found.tokens
         layers = mixing.attention_layers(model.at("float64"), **given_to(model, tokens))
@@ -63,7 +64,8 @@ def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():
 def test_a_layer_that_cannot_be_run_again_alone_is_refused(monkeypatch):
     network, tokenizer = shapes.tiny_network("bert")
     model = Transformer("odd", freeze(network), tokenizer, shapes.LABELS, 64)
-    layer, calls = network.bert.encoder.layer[1], []
+    layer = network.bert.encoder.layer[1]
+    calls = []
     plain = layer.forward
     monkeypatch.setattr(layer, "forward", lambda *a, **k: plain(*a, **k) * (calls.append(0) or len(calls)))
     assert model.refusal("layers") == "a layer that is run again alone gives other states"

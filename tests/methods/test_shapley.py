@@ -83,10 +83,12 @@ def library_values(game, n, samples, seed):
 
 def test_the_shap_library():
     """The same values where every coalition is enumerated, and as close to them where coalitions are drawn."""
-    n, errors = 9, []
+    n = 9
+    errors = []
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        a, b = rng.normal(size=n), rng.normal(size=(n, n)) / n
+        a = rng.normal(size=n)
+        b = rng.normal(size=(n, n)) / n
 
         def game(rows, a=a, b=b):
             rows = np.asarray(rows, float)
@@ -115,7 +117,8 @@ def test_the_shap_library():
 )
 def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, segments, unit, n):
     """Kernel SHAP and Bivariate Shapley of all coalitions against their definitions."""
-    tokens, target = tiny.tokens(models.instance(*segments)), 1
+    tokens = tiny.tokens(models.instance(*segments))
+    target = 1
     units = find_units(tokens, unit)
     assert len(units) == n
     values = np.zeros(2**n)

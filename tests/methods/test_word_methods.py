@@ -16,7 +16,8 @@ from attreval.methods.run import explain
 from attreval.models.questions import CellParts
 from attreval.models.scorer import Scorer
 
-KINDS, GATED = (pytest.mark.parametrize("kind", kinds, ids=str) for kinds in (words.KINDS, words.KINDS[:-1]))
+KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=str)
+GATED = pytest.mark.parametrize("kind", words.KINDS[:-1], ids=str)
 SEEDS = range(2)
 FEW = {"path_steps": 6, "lime_samples": 30, "riemann_steps": 6, "limsse_epochs": 30, "shap_evaluations": 20}
 BUDGET = Budget(**FEW, units=UnitSettings(shapley_samples=40))
@@ -75,7 +76,8 @@ def test_decomposition_equals_its_definition_and_telescopes(kind):
 
 @pytest.mark.parametrize("cell, changes", [("qlstm", True), ("lstm", False), ("qgru", False)])
 def test_only_the_quasi_recurrent_lstm_can_leave_its_output_gate_out(cell, changes):
-    model, ids = words.tiny_words(cell), words.rows(1)[-1]
+    model = words.tiny_words(cell)
+    ids = words.rows(1)[-1]
     ask = [CellParts(ids, np.zeros_like(ids), gate) for gate in (True, False)]
     with_gate, without = Scorer(model, precision="float64").answer(ask, ["x"] * 2)
     assert (np.abs(with_gate - without).max() > 1e-3) == changes
@@ -92,9 +94,11 @@ def test_occlusion_and_omission(kind, size, texts, target, budget):
     for word in ("occlusion", "omission"):
         found = talk(model, tokens, f"{word}_{size}", target, token_budget=budget)
         for t, values in zip(tokens, found, strict=True):
-            n, expected = len(t), np.zeros(len(t))
+            n = len(t)
+            expected = np.zeros(len(t))
             for start in range(1 - size, n):  # windows are cut at the borders
-                window, ids = slice(max(0, start), min(n, start + size)), t.ids.copy()
+                window = slice(max(0, start), min(n, start + size))
+                ids = t.ids.copy()
                 ids[window] = 0
                 ids = ids if word == "occlusion" else np.delete(t.ids, window)
                 expected[window] += (logit(model, t.ids, target) - logit(model, ids, target)) / size
@@ -104,7 +108,8 @@ def test_occlusion_and_omission(kind, size, texts, target, budget):
 @pytest.mark.parametrize("loss", ["class", "logit", "probability"])
 @pytest.mark.parametrize("solver", ["descent", "exact"])
 def test_limsse_on_short_and_long_texts(loss, solver):
-    model, target = words.tiny_words("gru"), 1
+    model = words.tiny_words("gru")
+    target = 1
     texts = ("good", "not bad", "the film was not very good , slow . a plot")
     tokens = [model.tokens(models.instance(t)) for t in texts]
     budget = Budget(limsse_epochs=200, limsse_solver=solver)

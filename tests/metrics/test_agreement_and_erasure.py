@@ -79,7 +79,8 @@ words = st.lists(st.sampled_from(["good", "bad", "film", "unbelievable", "slow"]
 @settings(max_examples=8)
 @given(texts=st.lists(words, min_size=1, max_size=3), data=st.data())
 def test_hard_erasure_equals_the_twin(tiny, texts, data):
-    scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
+    scorer = Scorer(tiny, 50, "float64")
+    network = tiny.at("float64")
     tokens = [tiny.tokens(models.instance(t)) for t in texts]
     scores = [np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n))) for t in tokens]
     found = scorer.converse(("x", faithfulness.erase(t, s, RATIOS)) for t, s in zip(tokens, scores, strict=True))
@@ -149,7 +150,9 @@ def test_bootstrap_equals_resampling_one_by_one(columns, level):
 
 def test_bootstrap_draws_by_name_keeps_shapes_and_refuses_what_has_no_mean():
     values = np.random.default_rng(0).random((30, 2, 3))
-    first, again, other = (intervals.bootstrap_mean(values, 50, 0.9, name) for name in ("a", "a", "b"))
+    first = intervals.bootstrap_mean(values, 50, 0.9, "a")
+    again = intervals.bootstrap_mean(values, 50, 0.9, "a")
+    other = intervals.bootstrap_mean(values, 50, 0.9, "b")
     assert first[1].shape == (2, 3) and (first[1] == again[1]).all() and (first[1] != other[1]).any()
     alone = intervals.bootstrap_mean(values[:, 1, 2], 50, 0.9, "a")  # whatever is compared gets the same draws
     np.testing.assert_allclose(alone[1], first[1][1, 2], atol=1e-12)

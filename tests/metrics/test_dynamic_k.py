@@ -127,7 +127,8 @@ def test_phrases(scores):
 def test_each_token_goes_to_its_nearest_peak(scores):
     peaks = dynamic.local_maxima(scores)
     assume(len(peaks))
-    found, size = phrases.nearest_peaks(scores, peaks), sum(map(abs, scores))
+    found = phrases.nearest_peaks(scores, peaks)
+    size = sum(map(abs, scores))
     np.testing.assert_array_equal(found, phrases.nearest_peaks(100 * scores, peaks))
     for i, number in enumerate(found):
         distances = [abs(scores[i] - scores[p]) / size + abs(i - p) for p in peaks]
@@ -148,7 +149,8 @@ def test_phrases_by_hand():
 @pytest.mark.parametrize("marks", [[[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]], [[1, 0, 0, 0], [0, 0, 1, 0], [0] * 4]])
 def test_phrases_of_people_are_the_same_for_the_metric_and_for_the_table(tiny, marks):
     """What at least half of them mark; where there is no such token, what anybody marks."""
-    marks, scores = np.array(marks, dtype=float), np.array([3.0, 0.0, 2.0, 0.0])
+    marks = np.array(marks, dtype=float)
+    scores = np.array([3.0, 0.0, 2.0, 0.0])
     text = models.instance("good bad slow film")
     text = ScoredText(replace(text, evidence=Evidence(marks)), tiny.tokens(text), {"m": scores})
     given = people.majority(people.relevance(marks))

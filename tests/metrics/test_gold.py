@@ -16,7 +16,8 @@ from compendium.corpora.table import words_of
 from compendium.corpora.tasks import TASKS
 from compendium.corpora.text_pairs import build_spanex_fever, build_spanex_snli
 
-PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
+PREMISE = "The brave film was good ."
+HYPOTHESIS = "A film was not bad ."
 
 
 def relation(level, labels, annotators, premise, hypothesis, name="r"):
@@ -46,7 +47,8 @@ SPANEX = Evidence(interactions=(*INTERACTIONS, (0, 2, 6, 12, "high Dangler 2")))
 
 def write(tmp_path, *labels):
     """Files of records with these labels."""
-    path, record = tmp_path / "snli_extended.jsonl", {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS}
+    path = tmp_path / "snli_extended.jsonl"
+    record = {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS}
     items = (record | {"label": label, "relations": RELATIONS} for label in labels)
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
     return {"spanex/snli_extended.jsonl": path, "spanex/fever_extended.jsonl": path}

@@ -22,7 +22,8 @@ NAMES = ("infilled_comprehensiveness", "infilled_sufficiency")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A masked language model with random weights and the vocabulary of the tiny classifier."""
-    place, tokenizer = tmp_path_factory.mktemp("masked"), models.tiny_tokenizer()
+    place = tmp_path_factory.mktemp("masked")
+    tokenizer = models.tiny_tokenizer()
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     network = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes))
     models.draw_weights(network, 5)
@@ -49,7 +50,8 @@ def test_erased_places_alone_are_written_with_words_and_always_alike(tiny, infil
 
 def test_words_are_drawn_as_the_language_model_weighs_them(tiny, folder, infill):
     tokens = tiny.tokens(models.instance("the film was good"))
-    place, kept = int(tokens.content[1]), np.ones((4000, len(tokens)), bool)
+    place = int(tokens.content[1])
+    kept = np.ones((4000, len(tokens)), bool)
     kept[:, place] = False
     drawn = np.bincount(infill(tokens, kept)[:, place], minlength=len(tiny.tokenizer)) / len(kept)
     ids = np.where(kept[0], tokens.ids, tokens.mask_id)
@@ -63,8 +65,10 @@ def test_words_are_drawn_as_the_language_model_weighs_them(tiny, folder, infill)
 @pytest.mark.parametrize("scores", [[3, 1, 2, 0], [0, 0, 0, 0], [1]])
 def test_both_metrics_equal_their_twin(tiny, exact, infill, scores):
     text = scored(tiny, " ".join(["film", "bad", "very", "good"][: len(scores)]), scores, infill=infill)
-    network, tokens = tiny.at("float64"), text.tokens
-    order, sizes = order_of(text, "m"), rationale_sizes(len(scores), Protocol().ratios)
+    network = tiny.at("float64")
+    tokens = text.tokens
+    order = order_of(text, "m")
+    sizes = rationale_sizes(len(scores), Protocol().ratios)
     found = ask(exact, NAMES, text)
     k = int(erasures.logits(network, tokens.ids, tokens.segments).argmax())
     full = np.exp(erasures.logits(network, tokens.ids, tokens.segments))

@@ -113,7 +113,8 @@ def test_habits_equal_their_twins(tiny, corpus):
 def test_scikit_learn_is_a_witness(tiny):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        scores, marks = rng.standard_normal(9), rng.random(9) < 0.4
+        scores = rng.standard_normal(9)
+        marks = rng.random(9) < 0.4
         marks[0] = True
         text = of_words(tiny, ["good"] * 9, {"m": scores}, marks, k=3)
         top = np.isin(np.arange(9), np.argsort(-scores)[:3])
@@ -124,7 +125,8 @@ def test_scikit_learn_is_a_witness(tiny):
 
 @pytest.mark.parametrize("name", OF_MARKS)
 def test_constants_get_what_random_scores_get(tiny, name):
-    marks, rng = [0, 1, 1, 0, 0, 1], np.random.default_rng(1)
+    marks = [0, 1, 1, 0, 0, 1]
+    rng = np.random.default_rng(1)
     texts = [of_words(tiny, ["good"] * 6, {"m": rng.standard_normal(6)}, marks) for _ in range(400)]
     drawn = [value(text, name) for text in texts]
     for level in (-1.0, 0.0, 3.0):
@@ -136,7 +138,8 @@ def test_constants_get_what_random_scores_get(tiny, name):
 
 def test_a_habit_is_seen_and_random_scores_have_none(tiny):
     """One method likes a word, another a place, whatever the text; each is told from the other, and from chance."""
-    rng, asked = np.random.default_rng(3), []
+    rng = np.random.default_rng(3)
+    asked = []
     for _ in range(120):
         words = rng.permutation(WORDS).tolist()
         held = {"word": [word == "film" for word in words], "place": [1, 0, 0, 0, 0], "random": rng.random(5)}

@@ -16,7 +16,8 @@ from attreval.metrics.scored_text import ScoredText, Settings
 from attreval.models.scorer import Scorer
 
 WORDS = ["the", "film", "was", "good", "not", "bad", "a", "very", "brave", "plot"]
-SOME, EACH = (0.2, 0.5), (0.2, 0.4, 0.6, 0.8, 1.0)
+SOME = (0.2, 0.5)
+EACH = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def answer(scorer, talk):
@@ -42,13 +43,15 @@ def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text
 @settings(max_examples=10)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=7), beam=st.integers(1, 4), data=st.data())
 def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(tiny, words, beam, data):
-    tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
+    tokens = tiny.tokens(models.instance(" ".join(words)))
+    scorer = Scorer(tiny, precision="float64")
     ratios = data.draw(st.sampled_from([SOME, EACH]))
     widths = ((1, 9), (beam, 0), (99, 0))  # and up to how many tokens the limits are exact
     true, found, wide = (answer(scorer, find_limits(tokens, ratios, beam=b, exact=least)) for b, least in widths)
     assert true.exact and not found.exact
     for measure in MEASURES:
-        (low, high), (least, greatest) = getattr(true, measure), getattr(found, measure)
+        low, high = getattr(true, measure)
+        least, greatest = getattr(found, measure)
         assert low - 1e-9 <= least <= greatest + 1e-9 <= high + 2e-9
         np.testing.assert_allclose(getattr(wide, measure), [low, high], atol=1e-9)
 
@@ -58,7 +61,8 @@ def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(tiny
 def test_limits_found_by_a_beam_search_hold_for_the_explanations_that_are_named(tiny, seed, beam):
     rng = np.random.default_rng(seed)
     tokens = tiny.tokens(models.instance(" ".join(rng.choice(WORDS, 12))))
-    scorer, scores = Scorer(tiny, precision="float64"), rng.integers(0, 4, len(tokens.content)).astype(float)
+    scorer = Scorer(tiny, precision="float64")
+    scores = rng.integers(0, 4, len(tokens.content)).astype(float)
     order = np.argsort(-scores, kind="stable")
     limits = answer(scorer, find_limits(tokens, beam=beam, orders=[order]))
     hard = answer(scorer, erase(tokens, scores))
@@ -94,7 +98,8 @@ def test_the_query_takes_no_place_in_orders_of_many_tokens(tiny, exact):
 
 def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):
     tokens = tiny.tokens(models.instance("the film was good", "good plot"))
-    asked, both = (answer(exact, find_limits(tokens, query=query)) for query in (1, None))
+    asked = answer(exact, find_limits(tokens, query=1))
+    both = answer(exact, find_limits(tokens, query=None))
     assert asked.comprehensiveness[1] != both.comprehensiveness[1]
     with pytest.raises(ValueError, match="at least one order; got beam=0"):
         answer(exact, find_limits(tokens, beam=0))
@@ -103,7 +108,8 @@ def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):
 @settings(max_examples=15)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), seed=st.integers(0, 99), data=st.data())
 def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
-    tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
+    tokens = tiny.tokens(models.instance(" ".join(words)))
+    scorer = Scorer(tiny, precision="float64")
     ratios = data.draw(st.sampled_from([SOME, EACH, Protocol().ratios]))
     limits = answer(scorer, find_limits(tokens, ratios))
     for draw in range(4):

@@ -56,7 +56,8 @@ WORDS = ("unbelievably", "the", "film", "was", "good", "unbelievable", "slow")  
 @pytest.mark.parametrize("seed", range(4))
 def test_hybrid_documents_with_pieces_of_words_and_truncation_equal_the_slow_twin(seed):
     rng = np.random.default_rng(seed)
-    text, classes = " ".join(rng.choice(WORDS, 12)), tuple(rng.integers(0, 3, 12).tolist())
+    text = " ".join(rng.choice(WORDS, 12))
+    classes = tuple(rng.integers(0, 3, 12).tolist())
     made = instance(text, label=0, evidence=Evidence(classes=classes))
     tokens = tokenize(made, tiny_tokenizer(), 10 + seed)  # cuts most of these texts
     scores = rng.integers(-2, 3, len(tokens.content)).astype(float)
@@ -174,7 +175,9 @@ def test_attractors_are_counted_together_from_four_on():
 
 
 def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_reverse_never():
-    model, rng, rows = Planted(), np.random.default_rng(5), []
+    model = Planted()
+    rng = np.random.default_rng(5)
+    rows = []
     for seed, number in product((1, 2), range(24)):
         words = [*rng.choice(["film", "slow", "the", "good"], 9), SIGNAL]
         order = rng.permutation(10)

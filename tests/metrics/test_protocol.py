@@ -24,7 +24,8 @@ def suite(tokens, scores, name, softly):
 
 def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
     tokens = tiny.tokens(PAIR)
-    alone, asked = find_layout(tokens, Protocol()), find_layout(tokens, Protocol(), query=1)
+    alone = find_layout(tokens, Protocol())
+    asked = find_layout(tokens, Protocol(), query=1)
     assert alone.erasable.sum() == len(tokens.content) and alone.base.all()
     of_query = tokens.offsets[:, 0] == 1
     assert not (asked.erasable & (of_query | tokens.special)).any() and asked.size == 7
@@ -58,14 +59,16 @@ def test_scores_must_fit_the_layout(tiny):
     for scores, protocol in ((np.zeros(3), Protocol()), (np.zeros(len(tokens.content)), Protocol(separator=True))):
         with pytest.raises(ValueError, match=f"got {len(scores)} scores"):
             next(erase(tokens, scores, protocol=protocol))
-    both, document = np.arange(9.0), np.arange(7.0)
+    both = np.arange(9.0)
+    document = np.arange(7.0)
     scorer = Scorer(tiny, precision="float64")
     found = scorer.converse(("x", erase(tokens, s, query=1)) for s in (both, document))
     np.testing.assert_array_equal(found[0].comprehensiveness, found[1].comprehensiveness)
 
 
 def test_drift_lowers_the_baseline_call_by_call(tiny):
-    tokens, scores = tiny.tokens(models.instance("plot slow bad was good the")), np.arange(6.0)
+    tokens = tiny.tokens(models.instance("plot slow bad was good the"))
+    scores = np.arange(6.0)
     scorer = Scorer(tiny, precision="float64")
     plain, first, later = scorer.converse(
         ("x", erase(tokens, scores, protocol=Protocol(drift=drift), calls=calls))
@@ -84,7 +87,8 @@ def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
     """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
     tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
     rows = np.random.default_rng(0).standard_normal((6, len(tokens.content)))
-    passes, evaluations = [], []
+    passes = []
+    evaluations = []
     for softly in (False, True):
         recorder = models.Recorder(tiny)
         scorer = Scorer(recorder, token_budget=65_536)  # what a GPU takes at once

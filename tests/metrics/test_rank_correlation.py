@@ -65,7 +65,8 @@ def test_exchanged_names_are_followed_to_a_method_of_the_run(values):
     # of a judge each, a mean a method, NaN for what it does not judge
     runs = [rank_correlation.Drawn(tuple(names), {"a": a, "b": b}, {}, {}) for a, b in values.swapaxes(0, 1)]
     rng = np.random.default_rng(0)
-    known, orders = sorted([*names, "nowhere"]), np.stack([rng.permutation(len(names) + 1) for _ in range(5)])
+    known = sorted([*names, "nowhere"])
+    orders = np.stack([rng.permutation(len(names) + 1) for _ in range(5)])
     found = rank_correlation.exchange_names(runs, "a", "b", known, orders)
     for draw in range(len(found)):
         of_draw = {name: known[to] for name, to in zip(known, orders[draw], strict=True)}
@@ -74,7 +75,8 @@ def test_exchanged_names_are_followed_to_a_method_of_the_run(values):
 
 
 def test_exchanged_names_say_how_much_of_an_order_is_chance():
-    methods, rng = tuple("abcdefghij"), np.random.default_rng(1)
+    methods = tuple("abcdefghij")
+    rng = np.random.default_rng(1)
     names = methods, np.stack([rng.permutation(10) for _ in range(999)])
     means = {"x": np.arange(10.0), "like": np.arange(10.0) ** 2, "other": rng.permutation(10).astype(float)}
     run = rank_correlation.Drawn(methods, means, {}, {})
@@ -90,7 +92,8 @@ def test_exchanged_names_say_how_much_of_an_order_is_chance():
 
 
 def test_a_judge_against_itself_is_sure_where_texts_are_alike_and_lost_where_they_are_noise():
-    rng, worth = np.random.default_rng(2), np.arange(6.0)
+    rng = np.random.default_rng(2)
+    worth = np.arange(6.0)
     same = np.tile(worth, (1, 10, 1))
     assert rank_correlation.against_itself(same, 5, rng) == 1
     of_noise = [rank_correlation.against_itself(rng.random((2, 20, 6)), 4, rng) for _ in range(100)]
@@ -122,7 +125,9 @@ def test_overlap_is_the_mean_over_tie_breaks(pair, k):
         rank_correlation.pareto_front(a, np.append(b, 0))
 
 
-RUNS, DRAWS = 19, 120  # pooled together, and of the texts
+# pooled together, and of the texts
+RUNS = 19
+DRAWS = 120
 
 
 def covered(methods, texts, tau, tails, rng):
@@ -158,7 +163,8 @@ def ends(drawn):
 @pytest.mark.parametrize("texts", [20, 300])
 def test_an_interval_of_rank_correlation_holds_the_truth_as_often_as_it_says(texts):
     """The percentile bootstrap holds .00-.97 of these, and .00-.9 of those that are pooled."""
-    rng, cells = np.random.default_rng(texts), {}
+    rng = np.random.default_rng(texts)
+    cells = {}
     for methods, tau, tails in product((12,), (0.5, 0.9), (False, True)):
         cells[methods, tau, tails] = covered(methods, texts, tau, tails, rng)
     said = {cell: [round(float(np.mean(held)), 3) for held in of] for cell, of in cells.items()}

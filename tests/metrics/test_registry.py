@@ -50,7 +50,8 @@ def text_of(scores):
 
 
 def test_what_metrics_share_is_asked_once_and_each_value_is_held():
-    text, asked = text_of({"a": [1.0, 2.0]}), []
+    text = text_of({"a": [1.0, 2.0]})
+    asked = []
     one = metric("One", name="one", **FACTS)(lambda text, method: asked.append(method) or 2)
     assert [without_asking(one.ask(text, "a")) for _ in range(2)] == [2.0, 2.0] and asked == ["a"]
     assert text.found["one", "a"] == 2.0

@@ -50,10 +50,12 @@ def ask(question):
 @given(texts=st.lists(text, min_size=1, max_size=3), target=st.integers(0, 2), budget=st.sampled_from([1, 30, 8192]))
 def test_methods_equal_their_twins(tiny, texts, target, budget):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
-    scorer, network = Scorer(tiny, budget, "float64"), tiny.at("float64")
+    scorer = Scorer(tiny, budget, "float64")
+    network = tiny.at("float64")
     names = ("attention", "scaled_attention", "scaled_attention_squared", "gradient_x_input_shared", "deeplift")
     names += ("integrated_gradients_released", "deeplift_released", "gradient_x_input", "gradient_x_input_absolute")
-    found, steps = {name: talk(scorer, tokens, target, name) for name in names}, [*np.arange(10) / 10, 1.0]
+    found = {name: talk(scorer, tokens, target, name) for name in names}
+    steps = [*np.arange(10) / 10, 1.0]
     for i, t in enumerate(tokens):
         weights, slope = attributions.attention(network, t, target)
         expected = {
@@ -67,14 +69,16 @@ def test_methods_equal_their_twins(tiny, texts, target, budget):
         }
         for name, values in expected.items():
             np.testing.assert_allclose(found[name][i].values, values[t.content], atol=1e-9, err_msg=name)
-        plain, size = (found[name][i].values for name in ("gradient_x_input", "gradient_x_input_absolute"))
+        plain = found["gradient_x_input"][i].values
+        size = found["gradient_x_input_absolute"][i].values
         np.testing.assert_allclose(size, np.abs(plain), atol=1e-9)
 
 
 @pytest.mark.parametrize("architecture", ["gru", "qlstm", "cnn"])
 def test_they_explain_word_level_models_too(architecture):
     model = tiny_words(architecture)
-    tokens, scorer = [model.tokens(models.instance("the film was good good"))], Scorer(model, precision="float64")
+    tokens = [model.tokens(models.instance("the film was good good"))]
+    scorer = Scorer(model, precision="float64")
     names = ("gradient_x_input", "gradient_x_input_absolute", "gradient_x_input_shared")
     names += ("integrated_gradients_zero", "integrated_gradients")
     plain, size, shared, zero, padding = (talk(scorer, tokens, 1, name, steps=100)[0].values for name in names)
@@ -117,7 +121,8 @@ def test_norms_refuse_what_is_no_number_and_other_names():
 @settings(max_examples=8)
 @given(texts=st.lists(text, min_size=1, max_size=2), data=st.data(), norm=st.sampled_from(NORMS))
 def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
-    scorer, network = Scorer(tiny, 40, "float64"), tiny.at("float64")
+    scorer = Scorer(tiny, 40, "float64")
+    network = tiny.at("float64")
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scores = [np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n))) for t in tokens]
     kind = data.draw(st.sampled_from(["keep", "noise", "variance"]))
@@ -133,7 +138,8 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
         for name, chance, half in (("sufficiency", a, "a"), ("comprehensiveness", 1 - a, "1-a")):
             gone = {"noise": np.sqrt(0.5) * (1 - chance), "variance": np.sqrt(0.5 * (1 - chance))}.get(kind)
             strengths = np.where(t.special, 1.0, chance) if kind == "keep" else np.where(t.special, 0.0, gone)
-            drawn, seeds = "keep" if kind == "keep" else "noise", [seed_of("soft", "twin", i, half, d) for d in (0, 1)]
+            drawn = "keep" if kind == "keep" else "noise"
+            seeds = [seed_of("soft", "twin", i, half, d) for d in (0, 1)]
             expected = [softness.probability(network, t, strengths, seed, drawn, h.target) for seed in seeds]
             np.testing.assert_allclose(getattr(one, name), expected, atol=1e-6)
         for at, name in enumerate(("comprehensiveness", "sufficiency")):
@@ -144,15 +150,20 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
 @settings(max_examples=6)
 @given(scores=st.lists(few_values, min_size=1, max_size=4))
 def test_soft_erasure_over_many_rates_equals_its_twin(tiny, scores):
-    words, fields = " ".join(["good", "film", "bad", "slow"][: len(scores)]), Settings(protocol=Protocol(draws=1))
+    words = " ".join(["good", "film", "bad", "slow"][: len(scores)])
+    fields = Settings(protocol=Protocol(draws=1))
     text = scored(tiny, words, scores, names=("t",), settings=fields)
     found = list(ask_metrics(Scorer(tiny, precision="float64"), OVER_RATES, text).values())
-    tokens, network, content = text.tokens, tiny.at("float64"), text.tokens.content
+    tokens = text.tokens
+    network = tiny.at("float64")
+    content = text.tokens.content
     k = int(Scorer(tiny, precision="float64").logits([(tokens.ids, tokens.segments)])[0].argmax())
-    full, none = (probability(network, tokens, gone, k) for gone in (set(), set(range(len(tokens)))))
+    full = probability(network, tokens, set(), k)
+    none = probability(network, tokens, set(range(len(tokens))), k)
     values = []
     for rate, (at, kept) in product(RATES, enumerate(("1-a", "a"))):
-        strengths, chances = np.ones(len(tokens)), np.array(softness.importance(scores, "calibrated", rate))
+        strengths = np.ones(len(tokens))
+        chances = np.array(softness.importance(scores, "calibrated", rate))
         strengths[content] = chances if kept == "a" else 1 - chances
         p = softness.probability(network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k)
         values.append(softness.soft_values(full, none, p)[at])
@@ -216,7 +227,8 @@ def test_tests_are_scipys(seed, pairs):
     more, less = np.random.default_rng(seed).integers(0, 2, (2, pairs)).astype(float)
     found = diagnosticity.compare(more, less)
     np.testing.assert_allclose(found.rank_sum, ranksums(more, less).pvalue)
-    up, down = ((more == 1) & (less == 0)).sum(), ((more == 0) & (less == 1)).sum()
+    up = ((more == 1) & (less == 0)).sum()
+    down = ((more == 0) & (less == 1)).sum()
     np.testing.assert_allclose(found.paired, binomtest(up, up + down).pvalue if up + down else 1.0)
     np.testing.assert_allclose(found.difference, more.mean() - less.mean())
     assert np.isnan(diagnosticity.compare(more, np.full(pairs, 0.5)).paired)
@@ -228,9 +240,11 @@ CHANGES = RELEASED | OURS | SCALE
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_change_runs_and_changes_what_it_says(tiny, name):
     """A change of the hard side moves hard numbers, a change of the soft side soft ones, and no other."""
-    change, query = CHANGES[name], 1 if CHANGES[name].queries_only else None
+    change = CHANGES[name]
+    query = 1 if CHANGES[name].queries_only else None
     tokens = tiny.tokens(models.instance("the brave film was not very good , not bad", "good plot"))
-    before, protocol = Protocol(draws=3), change.apply(Protocol(draws=3))
+    before = Protocol(draws=3)
+    protocol = change.apply(Protocol(draws=3))
     scores = np.random.default_rng(3).standard_normal(len(find_layout(tokens, protocol, query).scored))
     plain = scores[: len(find_layout(tokens, before, query).scored)].copy()
     scores[len(plain) :] = 9.0  # of the separator, where it has a score
@@ -252,7 +266,8 @@ def test_every_change_runs_and_changes_what_it_says(tiny, name):
 
 def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
     tokens = tiny.tokens(models.instance("the brave film was bad"))
-    scorer, scores = Scorer(tiny, precision="float64"), np.array([0.0, 4.0, 1.0, 1.0, 1.0])
+    scorer = Scorer(tiny, precision="float64")
+    scores = np.array([0.0, 4.0, 1.0, 1.0, 1.0])
 
     def rates(**fields):
         (found,) = scorer.converse([("x", soft.soft_erase(tokens, scores, 0, ("t",), Protocol(**fields)))])
@@ -261,7 +276,9 @@ def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
     mean = (4 + 3) / 4 / 5  # of the scores by min-max
     np.testing.assert_allclose(rates(), (mean, mean))
     np.testing.assert_allclose(rates(inverted=True), (1 - mean, 1 - mean))
-    of_ns, of_nc = (1 / (1 + np.exp(-scores))).mean(), (scores + 1).mean() / 5  # one rule each
+    # one rule each
+    of_ns = (1 / (1 + np.exp(-scores))).mean()
+    of_nc = (scores + 1).mean() / 5
     np.testing.assert_allclose(rates(norm="released"), (of_ns, of_nc))
     assert np.isnan(rates(soft="noise")).all()
 
@@ -269,9 +286,11 @@ def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
 @pytest.mark.parametrize("inverted", [False, True])
 def test_the_oracle_beats_random_scores_in_the_papers_direction_and_softly_loses_in_the_released(inverted):
     """Contract 7, on a text of 200 tokens and a model that one of them decides."""
-    length, pairs = 200, 40
+    length = 200
+    pairs = 40
     model = models.Graded(length)
-    ids, nought = np.arange(1, length + 1), np.zeros(length, int)
+    ids = np.arange(1, length + 1)
+    nought = np.zeros(length, int)
     tokens = Tokens(ids, nought, nought > 0, ids - 1, np.zeros((length, 3), int), ("x",) * length, mask_id=0, pad_id=0)
     protocol = Protocol(inverted=inverted)
 

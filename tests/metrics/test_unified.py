@@ -35,7 +35,8 @@ def read(tiny, first, second, unit="word"):
 
 def some_matrix(units, seed, kind="signed"):
     """(n, n) scores of pairs: signed, positive, with ties, or all 0."""
-    rng, n = np.random.default_rng(seed), len(units)
+    rng = np.random.default_rng(seed)
+    n = len(units)
     return {
         "signed": rng.normal(size=(n, n)),
         "positive": rng.random((n, n)),
@@ -118,7 +119,8 @@ def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny, rule):
 
 def span_rankings(units, seed, kind="signed", tokens=None):
     """Rankings of all four types from one matrix."""
-    matrix, rng = some_matrix(units, seed, kind), generator("rank", seed)
+    matrix = some_matrix(units, seed, kind)
+    rng = generator("rank", seed)
     spans = find_spans(tokens, units, matrix, SETTINGS, rng)
     single = matrix.sum(axis=1)
     joined = combine(tokens, units, Scores(single, features=units.groups), spans)

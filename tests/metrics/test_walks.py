@@ -33,16 +33,19 @@ explained = st.lists(st.tuples(words, st.lists(few, min_size=30, max_size=30)), 
 @settings(max_examples=8)
 @given(texts=explained)
 def test_walks_equal_their_twins(tiny, texts):
-    scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
+    scorer = Scorer(tiny, 50, "float64")
+    network = tiny.at("float64")
     asked = [scored(tiny, text, scores[: len(tiny.tokens(models.instance(text)).content)]) for text, scores in texts]
     talks = [(name, METRICS[name].ask(text, "m")) for text in asked for name in READ_OFF_WALKS]
     found = np.reshape(scorer.converse(talks), (len(asked), -1))
     for text, row in zip(asked, found, strict=True):
-        tokens, order = text.tokens, order_of(text, "m").tolist()
+        tokens = text.tokens
+        order = order_of(text, "m").tolist()
         k = int(erasures.logits(network, tokens.ids, tokens.segments).argmax())
         shares, gone = walks.walk(network, tokens, order, k, deleting=True)
         _, back = walks.walk(network, tokens, order, k, deleting=False)
-        content, predicted = [int(p) for p in tokens.content], []
+        content = [int(p) for p in tokens.content]
+        predicted = []
         for size in range(len(order) + 1):
             lost = {content[i] for i in order[:size]}
             ids = [0 if p in lost else i for p, i in enumerate(tokens.ids)]
@@ -56,17 +59,20 @@ def test_walks_equal_their_twins(tiny, texts):
 @settings(max_examples=8)
 @given(text=words, data=st.data())
 def test_correlations_and_infidelity_equal_their_twins(tiny, text, data):
-    scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
+    scorer = Scorer(tiny, 50, "float64")
+    network = tiny.at("float64")
     n = len(tiny.tokens(models.instance(text)).content)
     given_text = scored(tiny, text, data.draw(st.lists(few, min_size=n, max_size=n)))
-    scores, tokens = given_text.scores["m"], given_text.tokens
+    scores = given_text.scores["m"]
+    tokens = given_text.tokens
     found = ask(scorer, (*SINGLE, *SETS), given_text)
     k = int(erasures.logits(network, tokens.ids, tokens.segments).argmax())
     drops = walks.singles(network, tokens, k)
     if n == 1:
         assert all(np.isnan(found[name]) for name in (*SINGLE, "faithfulness_correlation"))
     else:
-        constant, sizes = np.ptp(scores) == 0, np.abs(scores)
+        constant = np.ptp(scores) == 0
+        sizes = np.abs(scores)
         assert found["faithfulness_estimate"] == pytest.approx(0 if constant else walks.pearson(scores, drops))
         ranked = 0 if np.ptp(sizes) == 0 else walks.pearson(_ranks(sizes), _ranks(np.abs(drops)))
         assert found["monotonicity_ranks"] == pytest.approx(ranked)
@@ -169,7 +175,8 @@ def test_infidelity_is_captums_where_the_best_factor_is_positive(tiny, text, dat
     """Captum is given the same sets as its perturbations of a row that says which tokens are there."""
     n = len(tiny.tokens(models.instance(text)).content)
     scores = data.draw(st.lists(few, min_size=n, max_size=n))
-    one, scorer = scored(tiny, text, scores), Scorer(tiny, precision="float64")
+    one = scored(tiny, text, scores)
+    scorer = Scorer(tiny, precision="float64")
     sets = draw_sets(one, None)
 
     def forward(there):
@@ -179,7 +186,8 @@ def test_infidelity_is_captums_where_the_best_factor_is_positive(tiny, text, dat
     def perturb(there):
         return torch.from_numpy(sets[: len(there)]).double(), there - torch.from_numpy(sets[: len(there)]).double()
 
-    whole, attributions = torch.ones(1, n, dtype=torch.float64), torch.tensor([scores], dtype=torch.float64)
+    whole = torch.ones(1, n, dtype=torch.float64)
+    attributions = torch.tensor([scores], dtype=torch.float64)
     error = captum_infidelity(forward, perturb, whole, attributions, n_perturb_samples=len(sets), normalize=True).item()
     (left,) = scorer.converse([("x", ask_left(one, sets))])
     found = ask(scorer, ("infidelity",), one)["infidelity"]

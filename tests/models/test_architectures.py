@@ -68,7 +68,8 @@ def padded(model, texts):
 @pytest.mark.parametrize("kind", shapes.KINDS)
 def test_each_way_of_reading_gives_its_own_logits(loaded, kind):
     model = loaded(kind)
-    pair, long = instance("the film", "was not good"), instance("the film was good " * 30)
+    pair = instance("the film", "was not good")
+    long = instance("the film was good " * 30)
     texts = [*TEXTS, pair, long]  # the last is cut where there are fewer positions
     expected = np.stack([own(model, *one.segments) for one in texts])
     assert np.ptp(expected, axis=0).max() > 1e-2  # the texts differ
@@ -85,7 +86,8 @@ def test_each_way_of_reading_gives_its_own_logits(loaded, kind):
 @pytest.mark.parametrize("kind", [kind for kind in shapes.KINDS if kind not in ALIKE])
 def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
     """All methods on an encoder, a decoder and an encoder-decoder; elsewhere what may be refused, and a few more."""
-    model, tried = loaded(kind), [name for name, method in METHODS.items() if "transformer" in method.families]
+    model = loaded(kind)
+    tried = [name for name, method in METHODS.items() if "transformer" in method.families]
     if kind not in WHOLLY_TRIED:
         tried = [name for name in tried if name in REFUSABLE | PROBES]
         monkeypatch.setattr(run, "METHODS", {name: METHODS[name] for name in tried})
@@ -102,7 +104,8 @@ def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
 def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
     names = ["gradient_x_input", "deeplift", "integrated_gradients", "integrated_gradients_zero", "lime"]
     names += [name for name in ("lrp", "lrp_cp", "gim", "deeplift_complete") if name not in REFUSED[kind]]
-    model, close = loaded(kind), 1e-6 if kind in IN_FLOAT32 else 1e-9
+    model = loaded(kind)
+    close = 1e-6 if kind in IN_FLOAT32 else 1e-9
     together = explain(Scorer(model, precision="float64"), TEXTS, names, LEAST)
     for one, there in zip(TEXTS, together, strict=True):
         (alone,) = explain(Scorer(model, precision="float64"), [one], names, LEAST)
@@ -116,7 +119,8 @@ def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
 def test_an_erased_last_token_is_still_the_one_that_is_read(loaded, kind):
     """transformers would look for the last token that is no padding, and find another one."""
     model = loaded(kind)
-    tokens, network = model.tokens(TEXTS[1]), model.at("float64")
+    tokens = model.tokens(TEXTS[1])
+    network = model.at("float64")
     erased = tokens.ids.copy()
     erased[-1] = tokens.pad_id
     rows = [(erased, tokens.segments), (tokens.ids[:2], tokens.segments[:2])]
@@ -135,7 +139,8 @@ def test_an_erased_last_token_is_still_the_one_that_is_read(loaded, kind):
 def test_metrics_erase_to_padding_and_methods_to_the_mask_or_what_there_is(loaded, kind, pad, mask):
     """Not to the first id of the vocabulary, which is padding by chance alone; and check says which."""
     model = loaded(kind)
-    tokens, tokenizer = model.tokens(TEXTS[1]), model.tokenizer
+    tokens = model.tokens(TEXTS[1])
+    tokenizer = model.tokenizer
     assert tokenizer.convert_ids_to_tokens([tokens.pad_id, tokens.mask_id]) == [pad, mask]
     assert (tokens.pad_id, tokens.mask_id) == fill_ids(tokenizer)
     asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
@@ -148,7 +153,8 @@ def test_a_text_of_which_nothing_is_left_is_read_as_one_blank_token(loaded):
     model = loaded("gpt2")
     blank = np.array([fill_ids(model.tokenizer)[1]])
     none = np.zeros(0, np.int64)
-    alone, with_others = Scorer(model).logits([(none, none)]), Scorer(model).logits([(none, none), (blank, blank * 0)])
+    alone = Scorer(model).logits([(none, none)])
+    with_others = Scorer(model).logits([(none, none), (blank, blank * 0)])
     np.testing.assert_allclose(alone[0], with_others[0], atol=1e-6)
     np.testing.assert_allclose(with_others[0], with_others[1], atol=1e-6)
     (found,) = explain(Scorer(model), [instance("film")], ["omission_7"], LEAST)
@@ -158,7 +164,8 @@ def test_a_text_of_which_nothing_is_left_is_read_as_one_blank_token(loaded):
 @pytest.mark.parametrize("kind", [k for k in shapes.KINDS if k not in ("bart", "t5")])
 def test_soft_erasure_of_nothing_changes_nothing(loaded, kind):
     model = loaded(kind)
-    tokens, scorer = model.tokens(TEXTS[1]), Scorer(model, precision="float64")
+    tokens = model.tokens(TEXTS[1])
+    scorer = Scorer(model, precision="float64")
     (whole,) = scorer.answer([Evaluate(tokens.ids[None], tokens.segments)], [""])
     for kept in ("keep", "attend")[: 1 if kind in DECODERS or kind == "longformer" else 2]:
         strengths = np.ones((2, len(tokens)))

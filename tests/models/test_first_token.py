@@ -22,7 +22,8 @@ def padded(model, texts=TEXTS):
 
 @pytest.mark.parametrize("kind", sorted(SHORT))
 def test_logits_and_gradients_are_those_of_the_whole_layer(kind):
-    model, rng = shapes.tiny_classifier(kind), np.random.default_rng(0)
+    model = shapes.tiny_classifier(kind)
+    rng = np.random.default_rng(0)
     for texts in (TEXTS, TEXTS[:1], TEXTS[1:]):
         ids, mask, segments = padded(model, texts)
         gradients = []
@@ -63,7 +64,8 @@ def test_attention_implementations_and_precisions(kind):
 
 def test_it_costs_less():
     """Of two layers one is left, and a little: what one token costs of the last, and the head."""
-    model, costs = shapes.tiny_classifier("bert"), []
+    model = shapes.tiny_classifier("bert")
+    costs = []
     ids, mask, segments = padded(model, [instance("the film was not good " * 5)])
     for whole in (False, True):
         with FlopCounterMode(display=False) as counter:
@@ -76,7 +78,8 @@ def test_it_costs_less():
 @pytest.mark.parametrize("kind", sorted(SHORT))
 def test_gradients_of_weights_are_those_of_the_whole_layer(kind):
     """All but that of the last keys' bias, which moves all scores alike: 0 there, none here."""
-    model, gradients = shaped(kind), []
+    model = shaped(kind)
+    gradients = []
     for whole in (False, True):
         model.network.zero_grad(set_to_none=True)
         model.logits(*padded(model), whole=whole)[:, 1].sum().backward()
@@ -107,7 +110,8 @@ def test_dropout_is_drawn_from_the_same_distribution(kind):
     rows = [x.expand(1000, -1) for x in padded(model, TEXTS[:1])]
     torch.manual_seed(0)
     with torch.no_grad():
-        short, whole = model.logits(*rows), model.logits(*rows, whole=True)
+        short = model.logits(*rows)
+        whole = model.logits(*rows, whole=True)
     error = ((short.var(dim=0) + whole.var(dim=0)) / 1000).sqrt()
     assert short.std(dim=0).min() > 0.05
     assert ((short.mean(dim=0) - whole.mean(dim=0)).abs() < 5 * error).all()
@@ -117,7 +121,8 @@ def test_dropout_is_drawn_from_the_same_distribution(kind):
 def test_attention_of_the_last_layer_is_seen_whole():
     model = shapes.tiny_classifier("bert")
     rows = padded(model)
-    length, half = rows[0].shape[1], {0: torch.full((2, 1, 1, 1), 0.5).double()}
+    length = rows[0].shape[1]
+    half = {0: torch.full((2, 1, 1, 1), 0.5).double()}
     for wanted, computed in (((0,), 1), ((1,), length), ((0, 1), length)):
         watch = AttentionWeights(2, (0, 1))
         with watch, torch.no_grad():

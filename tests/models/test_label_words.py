@@ -32,7 +32,8 @@ def folder_of(tmp_path_factory):
 
 def own(network, tokenizer, prompt, words):
     """(K,) by transformers: logits of the next token, or sums of log probabilities where a label has several."""
-    start, scores = tokenizer(prompt)["input_ids"], []
+    start = tokenizer(prompt)["input_ids"]
+    scores = []
     for word in words:
         said = tokenizer(prompt + word)["input_ids"]
         assert said[: len(start)] == start
@@ -70,8 +71,10 @@ def test_class_scores_are_the_language_models_own(folder_of, kind, template, lab
 def test_nothing_touches_the_template(folder_of, kind, labels, monkeypatch):
     """Methods and metrics change the text inside it: whatever enters the network begins and ends as the template."""
     model = av.load(folder_of(kind), template="Review: {text}\nIt was", labels=labels, device="cpu")
-    before, behind = [*model.prompt.before], [*model.prompt.behind]
-    classify, rows = label_words.forward.classify, []
+    before = [*model.prompt.before]
+    behind = [*model.prompt.behind]
+    classify = label_words.forward.classify
+    rows = []
 
     def spy(network, mask, segments=None, ids=None, embeddings=None, entering=None):
         table = network.get_input_embeddings().weight
@@ -98,7 +101,8 @@ def test_soft_erasure_of_all_words_leaves_the_template(folder_of):
     one = model.tokens(instance(TEXTS[0]))
     question = SoftErasure(one.ids, one.segments, np.zeros((1, len(one))), (1,))
     (found,) = Scorer(model, precision="float64").answer([question], [""])
-    network, count = model.at("float64"), len(model.prompt.before)
+    network = model.at("float64")
+    count = len(model.prompt.before)
     vectors = network.get_input_embeddings()(torch.tensor([model.prompt.before + model.prompt.behind])).detach()
     gone = torch.zeros((1, len(one), vectors.shape[2]), dtype=vectors.dtype)
     with torch.no_grad():

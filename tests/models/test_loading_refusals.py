@@ -20,7 +20,8 @@ from attreval.models.folders import find_model, name_classes
 from attreval.models.loading import examine_model, load_classifier
 from attreval.models.scorer import Scorer
 
-DENSE, BIAS = "bert.encoder.layer.1.output.dense.weight", "bert.pooler.dense.bias"
+DENSE = "bert.encoder.layer.1.output.dense.weight"
+BIAS = "bert.pooler.dense.bias"
 
 
 @pytest.fixture
@@ -221,7 +222,8 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
 
 def test_rounding_is_told_from_another_number(bert, monkeypatch):
     """A network that rounds by more than the tolerance in float32 is read again in float64."""
-    plain, asked = forward.classify, []
+    plain = forward.classify
+    asked = []
 
     def rounded(network, mask, *rows):
         asked.append(network.dtype)
@@ -233,7 +235,8 @@ def test_rounding_is_told_from_another_number(bert, monkeypatch):
 
 
 def test_a_full_gpu_says_nothing_of_a_model(bert, monkeypatch):
-    model, plain = load(bert), checks.PROBES["lrp"]
+    model = load(bert)
+    plain = checks.PROBES["lrp"]
 
     def full(model):
         raise torch.OutOfMemoryError("CUDA out of memory")

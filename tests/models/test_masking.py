@@ -19,7 +19,8 @@ SPEC = TrainingSpec(epochs=2, batch_rows=8, learning_rate=5e-3, evaluations_per_
 
 def batch_of(rows, seed):
     """Texts of many lengths, of one part and of two."""
-    rng, words = np.random.default_rng(seed), ["the", "film", "bad", "unbelievably", "!"]
+    rng = np.random.default_rng(seed)
+    words = ["the", "film", "bad", "unbelievably", "!"]
     made = [[" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(1 + row % 2)] for row in range(rows)]
     return [MODEL.tokens(models.instance(*parts, name=str(row))) for row, parts in enumerate(made)]
 
@@ -32,7 +33,8 @@ def test_a_batch_is_masked_as_its_slow_twin_masks_it(rows, seed):
 
 
 def test_every_number_of_masked_tokens_is_as_likely():
-    rng, tokens = np.random.default_rng(1), MODEL.tokens(LONG)
+    rng = np.random.default_rng(1)
+    tokens = MODEL.tokens(LONG)
     n = len(tokens.content)
     counts = np.array([(mask_share(tokens, rng).ids == tokens.mask_id).sum() for _ in range(2000)])
     assert kstest((counts + rng.random(len(counts))) / (n + 1), "uniform").pvalue > 0.001
@@ -43,16 +45,19 @@ def test_every_number_of_masked_tokens_is_as_likely():
 def test_copies_follow_from_names_and_ids_alone():
     texts = models.toy(12)
     first, again = (masked_copies(MODEL, texts, "a", 1) for _ in range(2))
-    other, turned = masked_copies(MODEL, texts, "a", 2), masked_copies(MODEL, texts[::-1], "a", 1)[::-1]
+    other = masked_copies(MODEL, texts, "a", 2)
+    turned = masked_copies(MODEL, texts[::-1], "a", 1)[::-1]
     ids = [[one.tokens.ids.tolist() for one in some] for some in (first, again, other, turned)]
     assert ids[0] == ids[1] == ids[3] != ids[2]
     assert [(one.id, one.label) for one in first] == [(one.id, one.label) for one in texts]
 
 
 def test_training_reads_masked_texts_and_checks_dev_as_it_is_and_masked(tmp_path):
-    dev, weights = models.toy(32, 1), []
+    dev = models.toy(32, 1)
+    weights = []
     for masked in (False, True):
-        model, folder = models.untrained_model(), tmp_path / str(masked)
+        model = models.untrained_model()
+        folder = tmp_path / str(masked)
         curve = train(model, models.toy(64), dev, SPEC.changed(masked=masked), folder, ("toy", 1))
         record = json.loads((folder / "training.json").read_text())
         assert record["training"]["masked"] == masked and record["dev_rows"] == 32

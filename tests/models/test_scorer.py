@@ -27,7 +27,8 @@ class Fake:
     pad_id = 9
 
     def __init__(self, fail_at: int | None = None):
-        self.batches, self.fail_at = [], fail_at
+        self.batches = []
+        self.fail_at = fail_at
 
     def logits(self, ids, mask, segments, precision="float32", embeddings=None):
         if len(self.batches) == self.fail_at:
@@ -73,7 +74,8 @@ def test_costs_are_counted_by_hand_and_stay_when_answers_are_forgotten():
 def test_empty_requests():
     scorer = Scorer(Fake())
     assert scorer.logits([]).shape == (0, 3)
-    nothing, one = Evaluate([], []), Evaluate([np.array([1])], [np.array([0])])
+    nothing = Evaluate([], [])
+    one = Evaluate([np.array([1])], [np.array([0])])
     assert [a.shape for a in scorer.answer([nothing, one], ["a", "b"])] == [(0, 3), (1, 3)]
     assert scorer.answer([], []) == [] and scorer.converse([]) == []
     assert scorer.costs["a"] == Cost()
@@ -129,8 +131,10 @@ def test_batches_are_the_cheapest_of_all_cuts(lengths, budget, batch, step):
 
 
 def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
-    known, recorder = methods_for("transformer"), models.Recorder(tiny)
-    scorer, sampled = Scorer(recorder, sampled_precision="bfloat16"), [m for m in known if METHODS[m].sampled]
+    known = methods_for("transformer")
+    recorder = models.Recorder(tiny)
+    scorer = Scorer(recorder, sampled_precision="bfloat16")
+    sampled = [m for m in known if METHODS[m].sampled]
     few = UnitSettings(shapley_samples=10)
     budget = Budget(path_steps=2, path_steps_most=2, riemann_steps=2, limsse_epochs=2, lime_samples=30, units=few)
     explain(scorer, texts[1:2], [m for m in known if m not in sampled], budget)
@@ -186,7 +190,9 @@ def test_batches_that_a_gpu_cannot_hold_are_halved_down_to_one_row():
             return super().logits(ids, *more)
 
     rows = [row(*range(n, 4 * n)) for n in range(1, 9)]
-    model, plain, heard = Small(), Fake(), []
+    model = Small()
+    plain = Fake()
+    heard = []
     model.room = 60
     scorer = Scorer(model, token_budget=1000, notify=heard.append)
     assert scorer.logits(rows).tolist() == Scorer(plain, token_budget=1000).logits(rows).tolist()
@@ -203,7 +209,8 @@ def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
 
 
 def test_paths_are_counted_and_shared(tiny, texts):
-    scorer, tokens = Scorer(tiny), tiny.tokens(texts[2])
+    scorer = Scorer(tiny)
+    tokens = tiny.tokens(texts[2])
     length = len(tokens)
     first, again, other = scorer.answer([path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"])
     assert first is again and other is not first and np.abs(first.gradient).max() > 0

@@ -35,7 +35,8 @@ def test_a_pipeline_is_explained_as_brute_force_explains_it(pipeline, mask):
     predict = pipeline[0].predict_proba
     model = av.wrap(predict, labels=("neg", "pos"), mask=mask)
     (found,) = av.explain(model, TEXT, ["occlusion_1", "omission_1", "kernel_shap"], target="pos", samples=1000)
-    n, whole = len(TEXT.split()), predict([TEXT])[0]
+    n = len(TEXT.split())
+    whole = predict([TEXT])[0]
     np.testing.assert_allclose(list(found.probabilities.values()), whole, atol=1e-12)
     for name, put in (("occlusion_1", mask), ("omission_1", None)):
         left = predict([without(TEXT, {at}, put) for at in range(n)])
@@ -54,7 +55,8 @@ def test_words_put_together_again_are_the_text_to_the_letter():
         heard.extend(texts)
         return by_words(texts)
 
-    text, pair = "  'Tis  good,\n not bad... ", (" a film ", "it's\tslow ?")
+    text = "  'Tis  good,\n not bad... "
+    pair = (" a film ", "it's\tslow ?")
     model = av.wrap(predict, labels=("no", "yes"))
     heard.clear()
     tokens = [model.tokens(models.instance(*([one] if isinstance(one, str) else one))) for one in (text, pair)]
@@ -62,10 +64,8 @@ def test_words_put_together_again_are_the_text_to_the_letter():
     assert set(heard) == {text, pair}
     heard.clear()
     av.explain(model, [text, pair], "omission_1")
-    single, double = (
-        {"  'Tis,\n not bad... ", "Tis  good,\n not bad... "},
-        {(" a", "it's\tslow ?"), (" a film ", "slow ?")},
-    )
+    single = {"  'Tis,\n not bad... ", "Tis  good,\n not bad... "}
+    double = {(" a", "it's\tslow ?"), (" a film ", "slow ?")}
     assert single | double <= {*heard}
     masked = av.wrap(predict, labels=("no", "yes"), mask="_")
     heard.clear()

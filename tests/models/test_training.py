@@ -45,7 +45,8 @@ def test_batches_hold_each_row_once(lengths, rows, window, seed):
 def trained(tmp_path_factory):
     """(model, folder, curve) of one training."""
     folder = tmp_path_factory.mktemp("trained") / "model"
-    model, heard = models.untrained_model(), []
+    model = models.untrained_model()
+    heard = []
     sets = models.toy(128), models.toy(24, 1)
     curve = train(model, *sets, SPEC, folder, ("toy", 1), {"task": "toy"}, lambda *said: heard.append(said))
     assert [said[:2] for said in heard] == [(i, 64) for i in range(1, 65)]
@@ -59,7 +60,8 @@ def test_a_learnable_task_is_learnt_recorded_and_ready_to_be_asked(trained):
     assert found.accuracy > 0.9 and found.macro_f1 > 0.9
     assert curve[-1]["train_loss"] < curve[0]["train_loss"]
     assert [round(c["epoch"], 3) for c in curve] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
-    record, best = json.loads((folder / "training.json").read_text()), min(c["dev_loss"] for c in curve)
+    record = json.loads((folder / "training.json").read_text())
+    best = min(c["dev_loss"] for c in curve)
     wanted = {"curve": curve, "task": "toy", "best_dev_loss": best, "names": ["toy", "1"], "labels": ["bad", "good"]}
     wanted |= {"train_rows": 128, "dev_rows": 24, "training": SPEC.model_dump(), "precision": "float32"}
     assert wanted.items() <= record.items()
@@ -122,7 +124,9 @@ def test_the_running_average_is_what_is_kept(tmp_path):
     """With averaging the saved weights trail behind the last ones."""
     moved = []
     for decay in (0.0, 0.9):
-        spec, folder, model = SPEC.changed(epochs=1, averaging=decay), tmp_path / f"{decay}", models.untrained_model()
+        spec = SPEC.changed(epochs=1, averaging=decay)
+        folder = tmp_path / f"{decay}"
+        model = models.untrained_model()
         start = {name: p.clone() for name, p in model.network.named_parameters()}
         train(model, models.toy(24), models.toy(8, 1), spec, folder, ("average",))
         saved = load_file(folder / "model.safetensors")
@@ -132,7 +136,8 @@ def test_the_running_average_is_what_is_kept(tmp_path):
 
 def steps_of(monkeypatch, spec, folder, model=None):
     """The rate of each group, and the norm of the gradient, at each step of a short training."""
-    seen, step = [], torch.optim.AdamW.step
+    seen = []
+    step = torch.optim.AdamW.step
 
     def watch(optimizer, *args, **more):
         norm = sum(float(p.grad.norm()) ** 2 for g in optimizer.param_groups for p in g["params"] if p.grad is not None)
@@ -185,7 +190,8 @@ def test_the_rate_decays_along_a_line_or_a_cosine(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_frozen_layers_stay_as_they_were_pretrained(tmp_path, count):
-    model, spec = models.untrained_model(), SPEC.changed(epochs=1, frozen_layers=count)
+    model = models.untrained_model()
+    spec = SPEC.changed(epochs=1, frozen_layers=count)
     before = {name: p.clone() for name, p in model.network.named_parameters()}
     train(model, models.toy(24), models.toy(8, 1), spec, tmp_path / "m", (1,))
     still = {name for name, p in model.network.named_parameters() if torch.equal(p, before[name])}

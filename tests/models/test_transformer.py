@@ -55,7 +55,9 @@ def test_precisions_are_copies_made_once(texts):
     assert model.at("float64").dtype == torch.float64 and model.network.dtype == torch.float32
     tokens = model.tokens(texts[1])
     rows = [(tokens.ids, tokens.segments)]
-    exact, single, half = (Scorer(model).logits(rows, p) for p in ("float64", "float32", "bfloat16"))
+    exact = Scorer(model).logits(rows, "float64")
+    single = Scorer(model).logits(rows, "float32")
+    half = Scorer(model).logits(rows, "bfloat16")
     assert 0 < np.abs(exact - single).max() < 1e-4 < np.abs(exact - half).max() < 0.5
 
 
@@ -81,7 +83,8 @@ def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, leve
 def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
     """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of models."""
     texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
-    instance, short = models.instance(*texts), min(first, second)
+    instance = models.instance(*texts)
+    short = min(first, second)
     words = replace(tiny_words("gru"), max_length=most).tokens(instance)
     pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(instance)
     for tokens in (words, pieces):
@@ -108,7 +111,8 @@ def test_positions_do_not_depend_on_ids():
 
 
 def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
-    model, seen = models.untrained_model(), []
+    model = models.untrained_model()
+    seen = []
     texts = [models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2) for i in range(8)]
     model.network.register_forward_hook(lambda m, args, given, out: seen.append(given["input_ids"]), with_kwargs=True)
     spec = TrainingSpec(batch_rows=4, evaluations_per_epoch=1, precision="float32", tokens=10)
@@ -139,7 +143,9 @@ def make(body, seed=1, **more):
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "transformer"])
 def test_a_new_model_has_the_sizes_and_seed_asked(body, architecture):
     asked = {"layers": 1, "hidden": 16, "heads": 2, "max_length": 16, "architecture": architecture}
-    first, again, other = (make(body, seed, **asked) for seed in (1, 1, 2))
+    first = make(body, 1, **asked)
+    again = make(body, 1, **asked)
+    other = make(body, 2, **asked)
     config = first.network.config
     assert first.layers == 1 and config.hidden_size == 16 and config.num_labels == 2 and first.labels == ("a", "b")
     assert len(first.tokens(models.instance("good " * 40))) == 16
@@ -157,7 +163,8 @@ def test_pretrained_weights_get_a_fresh_head(body):
 
 def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
     """Its encoder gives the states that the other one gives to a text of one part, layer by layer."""
-    started, encoder = make(body, start="local"), BertModel.from_pretrained(body)
+    started = make(body, start="local")
+    encoder = BertModel.from_pretrained(body)
     tokens = tiny.tokens(texts[1])
     ids = torch.from_numpy(tokens.ids[None])
     with torch.no_grad():
@@ -165,7 +172,8 @@ def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
         ours = started.network.eval().model.encoder(ids, output_hidden_states=True).hidden_states
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-3)  # BERT and BART stabilise their normalisation differently
-    layer, source = started.network.model.decoder.layers[0], encoder.encoder.layer[0]
+    layer = started.network.model.decoder.layers[0]
+    source = encoder.encoder.layer[0]
     for own in (layer.self_attn, layer.encoder_attn):
         assert torch.equal(own.q_proj.weight, source.attention.self.query.weight)
     shared = started.network.model

@@ -111,7 +111,8 @@ class Kept(Propagation):
         weights = super().softmax(function, scores, *args, **kwargs)
         if not weights.requires_grad:
             return weights
-        inputs, outputs = scores.detach(), weights.detach()
+        inputs = scores.detach()
+        outputs = weights.detach()
 
         def count(arriving):
             leaving = torch.where(outputs > 0, inputs, 0) * outputs * (arriving - (outputs * arriving).sum(-1, True))
@@ -155,7 +156,8 @@ class Small(nn.Module):
 
     def __init__(self, compute):
         super().__init__()
-        self.compute, self.act = compute, nn.GELU()
+        self.compute = compute
+        self.act = nn.GELU()
 
     def forward(self, x):
         return self.compute(self, x)
@@ -163,7 +165,8 @@ class Small(nn.Module):
 
 def shares(compute, x, rule=LRP):
     """x times its modified gradient."""
-    network, points = Small(compute), x.clone().requires_grad_(True)
+    network = Small(compute)
+    points = x.clone().requires_grad_(True)
     with Propagation(network, rule):
         out = network(points)
     return out.detach(), torch.autograd.grad(out.sum(), points)[0] * x
@@ -195,7 +198,8 @@ def test_each_entry_keeps_its_own_where_entries_do_not_mix(compute):
 
 
 def test_at_zero_an_activation_has_its_slope():
-    network, x = Small(lambda m, x: m.act(x)), torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+    network = Small(lambda m, x: m.act(x))
+    x = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
     with Propagation(network, LRP):
         (slope,) = torch.autograd.grad(network(x).sum(), x)
     assert float(slope) == pytest.approx(0.5, abs=1e-5) and not network.act._forward_hooks

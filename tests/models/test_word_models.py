@@ -34,7 +34,8 @@ def layer_input(seed):
 
 @pytest.mark.parametrize("kind", words.KINDS, ids=str)
 def test_logits_are_the_same_alone_and_padded_in_three_precisions(kind):
-    model, rows = words.tiny_words(*kind), words.rows(4)
+    model = words.tiny_words(*kind)
+    rows = words.rows(4)
     answers = {}
     for precision, close in (("float64", 1e-12), ("float32", 1e-5), ("bfloat16", 0.15)):
         pairs = [(r, np.zeros_like(r)) for r in rows]
@@ -48,7 +49,8 @@ def test_logits_are_the_same_alone_and_padded_in_three_precisions(kind):
 @pytest.mark.parametrize("kind", words.KINDS, ids=str)
 def test_an_empty_text_scores_the_bias(kind):
     model = words.tiny_words(*kind)
-    nothing, bias = np.zeros(0, np.int64), model.network.output.bias.numpy()
+    nothing = np.zeros(0, np.int64)
+    bias = model.network.output.bias.numpy()
     for company in ([], [np.array([3, 4])]):
         rows = [(r, np.zeros_like(r)) for r in [nothing, *company]]
         np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)

@@ -37,7 +37,8 @@ def count_reproduced(paper, findings_of):
     A claim whose null is the edge of its range may well hold in these worlds: short texts agree sooner by noise too.
     """
     claims = [claim for claim in read_claims(paper) if claim.null_world in MADE]
-    reproduced, tested = Counter(), Counter()
+    reproduced = Counter()
+    tested = Counter()
     for world in range(WORLDS):
         found = findings_of(np.random.default_rng([7, world]), claims)
         for claim in (claim for claim in claims if claim.id in found and not found[claim.id].reason):
@@ -52,7 +53,8 @@ def pointing_world(rng, claims):
     """Hits of every method at random among the words that are evidence, on documents and on sentences."""
     columns = []
     for task, metric, n in (("hybrid_bbc", "hybrid", 50), ("agreement_parsed", "hit_target", 80)):
-        words, evidence = rng.integers(8, 20, n), rng.integers(1, 5, n)
+        words = rng.integers(8, 20, n)
+        evidence = rng.integers(1, 5, n)
         for name, family in (("LSTM", "recurrent"), ("CNN", "convolutional")):
             if (metric, name) == ("hit_target", "CNN"):
                 continue
@@ -123,14 +125,16 @@ def noise(rng, n=32):
     lengths = rng.integers(8, 30, n)
     out = []
     for length in lengths:
-        name, scores = f"{rng.integers(10**9)}", {m: rng.standard_normal(length) for m in SIX}
+        name = f"{rng.integers(10**9)}"
+        scores = {m: rng.standard_normal(length) for m in SIX}
         out.append(Reading(name, ("x",) * length, scores, (rng.random((3, length)) < 0.2).astype(float)))
     return out
 
 
 def test_claims_on_agreement_are_not_reproduced_by_noise():
     """Nine of fifteen were, with Gaussian scores and random marks."""
-    spec, pool = AgreementSpec(), []
+    spec = AgreementSpec()
+    pool = []
     for at in range((BOOTSTRAP.nulls + 1) // 2):  # scores in a random order are noise as these are
         values, worlds = kamp.values_and_worlds(noise(np.random.default_rng([3, at])), spec, 1)
         pool += [values, *worlds]

@@ -60,7 +60,8 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
     improved = tables.with_published_improvement(agreement.improvement_table(step, compared))
     wide = tables.table_1(improved)
     assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith("task,method")
-    told, lengths = agreement.sentence_table(step), agreement.length_table(step)
+    told = agreement.sentence_table(step)
+    lengths = agreement.length_table(step)
     assert len(told) == (len(texts) if six else 0) and lengths.empty == (not six)
     assert "methods" in told and "agreement" in lengths
     found = {"agreement": pairs, "groups": agreement.group_table(step), "lengths": lengths, "dynamic": compared}
@@ -109,7 +110,8 @@ def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
 
 def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, monkeypatch, tiny, texts):
     """Where `random` did not explain, its scores are drawn as erasure draws them."""
-    one, names = texts[0], (*RUN, texts[0].id)
+    one = texts[0]
+    names = (*RUN, texts[0].id)
     tokens = tiny.tokens(one)
     for methods in (["lime"], ["lime", "random"]):
         records = attributions(one, tokens, methods)

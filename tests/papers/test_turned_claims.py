@@ -141,7 +141,9 @@ def test_techniques_against_one_rival_at_a_time():
 def test_faithfulness_by_corpus_and_rule():
     profile = config.load("quick")
     profile = profile.model_copy(update={"bootstrap": BOOTSTRAP})
-    step, rng, rows = SimpleNamespace(profile=profile), np.random.default_rng(1), []
+    step = SimpleNamespace(profile=profile)
+    rng = np.random.default_rng(1)
+    rows = []
     tasks = [task for task, spec in profile.tasks.items() if "faithfulness" in spec.judges][:2]
     for task, at, method in product(tasks, range(40), ("attention", "deeplift")):
         values = dict(zip(FAITHFULNESS, rng.integers(0, 3, 4) / 2, strict=True))
@@ -153,7 +155,8 @@ def test_faithfulness_by_corpus_and_rule():
     values = {(row.what, row.how): row.value for row in table.itertuples()}
     corpora = [how for what, how in values if what == "corpus"]
     assert len(corpora) == 2
-    hard, soft = FAITHFULNESS[0], FAITHFULNESS[1]
+    hard = FAITHFULNESS[0]
+    soft = FAITHFULNESS[1]
     main = pairs[pairs.setting == "main"]
     for task, how in zip(tasks, corpora, strict=True):
         of = main[main.task == task]

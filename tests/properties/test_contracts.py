@@ -50,7 +50,8 @@ class CountingTokenizer:
     """Passes everything on, counts calls, and refuses to decode or to encode by other ways."""
 
     def __init__(self, inner):
-        self.inner, self.calls = inner, 0
+        self.inner = inner
+        self.calls = 0
 
     def __call__(self, *args, **kwargs):
         self.calls += 1
@@ -95,7 +96,8 @@ def test_adding_a_method_moves_no_other(tiny, texts, complete, bit, there):
 
 
 def test_seeds_follow_names_not_positions(tiny, texts):
-    first, renamed = texts[1], replace(texts[1], id="other")
+    first = texts[1]
+    renamed = replace(texts[1], id="other")
     same = scores_of(tiny, [first, renamed], ["random", "lime"])
     for method in ("random", "lime"):
         assert (same["s1", method] != same["other", method]).any()
@@ -149,7 +151,8 @@ def test_scores_are_the_same_in_small_batches_and_without_some_instances(tiny, t
 
 
 def test_erasing_never_tokenizes(tiny, texts):
-    tokens, (model, tokenizer) = [tokenize(t, tiny.tokenizer, 64) for t in texts], counting(tiny)
+    tokens = [tokenize(t, tiny.tokenizer, 64) for t in texts]
+    model, tokenizer = counting(tiny)
     scorer = Scorer(model)
     scorer.converse(("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens)
     assert tokenizer.calls == 0
@@ -159,7 +162,8 @@ def test_erasing_never_tokenizes(tiny, texts):
 def test_erasure_of_a_constant_is_that_of_random(tiny, size):
     """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
     tokens = tiny.tokens(models.instance("good bad slow film brave"))
-    ratio, draws = size / 5, 400
+    ratio = size / 5
+    draws = 400
     found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
     marked = [np.isin(np.arange(5), chosen).astype(float) for chosen in combinations(range(5), size)]
     every = erasures(tiny, tokens, marked, [ratio])

@@ -22,7 +22,8 @@ TEXTS = (
 
 def scored_texts(model, level, seed, unit=1.0, query=None):
     """Texts with all that any metric needs; the scores of the method `one` are multiplied by a unit."""
-    rng, asked = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    asked = []
 
     def draw(*shape):
         """Scores of every method, with ties and of both signs."""
@@ -32,7 +33,8 @@ def scored_texts(model, level, seed, unit=1.0, query=None):
         one = models.instance(*parts, name=f"s{at}")
         one = replace(one, evidence=Evidence(marks=rng.integers(0, 2, (2, len(one.words))).astype(float)))
         tokens = model.tokens(one)
-        units, size = find_units(tokens, "subword"), len(tokens.content)
+        units = find_units(tokens, "subword")
+        size = len(tokens.content)
         groups = units.pairs().tolist() if level == "pair" else [[u] for u in range(size)]
         features = tuple(tuple(units.groups[u][0] for u in group) for group in groups)
         of_features = draw(len(features)).items()

@@ -77,7 +77,8 @@ def test_only_the_route_without_quarto_imports_pandoc_and_typst():
 
 
 def test_the_readmes_pictures_are_kept_figures_of_a_notebook():
-    readme, make = ((CHECKOUT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    make = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
     assert pictures
     shown = [picture for picture in pictures if not picture.startswith("docs/images/")]  # where commands write theirs

@@ -107,6 +107,7 @@ def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for
     judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}
     judged = {number: {run[0] for run in profile.explained_runs(judge)} for number, judge in judges.items()}
     for key, given in read_declared_numbers(CHECKOUT / "paper" / "numbers.yml").items():
-        wanted, notebook = given.get("where", {}).get("task"), given["table"].partition("_")[0]
+        wanted = given.get("where", {}).get("task")
+        notebook = given["table"].partition("_")[0]
         if wanted in TASKS and notebook in judged and "otherwise" not in given:
             assert wanted in judged[notebook], key

@@ -47,7 +47,8 @@ def test_only_verdicts_that_differ_are_listed_and_only_those_tested_by_both(comm
     run = copy_of_claims(tmp_path / "run")
     claims = json.loads((committed / "claims.json").read_text())
     tested = [row for row in claims if row["verdict"] != "not testable here" and row["value"] is not None]
-    turned, dropped = tested[0], tested[1]
+    turned = tested[0]
+    dropped = tested[1]
     turned["verdict"] = "contradicted" if turned["verdict"] != "contradicted" else "reproduced"
     turned["value"] = -0.125
     dropped["verdict"] = "not testable here"

@@ -53,7 +53,8 @@ def test_unknown_labels_list_the_known(tmp_path):
 def test_the_best_form_of_an_output_is_shown(tmp_path):
     pictures = result(image__png=PNG, text__plain="no"), result(image__svg="<svg/>", image__png=PNG, text__plain="no")
     texts = result(text__plain="````"), V4.new_output("stream", name="stdout", text="said")
-    marked, assets = result(text__markdown="*yes*", text__plain="no"), {}
+    marked = result(text__markdown="*yes*", text__plain="no")
+    assets = {}
     cells = {"a": pictures, "c": (marked,), "d": texts}
     notebook = write(tmp_path, *(code(f"#| label: {label}\n", *outputs) for label, outputs in cells.items()))
     shown = {label: outputs_markdown(notebook.cell(label), "pics", assets, streams=False) for label in "acd"}

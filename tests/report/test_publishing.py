@@ -103,7 +103,8 @@ def draw(words: str):
 
 def test_pictures_get_smaller_and_keep_what_they_show():
     png, svg = draw("one two three")
-    small, half = shrink_png(png), shrink_png(png, part=2)
+    small = shrink_png(png)
+    half = shrink_png(png, part=2)
     assert len(half) < len(small) < len(png) and Image.open(io.BytesIO(small)).size == Image.open(io.BytesIO(png)).size
     before, after = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), float) for data in (png, small))
     assert np.abs(before - after).mean() < 2
@@ -205,7 +206,8 @@ def test_committing_twice_changes_nothing(home):
 
 
 def test_a_step_is_committed_by_itself(home):
-    place, run = publish("quick"), project.results("quick")
+    place = publish("quick")
+    run = project.results("quick")
     before = {path: path.read_bytes() for path in place.rglob("*.*")}
     for rows in ([{"n": 1}], [{"n": 2}]):  # the second time it takes the place of the first
         write_csv(run.tables / "08_joint_new.csv", pd.DataFrame(rows))
@@ -216,7 +218,8 @@ def test_a_step_is_committed_by_itself(home):
     assert (place / "tables" / "08_joint_new.csv").read_text().split() == ["n", "2"]
     changed = {path for path, data in before.items() if path.read_bytes() != data}
     assert changed == {place / "README.md", place / "manifest.json"}
-    text, manifest = (place / "README.md").read_text(), json.loads((place / "manifest.json").read_text())
+    text = (place / "README.md").read_text()
+    manifest = json.loads((place / "manifest.json").read_text())
     said = "- `abc`: `08_joint`; networks trained by device: cuda 2; its networks are of `def`\n"
     assert text.count(said) == 1 and text.startswith(before[place / "README.md"].decode()[:300])
     assert manifest["steps"]["08_joint"]["processor_seconds"] == 100

@@ -69,7 +69,9 @@ def sections():
     """Of every heading: (the heading of level 1 above it, its blocks), by page and identifier."""
     found = {}
     for page, text in reference_pages(BIBLIOGRAPHY).items():
-        found[page], group, name = {}, "", ""
+        found[page] = {}
+        group = ""
+        name = ""
         for block in pandoc.read(text).content:
             if isinstance(block, pf.Header):
                 group = plain(block) if block.level == 1 else group
@@ -169,7 +171,8 @@ def test_a_functions_section_is_its_signature_and_its_whole_docstring(sections, 
 def test_a_classs_section_has_its_members(sections, name):
     documented = public_names()[name]
     _, (_, *rest) = sections["_api.md"][f"api-{name}"]
-    shown, members = said(*rest), public_members(documented)
+    shown = said(*rest)
+    members = public_members(documented)
     assert holds(shown, doc_words(documented)) and len(members) > 5
     assert [one.identifier for one in every(pf.Span, rest)] == [f"api-{name}-{member}" for member in members]
     for member in members.values():
@@ -302,7 +305,8 @@ def test_no_cell_of_the_table_of_metrics_and_methods_is_empty_without_a_reason()
     for row, metric in zip(judged[2:], METRICS.values(), strict=True):
         of_group = dict(zip(letters, row[1:], strict=False))
         for name in METHODS:
-            computed, why = listed[metric.name]["computed"].get(name), listed[metric.name]["why_not"].get(name)
+            computed = listed[metric.name]["computed"].get(name)
+            why = listed[metric.name]["why_not"].get(name)
             assert bool(computed) != bool(why), (metric.name, name)
             cell = of_group[group_of[name]].strip()
             assert cell == "yes" if computed else said[int(cell.strip("()")) - 1].endswith(cards.inline(why))

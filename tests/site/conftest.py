@@ -18,7 +18,8 @@ from compendium.site.rendering import render
 @pytest.fixture(scope="package", autouse=True)
 def answers():
     """Pandoc is asked the same once: it answers alike wherever a copy of the project lies."""
-    kept, ask = {}, pandoc.run
+    kept = {}
+    ask = pandoc.run
 
     def run(arguments, given):
         key = (*(word.replace(str(project.home()), "") for word in arguments), given)

@@ -117,7 +117,8 @@ def inventory_of_sources(home: Path, name: str) -> Inventory:
 
 def read_included(path: Path, home: Path) -> str:
     """A page's text with its includes pasted in."""
-    text, page = path.read_text(encoding="utf-8"), path.parent
+    text = path.read_text(encoding="utf-8")
+    page = path.parent
 
     def paste(found: re.Match) -> str:
         name = found.group(1)

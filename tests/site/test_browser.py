@@ -23,7 +23,9 @@ ABOVE = """all => all.map(f => f.querySelector('figcaption').getBoundingClientRe
 
 def open_pages(browser, home, pages="*.html"):
     """The pages of the site opened, with what the browser said and asked for."""
-    page, said, asked = browser.new_page(), [], []
+    page = browser.new_page()
+    said = []
+    asked = []
     page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: said.append(f"error: {error}"))
     page.on("requestfailed", lambda request: said.append(f"failed: {request.url}"))
@@ -39,7 +41,9 @@ def open_pages(browser, home, pages="*.html"):
 
 def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_home):
     """At 1,200 and 360 px no page scrolls sideways; nothing leaves the machine, lacks a description or an end."""
-    ids, links, wrong = {}, [], []
+    ids = {}
+    links = []
+    wrong = []
     for path, page, said, asked in open_pages(browser, committed_home):
         seen = page.evaluate(SEEN)
         ids[path] = set(seen["ids"])
@@ -58,7 +62,8 @@ def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_ho
             wrong += [(path.name, f"in a window of {width} px", wide)] if wide > width else []
     for path, url in links:
         parts = urlsplit(url)
-        target, name = type(path)(unquote(parts.path)), unquote(parts.fragment)
+        target = type(path)(unquote(parts.path))
+        name = unquote(parts.fragment)
         if parts.scheme == "file" and (not target.is_file() or (name and name not in ids.get(target, ()))):
             wrong.append((path.name, "leads nowhere", url))
         elif (start := STARTS.get(target.suffix)) and not target.read_bytes().startswith(start):

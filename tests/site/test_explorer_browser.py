@@ -56,7 +56,9 @@ def address(tmp_path_factory):
 @pytest.fixture
 def visit(browser):
     """Open an address without a network; afterwards nobody has complained, and nothing else was asked for."""
-    contexts, said, asked = [], [], []
+    contexts = []
+    said = []
+    asked = []
 
     def visit(address, width=1280, height=900, **options):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
@@ -108,8 +110,10 @@ def test_agreement_and_peaks_are_the_packages(visit, address):
     texts = {shown.instance.id: shown for shown in SHOWN}
     seen = {}
     for kind, name, *rest in found:
-        shown, seen[kind] = texts[name], seen.get(kind, 0) + 1
-        scores, share = shown.scores, relevance(shown.marks) if len(shown.marks) else None
+        shown = texts[name]
+        seen[kind] = seen.get(kind, 0) + 1
+        scores = shown.scores
+        share = relevance(shown.marks) if len(shown.marks) else None
         if kind == "peaks":
             assert rest[1] == local_maxima(scores[rest[0]]).tolist()
         elif kind == "rule":

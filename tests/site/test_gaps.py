@@ -47,7 +47,8 @@ def test_gaps_of_ones_own_profile_are_named(partial):
     assert page.count(f"<p><em>{said}</em></p>") == page.count("06_zhao2023.html#cell-") > 1
     with ZipFile(partial / "_site" / "paper" / "attreval-jats.zip") as archive:
         assert said in archive.read("manuscript.xml").decode()
-    made, written = inventory(partial / "_site", "zhao2023"), inventory(partial, "zhao2023")
+    made = inventory(partial / "_site", "zhao2023")
+    written = inventory(partial, "zhao2023")
     assert replace(made, references=()) == replace(written, references=())
     assert not Counter(made.references) - Counter(written.references)  # some go with the sentence they stand in
     sentences = page.partition('id="sec-faithfulness-results"')[2].partition("</section>")[0]

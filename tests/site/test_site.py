@@ -176,7 +176,8 @@ def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, 
     def menu_of(html):
         return [link["href"] for link in BeautifulSoup(html, "html.parser").select("li a")]
 
-    site, index = staged_site(home), home / "index.qmd"
+    site = staged_site(home)
+    index = home / "index.qmd"
     before = menu_of(frame(site, index)["nav"])
     assert not (home / "_site" / PAGE).exists() and PAGE not in (home / "_site" / "index.html").read_text()
     page = fresh / PAGE
@@ -184,7 +185,8 @@ def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, 
     with monkeypatch.context() as patch:
         patch.setattr(rendering, "write_page", lambda results: page)
         stage("smoke")
-    site, index = staged_site(fresh), fresh / "index.qmd"
+    site = staged_site(fresh)
+    index = fresh / "index.qmd"
     assert menu_of(frame(site, index)["nav"]) == [*before, PAGE] == menu_of(page.read_text())
     assert PAGE in site.resources and f"]({PAGE})" in (fresh / "paper" / "tables" / "_explorer.md").read_text()
     stage("smoke")

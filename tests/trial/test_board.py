@@ -9,7 +9,9 @@ from attreval.trial import WORLDS
 from attreval.trial.board import FIELDS, differences, read_submission
 
 BOARD = CHECKOUT / "board"
-AGAIN, MOST = ("rules",), 5  # a world, and metrics of a submission, that are asked again
+# a world, and metrics of a submission, that are asked again
+AGAIN = ("rules",)
+MOST = 5
 
 
 @pytest.mark.parametrize("path", sorted(BOARD.glob("*.jsonl")), ids=lambda path: path.stem)

@@ -58,7 +58,8 @@ def test_a_metric_of_ones_own_is_tried_beside_others_and_nulls(mine, tmp_path):
 
 def write_theirs(path, texts, change=()):
     """Attributions, the truth and noise, with a change of each."""
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows = []
     for text in texts:
         for method, scores in (("mine", text.truth), ("noise", rng.random(len(text.truth)))):
             row = {"world": text.world, "seed": int(SEED), "id": text.id, "method": method, "scores": scores.tolist()}

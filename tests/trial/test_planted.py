@@ -15,7 +15,9 @@ from attreval.trial.measure import GIVEN, PLANTED_METRICS, as_scored, evaluate
 from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS
 from compendium.papers.joint.planted import worlds_table
 
-TEXTS, DRAWS, SEED = 24, 1, 1
+TEXTS = 24
+DRAWS = 1
+SEED = 1
 # what is expected to fail the test, and why
 # complexity looks at scores alone, and not even at their signs; min-max keeps and removes less of a text by skewed
 # evidence than by random scores
@@ -99,7 +101,8 @@ def test_a_constant_scores_what_random_scores(table, metric):
 @pytest.mark.parametrize("metric", ["pointing", "agreement"])
 def test_ties_in_closed_form_are_the_mean_over_orders(metric):
     for text in load_world("interaction", 0, 4).texts:
-        n, rng = len(text.truth), np.random.default_rng(0)
+        n = len(text.truth)
+        rng = np.random.default_rng(0)
         kept = as_scored(text, np.zeros(n), ())
 
         def measure(scores, kept=kept):
@@ -116,7 +119,8 @@ def test_planted_importances_are_the_models(world):
     moves nothing where the other half is gone."""
     made = load_world(world, 0, 8)
     for text in made.texts:
-        ids, places = text.tokens.ids, np.arange(len(text.tokens.ids))
+        ids = text.tokens.ids
+        places = np.arange(len(text.tokens.ids))
         gone = (np.where(places == place, text.tokens.mask_id, ids) for place in text.tokens.content)
         rows = [(row, text.tokens.segments) for row in (ids, *gone)]
         logits = Scorer(made.model, precision="float64").logits(rows)

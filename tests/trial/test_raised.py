@@ -30,7 +30,9 @@ def test_whole_texts_are_answered_as_before_and_erased_ones_as_the_push_says(wor
     for push in PUSHES:
         np.testing.assert_array_equal(plain, Scorer(RaisedModel(world, 0, push), precision="float64").logits(rows))
     for text in load_world(world, 0, 4).texts:
-        content, few, most = text.tokens.content, text.tokens.ids.copy(), text.tokens.ids.copy()
+        content = text.tokens.content
+        few = text.tokens.ids.copy()
+        most = text.tokens.ids.copy()
         few[content[:1]] = MASK
         most[content[2:]] = MASK
         rows = [(row, text.tokens.segments) for row in (few, most)]

@@ -18,11 +18,13 @@ from attreval.trial.worlds.rules import RULES
 
 def test_shapley_values_are_the_mean_over_orders():
     values = np.random.default_rng(0).standard_normal(2**4)
-    of, drawn = {tuple(row): value for row, value in zip(coalitions(4), values, strict=True)}, np.zeros(4)
+    of = {tuple(row): value for row, value in zip(coalitions(4), values, strict=True)}
+    drawn = np.zeros(4)
     for order in permutations(range(4)):
         held = [False] * 4
         for player in order:
-            before, held[player] = of[tuple(held)], True
+            before = of[tuple(held)]
+            held[player] = True
             drawn[player] += (of[tuple(held)] - before) / 24
     np.testing.assert_allclose(shapley(values), drawn, atol=1e-12)
 
@@ -50,12 +52,15 @@ def test_the_model_predicts_the_class_that_is_explained(name):
 def test_trained_networks_go_by_what_they_are_said_to_go_by(world, model):
     """By every single erasure, and by every word kept alone."""
     made = load_world(world, SEED, TEXTS)
-    network, other = made.model, model != trained.which(SEED) and world == "reliance"
+    network = made.model
+    other = model != trained.which(SEED) and world == "reliance"
     if other:  # the network that is not explained goes by the decoy
         network = trained.reliance_models(SEED)[0][model]
     for text in made.texts:
         used = (text.decoy if other else text.truth) > 0
-        n, ids, one = len(used), text.tokens.ids, np.eye(len(used), dtype=bool)
+        n = len(used)
+        ids = text.tokens.ids
+        one = np.eye(len(used), dtype=bool)
         rows = np.concatenate([ids[None], np.where(one, 0, ids), np.where(one, ids, 0)])
         logits = Scorer(network, precision="float64").logits([(row, text.tokens.segments) for row in rows])
         p = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))[:, text.target]
@@ -80,7 +85,8 @@ def as_bytes(made):
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_world_follows_from_its_seed(name):
-    few, more = as_bytes(load_world(name, SEED, 3)), as_bytes(load_world(name, SEED, 5))
+    few = as_bytes(load_world(name, SEED, 3))
+    more = as_bytes(load_world(name, SEED, 5))
     assert few[0] == more[0][:3] and few[1] == more[1]
     if name != "backdoor" and WORLDS[name].order > 9:
         return  # another network is trained for one of them alone
@@ -95,7 +101,8 @@ def test_what_stands_around_a_trained_network():
     made = load_world("backdoor", SEED, 3)
     found = around(made, METHODS[:1])
     for at, text in enumerate(made.texts):
-        near, fresh = found["neighbours"][at], found["randomised"][at]
+        near = found["neighbours"][at]
+        fresh = found["randomised"][at]
         assert set(near) == set(fresh) == {METHODS[0], *(name for name in EXPLAINERS if there_is(name, made))}
         assert near["oracle"].shape == (NEIGHBOURS, len(text.truth)) and fresh["oracle"].shape == (3, len(text.truth))
         assert (near["oracle"] == text.truth).all() and not np.array_equal(near["random"][0], near["random"][1])

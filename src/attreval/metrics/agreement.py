@@ -76,7 +76,8 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generato
     chosen = [top_k(v, k) for v in voters]
     sure = np.any([one.sure for one in chosen], axis=0)
     ties = [(one.tied, one.left) for one in chosen if one.left]
-    return min(k, n) * inverse_size(ties, sure)
+    agreement = min(k, n) * inverse_size(ties, sure)
+    return float(np.clip(agreement, 1 / len(voters), 1.0))  # rounded, but never beyond what can be
 
 
 def draw_top_k(scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

@@ -56,7 +56,8 @@ def contrast(rows, asked, draws=50, confidence=0.95):
 
 @given(columns=tables(), others=st.booleans())
 def test_a_contrast_equals_its_slow_twin(columns, others):
-    better, worse = ("a",), () if others else ("b", "c")
+    better = ("a",)
+    worse = () if others else ("b", "c")
     found = contrast(hits_of(columns), MethodContrast(better, worse))
     expected = slow.contrast(columns.values(), better, ("b", "c"), "mean")
     if expected is None:
@@ -248,7 +249,8 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
 
 def test_lrp_and_gradient_x_input_meet_where_other_methods_do_not():
     """On 40 texts of ten words; a third method points elsewhere, and random scores meet at one word of ten."""
-    methods, shares = ["lrp", "gradient_x_input", "deeplift"], np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    methods = ["lrp", "gradient_x_input", "deeplift"]
+    shares = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
     run = ("hybrid_bbc", "cnn", 1)
     common = [pointing.WordsInCommon(run, f"t{at}", methods, shares, 10) for at in range(40)]
     found = pointing.same_word(Recorder(), common)

@@ -38,11 +38,13 @@ def test_colours_are_the_papers_scale(scores):
 
 
 def test_the_picture_holds_every_word_inside_its_width_and_breaks_lines():
-    words, scores = TEXT[:4] * 12, SCORES["lrp & co"][:4] * 12
+    words = TEXT[:4] * 12
+    scores = SCORES["lrp & co"][:4] * 12
     marked = [at == 1 for at in range(48)]
     axes = ColouredText(words, {"lrp": scores, "flat": [0.0] * 48}, marked, "are").draw(width=5)
     boxes = list(axes.patches)
-    key, labels = len(KEY.split()), len(["lrp"]) + len(["flat"])
+    key = len(KEY.split())
+    labels = len(["lrp"]) + len(["flat"])
     assert len(axes.texts) == labels + 2 * (48 + 1) + key and len(boxes) == 36
     assert len(axes.lines) == 2  # one underlined word a method
     render = axes.get_figure().canvas.get_renderer()

@@ -48,7 +48,8 @@ CHOSEN = {
 @pytest.mark.parametrize("of, names, truth", CHOSEN.values(), ids=CHOSEN)
 def test_intervals_hold_the_truth_of_what_chooses_and_of_spreads(of, names, truth, texts):
     """A nominal 95 % in so many worlds of equals, of near ones and of distant ones; nearly always among equals."""
-    rng, held = np.random.default_rng(3), {}
+    rng = np.random.default_rng(3)
+    held = {}
     for apart, i in product((0.0, 0.2, 1.0), range(60)):
         level = apart * rng.normal(size=names)
         values = level + 0.8 * rng.normal(size=(texts, names)) + 0.6 * rng.normal(size=(texts, 1))

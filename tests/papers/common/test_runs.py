@@ -60,7 +60,8 @@ def test_a_model_far_below_what_is_published_or_on_other_labels_says_nothing(ste
     void = unlearned_table(step, [("multirc", "m", 1), ("sst2", "m", 1), ("fever", "m", 1)]).reason.tolist()
     assert void == ["multirc: macro_f1 0.58, published 0.74", "fever: its third label is made by removing evidence"]
     zhao = reported("zhao_table1_data").set_index("dataset").f1_mean / 100
-    sun, poerner = reported("sun_base_f1"), reported("poerner_task_accuracy").set_index("task").min(axis=1)
+    sun = reported("sun_base_f1")
+    poerner = reported("poerner_task_accuracy").set_index("task").min(axis=1)
     names = {"SST": "sst2", "AG": "ag_news", "EvInf": "evidence_inference", "MultiRC": "multirc"}
     least = {names[name]: score for name, score in zhao.items()}
     least |= {name.lower(): score / 100 for name, score in sun.groupby("dataset").test_f1.min().items()}
@@ -80,7 +81,8 @@ def test_their_rows_are_dropped_while_others_are_left(step):
 
 def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(tmp_path):
     """In a live kernel, an edited profile asks for other attributions of the same run, and so do new files."""
-    asked, files = [], [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    asked = []
+    files = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
     files[0].write_text("scores")
 
     @kept_for_run(lambda results, profile, *run: files, 2)
@@ -88,7 +90,8 @@ def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(
         asked.append((profile.explain.shards, run))
         return asked[-1]
 
-    results, one = SimpleNamespace(root="here"), config.load("smoke")
+    results = SimpleNamespace(root="here")
+    one = config.load("smoke")
     edited = one.model_copy(update={"explain": one.explain.changed(shards=one.explain.shards + 1)})
     for profile in (one, edited, one, config.load("smoke")):
         assert load(results, profile, "snli", "m", 1) == (profile.explain.shards, ("snli", "m", 1))
@@ -101,8 +104,11 @@ def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(
 
 
 def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(tmp_path, tiny, monkeypatch):
-    results, run, text = Results(tmp_path), ("snli", "m", 1), models.instance("good film")
-    profile, tokens = config.load("smoke"), tiny.tokens(text)
+    results = Results(tmp_path)
+    run = ("snli", "m", 1)
+    text = models.instance("good film")
+    profile = config.load("smoke")
+    tokens = tiny.tokens(text)
     monkeypatch.setattr(readings, "to_explain", lambda *given: [text])
     step = SimpleNamespace(results=results, profile=profile)
     for value in (1.0, 0.25):

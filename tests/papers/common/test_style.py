@@ -25,7 +25,8 @@ def test_no_two_methods_look_alike():
 
 @pytest.mark.parametrize("at", [0, 20])
 def test_a_further_method_recolours_nobody(monkeypatch, at):
-    before, names = method_looks(METHODS), list(METHODS)
+    before = method_looks(METHODS)
+    names = list(METHODS)
     more = dict.fromkeys([*names[:at], "a_new_one", *names[at:]], METHODS["lime"])
     monkeypatch.setattr(method_style, "METHODS", {name: METHODS.get(name, METHODS["lime"]) for name in more})
     assert method_looks(names) == before

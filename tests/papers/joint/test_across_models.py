@@ -22,9 +22,11 @@ MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in (("a", "tra
 
 def planted(texts=40, noise=0.3, turned=False, metrics=("nc", "ns"), seeds=(1,), lacking=()):
     """Two models whose methods have the same worths, or, by `nc` and where `turned`, other ones."""
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows = []
     for model, metric, seed, text, method in product("ab", metrics, seeds, range(texts), METHODS):
-        worth, other = METHODS.index(method), turned and (model, metric) == ("b", "nc")
+        worth = METHODS.index(method)
+        other = turned and (model, metric) == ("b", "nc")
         if (model, method) not in lacking:
             value = (OTHERWISE[worth] if other else worth) + noise * rng.standard_normal()
             rows.append(("sst2", model, seed, f"t{text}", method, metric, value, "tokens"))
@@ -93,7 +95,8 @@ values = st.floats(-2, 2).map(lambda x: round(x, 1))
 def test_the_fast_worlds_are_the_slow_ones(data, n, m):
     array = np.array(data.draw(st.lists(values, min_size=2 * n * m, max_size=2 * n * m))).reshape(n, 2, m)
     rng = np.random.default_rng(5)
-    halves, heads = standing.cut_texts(n, rng)[:3], rng.random((4, n)) < 0.5
+    halves = standing.cut_texts(n, rng)[:3]
+    heads = rng.random((4, n)) < 0.5
     fast = standing.halved(array, halves, np.where(heads, -1, 1))
     slow = np.array([halved(array, halves, of_world) for of_world in heads]).T
     np.testing.assert_allclose(fast, slow, atol=1e-9)

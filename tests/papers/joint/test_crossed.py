@@ -21,7 +21,8 @@ MODELS = {"a": SimpleNamespace(architecture="gru"), "x": SimpleNamespace(archite
 
 def scores(seeds=(1, 2)):
     """Of 8 texts: a method's place, plus what the seed adds."""
-    methods, metrics = enumerate(("gradient_l2", "lrp", "random")), ("nc", "agreement", "simplicity")
+    methods = enumerate(("gradient_l2", "lrp", "random"))
+    metrics = ("nc", "agreement", "simplicity")
     rows = [
         ("t", model, seed, f"i{text}", method, metric, at + seed / 10 + text / 100)
         for model, seed, text, (at, method), metric in product("ax", seeds, range(8), methods, metrics)

@@ -33,11 +33,14 @@ def plant(
 
     error: what a text makes of a method's score on all networks alike; besides, texts differ much in how high they are.
     """
-    rng, rows = np.random.default_rng(at), []
+    rng = np.random.default_rng(at)
+    rows = []
     draw = rng.standard_normal
-    own, of_paper = draw(number), {name: draw(number) for name in "paf"}
+    own = draw(number)
+    of_paper = {name: draw(number) for name in "paf"}
     of_metric = {name: draw(number) for name in METRICS}
-    noise, height = error * draw((texts, number)), 5 * draw(texts)
+    noise = error * draw((texts, number))
+    height = 5 * draw(texts)
     for name in models:
         of_model = draw(number)
         for seed in range(seeds):
@@ -90,8 +93,11 @@ def test_equals_its_slow_twins():
             expected = slow.covariance(*(wide.to_numpy() for wide in here))
             assert covariances[u, j, v, k] == pytest.approx(expected), (one, other, first, second)
     made = rng.uniform(-1, 1, (3, 5, 3, 5))
-    made[2, 4], made[:, :, 2, 4] = np.nan, np.nan  # the last network lacks the last metric
-    found, judges = average_papers(made, columns.judges), list(columns.judges)
+    # the last network lacks the last metric
+    made[2, 4] = np.nan
+    made[:, :, 2, 4] = np.nan
+    found = average_papers(made, columns.judges)
+    judges = list(columns.judges)
     for (at, level), a, b in product(enumerate(("metric", "paper", "neither")), range(3), range(3)):
         assert found[at, a, b] == pytest.approx(slow.mean_by_paper(made, judges, a, b, level), nan_ok=True)
 
@@ -107,7 +113,8 @@ def test_texts_drawn_twice_are_no_two_texts():
 def test_the_share_of_training_anew_is_told_from_that_of_another_model():
     """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
     values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3)
-    anew, other = first_row(values, 30, SEEDS), first_row(values, 30, FAMILY)
+    anew = first_row(values, 30, SEEDS)
+    other = first_row(values, 30, FAMILY)
     assert (anew.networks, other.networks) == (12, 12)
     assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.08)
     assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.12)
@@ -116,7 +123,8 @@ def test_the_share_of_training_anew_is_told_from_that_of_another_model():
 
 
 def test_models_are_drawn_with_all_their_seeds():
-    pairs, of_model = np.array([(0, 1), (0, 2), (0, 3), (2, 3)]), np.array([0, 0, 1, 1])
+    pairs = np.array([(0, 1), (0, 2), (0, 3), (2, 3)])
+    of_model = np.array([0, 0, 1, 1])
     rng = np.random.default_rng(0)
     drawn = np.array([decomposition._draw_pairs(pairs, of_model, rng) for _ in range(2000)])
     # a model is there .75 of the time, both of its seeds half of that; one of each model's with both models (.5)
@@ -140,7 +148,8 @@ def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
 
 
 def test_kinds_of_models_and_what_the_sentence_says():
-    alike, apart = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="abc"), plant(0.5, 0.4, 0.0, 0.0, 0.1, models="xy", at=5)
+    alike = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="abc")
+    apart = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="xy", at=5)
     table = decomposition_table(pd.concat([alike, apart]), MODELS, 30, 0.95)
     assert set(table.kind) == {"transformers", FAMILY, "one of each"}
     mixed = table[(table.kind == "one of each") & (table.reading == "all")].iloc[0]

@@ -37,7 +37,8 @@ def profile_of(**more):
 
 def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
     """`nc` and `ns` order the methods alike, `agreement` the other way round; random is at the bottom of the first."""
-    rng, sign = np.random.default_rng(0), {"agreement": -1}
+    rng = np.random.default_rng(0)
+    sign = {"agreement": -1}
     rows = [
         ("snli", "small", seed, f"t{text}", method, metric, sign.get(metric, 1) * worth + 0.3 * rng.random())
         for seed, text, (worth, method), metric in product(seeds, range(texts), enumerate(METHODS), metrics)
@@ -93,7 +94,8 @@ def test_pooled_runs_count_alike():
 
 def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
     scores = scores_of(pd.DataFrame(columns=[*joint.COLUMNS, "granularity"]))
-    table, baseline = correlations.correlation_table(scores, 0.95), correlations.random_baseline_table(scores, 0.95)
+    table = correlations.correlation_table(scores, 0.95)
+    baseline = correlations.random_baseline_table(scores, 0.95)
     front = standing.pareto_table(scores, pd.DataFrame(columns=["requested", "unique"]))
     overlaps = variant_tables.overlap_table(pd.DataFrame(columns=BUDGETS), SimpleNamespace(profile=profile_of()))
     pooled = correlations.pooled_table(table)
@@ -159,7 +161,8 @@ def test_a_metric_of_noise_does_not_agree_with_itself():
 
 @pytest.mark.parametrize("method", [m.name for m in EVERY.values() if m.limits and m.level == "token"])
 def test_a_budget_limits_what_is_asked_for(planted, method):
-    text, asked = models.instance("the film was good and a key is not bad ever ! slow plot"), []
+    text = models.instance("the film was good and a key is not bad ever ! slow plot")
+    asked = []
     for size in (8, 24):
         budget = EVERY[method].limited(Budget(limsse_epochs=5), size)
         found = explain(Scorer(planted, precision="float64"), [text], [method], budget)
@@ -169,7 +172,8 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
 
 def text_of(scores, known=None, profile=None, target=0, words="good bad slow film the plot was not"):
     """A text with these scores, as the joint study asks metrics about it."""
-    tiny, made = models.tiny_model(), models.instance(words)
+    tiny = models.tiny_model()
+    made = models.instance(words)
     given = {method: np.array(one, float) for method, one in scores.items()}
     return tiny, joint.score_text(profile or profile_of(), RUN, made, tiny.tokens(made), given, target, known)
 
@@ -196,7 +200,8 @@ def test_wins_over_random_scores_and_what_not_every_method_has():
         values = said(*text_of(scores, known))
         return {key: value for key, value in values.items() if METRICS[key[1]].judge == "faithfulness"}
 
-    high, low = dict.fromkeys(joint.ERASURE, 0.9), dict.fromkeys(joint.ERASURE, 0.1)
+    high = dict.fromkeys(joint.ERASURE, 0.9)
+    low = dict.fromkeys(joint.ERASURE, 0.1)
     found = judged(high, low)
     assert (found["lime", "diagnosticity"], found["random", "diagnosticity"], found["lime", "nc"]) == (1, 0.5, 0.9)
     assert judged(low, low)["lime", "diagnosticity"] == 0.5
@@ -228,7 +233,9 @@ def test_what_the_diagnosis_says_of_each_text():
         about = ["task", "model", "seed", "instance", "technique", "type"]
         return pd.DataFrame([("snli", "small", 1, "t", *row) for row in values], columns=[*about, *columns])
 
-    shapley, spans, random = ("shapley", "token"), ("shapley", "span"), ("random", "random")
+    shapley = ("shapley", "token")
+    spans = ("shapley", "span")
+    random = ("random", "random")
     known = (*shapley, 1.0, 0.25), (*shapley, 0.0, 0.25), (*random, 0.0, 0.25)
     changes = rows(["comprehensiveness", "sufficiency"], *known)
     agreement = rows(["token", "interaction"], (*shapley, 0.5, np.nan))
@@ -247,7 +254,8 @@ def test_what_the_diagnosis_says_of_each_text():
 
 def test_of_many_correlations_of_noise_few_are_sure():
     """Random values of seven methods: what agrees or contradicts by its interval alone mostly goes at the rate."""
-    rng, values = np.random.default_rng(0), planted_values()
+    rng = np.random.default_rng(0)
+    values = planted_values()
     table = correlations.correlation_table(scores_of(values.assign(value=rng.normal(size=len(values)))), 0.95)
     told = table[table.verdict.isin(["agree", "contradict"])]
     assert len(told) <= 0.05 * len(table) + 2 and (told.q <= 0.05).all() and table.beyond_names.mean() <= 0.05

@@ -64,12 +64,14 @@ def test_sampled_methods_are_explained_at_growing_budgets_with_several_seeds(ope
 
 
 def test_explanations_are_stable_from_where_they_last():
-    rng, last = np.random.default_rng(0), np.arange(9.0)
+    rng = np.random.default_rng(0)
+    last = np.arange(9.0)
     rows = [
         ("snli", "small", "lime", size, seed, text, size, last if size > 8 else rng.permutation(last))
         for size, seed, text in product((8, 16, 32), (1, 2), "ab")
     ]
-    values, step = pd.DataFrame(rows, columns=BUDGETS), step_of(profile_of())
+    values = pd.DataFrame(rows, columns=BUDGETS)
+    step = step_of(profile_of())
     overlaps = tables.overlap_table(values, step)
     assert overlaps.to_largest.tolist()[1:] == overlaps.between.tolist()[1:] == [1, 1]
     assert overlaps.to_largest[0] < 1 and (overlaps.k == 4).all()
@@ -85,7 +87,8 @@ def test_explanations_are_stable_from_where_they_last():
 
 def limits_of(texts=12):
     """Model `still` moves a tenth as much as `small`, and is explained better by every method but random scores."""
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows = []
     methods = enumerate(("random", "gradient_l2", "occlusion_1", "lime"))
     for text, (model, reach), (at, method) in product(range(texts), (("small", 1.0), ("still", 0.1)), methods):
         share = 0.2 * at + 0.05 * rng.random() + (0.2 if model == "still" and at else 0)
@@ -98,14 +101,16 @@ def test_a_table_has_both_readings_and_the_limits():
     values = limits_of()
     values.loc[values.instance == "t0", ["greatest", "normalised"]] = 0.0, np.nan
     table = tables.limits_table(values, step_of(profile_of())).set_index(["model", "method"])
-    row, part = table.loc["still", "lime"], values[(values.model == "still") & (values.method == "lime")]
+    row = table.loc["still", "lime"]
+    part = values[(values.model == "still") & (values.method == "lime")]
     assert row.raw == pytest.approx(part.raw.mean()) and row.normalised == pytest.approx(part.normalised.mean())
     assert row.raw_low < row.raw < row.raw_high and row.greatest == pytest.approx(0.1 * 11 / 12)
     assert (row.texts, row.told, row.exact) == (12, 11, 9 / 12)
 
 
 def test_methods_keep_their_order_and_models_change_theirs():
-    values, step = limits_of(), step_of(profile_of())
+    values = limits_of()
+    step = step_of(profile_of())
     ranked = tables.methods_table(values, step)
     assert (ranked.tau == 1).all() and (ranked.low == 1).all() and (ranked.methods == 3).all()
     compared = tables.models_table(values, step)
@@ -141,7 +146,8 @@ def test_every_baseline_is_judged_by_every_metric(opened, tiny, monkeypatch):
 
 
 def test_a_difference_is_told_from_noise():
-    rng, rows = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    rows = []
     for text in range(30):
         level = rng.random()
         for start in STARTS:
@@ -166,7 +172,8 @@ def twins_of(plain=("small", "again"), of_model=None, again=None, **more):
 
 def twin_values(texts=40, turned=False, seed=0):
     """Values in which methods are ordered alike by all twins, or the other way round by the masked one."""
-    rng, rows = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    rows = []
     for text in range(texts):
         level = 9 * rng.random()
         for model, (worth, method) in product(("small", "again", "masked"), enumerate(METHODS[:6])):
@@ -181,7 +188,8 @@ def test_means_and_differences_are_of_the_same_texts():
     values = twin_values()
     values.loc[(values.instance == "t0") & (values.model == "again"), "value"] = np.nan
     table = tables.values_table(values, step_of(twins_of())).set_index("method")
-    part, row = values[(values.instance != "t0") & (values.method == "gradient_l2")], table.loc["gradient_l2"]
+    part = values[(values.instance != "t0") & (values.method == "gradient_l2")]
+    row = table.loc["gradient_l2"]
     by_role = part.groupby("role").value.mean()
     assert (row.plain, row.masked) == pytest.approx((by_role["plain"], by_role["masked"])) and row.texts == 39
     assert row.difference == pytest.approx(row.masked - row.plain) and row.title == METRICS["nc"].title
@@ -212,8 +220,10 @@ def test_rankings_that_turn_are_told_from_those_that_stay():
 
 
 def test_rank_correlations_are_those_of_every_pair():
-    rng, kinds = np.random.default_rng(0), np.array([False, False, True, True])
-    one, other = rng.random((3, 4, 6)), rng.random((3, 4, 6))
+    rng = np.random.default_rng(0)
+    kinds = np.array([False, False, True, True])
+    one = rng.random((3, 4, 6))
+    other = rng.random((3, 4, 6))
     across, within, lost = tables.rank_correlations(one, other, kinds)
     for b in range(3):
         pairs = {True: [], False: []}
@@ -228,7 +238,8 @@ def test_twins_are_asked_the_same_of_the_same_texts(opened):
     step = opened()
     step.profile = twins_of(tested=2)
     found = variants.measure_twins(step)
-    tested, values = found[found.metric == "accuracy"], found[found.metric != "accuracy"]
+    tested = found[found.metric == "accuracy"]
+    values = found[found.metric != "accuracy"]
     assert set(found.role) == set(variants.ROLES) and set(values.erased) == {"padding", "mask", "in part"}
     # one network in all roles: every draw is the same, so is every value
     wide = values.pivot(index=["instance", "erased", "method", "metric"], columns="model", values="value")

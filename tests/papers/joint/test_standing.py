@@ -61,7 +61,8 @@ def places_of(true, texts, tails, rng):
     noise = rng.standard_t(3, shape) / np.sqrt(3) if tails else rng.normal(size=shape)
     values = true + 0.1 * noise * (rng.choice([0.4, 1, 1.4], true.shape) if tails else 1)
     weights = rng.multinomial(texts, np.full(texts, 1 / texts), 200) / texts
-    drawn, means = np.tensordot(weights, values, axes=1), values.mean(axis=0)
+    drawn = np.tensordot(weights, values, axes=1)
+    means = values.mean(axis=0)
     runs = {}
     for run in range(len(true)):
         of_metric = [dict(zip(("nc", "ns"), of, strict=True)) for of in (means[run], drawn[:, run].swapaxes(0, 1))]
@@ -73,10 +74,12 @@ def places_of(true, texts, tails, rng):
 @pytest.mark.parametrize("texts", [20, 60, 300])
 def test_an_interval_of_a_place_holds_the_truth_as_often_as_it_says(texts):
     """Drawn texts alone hold .87 and .88 of those of 20 texts that are pooled over runs."""
-    rng, held = np.random.default_rng(texts), {}
+    rng = np.random.default_rng(texts)
+    held = {}
     for runs, tails in [(1, False), (1, True)] * 12 + [(15, False), (15, True)] * 6:
         true = 0.03 * rng.normal(size=(runs, 2, len(PLAIN)))
-        table, shares = places_of(true, texts, tails, rng), shares_beaten(true).mean(axis=0)
+        table = places_of(true, texts, tails, rng)
+        shares = shares_beaten(true).mean(axis=0)
         assert table.place.between(table.low, table.high).all()
         for metric, truth in {"nc": shares[0], "ns": shares[1], MEAN: shares.mean(axis=0)}.items():
             of = table[table.metric == metric].set_index("method").loc[[*PLAIN]]

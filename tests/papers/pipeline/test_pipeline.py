@@ -78,7 +78,8 @@ def record(method, gap=float("nan"), cost=None, scores=(1.0, 2.0)):
 
 
 def test_a_gap_is_an_error_only_where_more_nodes_were_allowed():
-    free, fixed = Budget(path_steps=8, path_steps_most=64), Budget(path_steps=50, path_steps_most=50)
+    free = Budget(path_steps=8, path_steps_most=64)
+    fixed = Budget(path_steps=50, path_steps_most=50)
     check_gaps([record("integrated_gradients", 0.05), record("lime")], free)  # 0.05 of about 3 owed: within 2 %
     with pytest.raises(ArithmeticError, match=r"miss the sum they owe .*path_steps_most"):
         check_gaps([record("integrated_gradients", 0.2)], free)
@@ -208,7 +209,8 @@ def copy(tmp_path, own, given):
     names = {"id2label": dict(enumerate(own)), "label2id": {name: k for k, name in enumerate(own)}}
     source = architectures.save_tiny("roberta", tmp_path / "mine", **names)
     models = {"mine": ModelSpec(weights=str(source), labels=given, max_length=64)}
-    asked, profile = SimpleNamespace(task="snli", model="mine", seed=1), SimpleNamespace(models=models, device="cpu")
+    asked = SimpleNamespace(task="snli", model="mine", seed=1)
+    profile = SimpleNamespace(models=models, device="cpu")
     step = SimpleNamespace(parameters=asked, profile=profile)
     model, curve = training._copy_trained(step, SNLI, tmp_path / "results" / "mine")
     assert (tmp_path / "results" / "mine" / "model.safetensors").exists() and not len(curve)

@@ -93,7 +93,9 @@ def _row(one: Shown, method: str, remarks: Iterable[str]) -> str:
 
 def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
     """One text, or one of a pair, up to the last word read; what stands between words stays as it is."""
-    text, at, out = one.instance.segments[segment], 0, []
+    text = one.instance.segments[segment]
+    at = 0
+    out = []
     for unit, score, strength in zip(one.units, scores, strengths(scores), strict=True):
         if unit.segment != segment:
             continue

@@ -25,7 +25,9 @@ from attreval.core.extras import need
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIZE, LINE = 10.0, 17.0  # points: of letters, from line to line
+# points: of letters, from line to line
+SIZE = 10.0
+LINE = 17.0
 LABEL = 130.0  # points for a method's name
 MARGIN = 10.0
 GREY = "0.35"
@@ -83,7 +85,9 @@ class Pen:
         self.fonts = [name for name in FONTS if name in known] or ["sans-serif"]
         self.room = width * 72 - 2 * MARGIN
         self.placed: list[tuple] = []
-        self.x, self.y, self.left = MARGIN, MARGIN, MARGIN
+        self.x = MARGIN
+        self.y = MARGIN
+        self.left = MARGIN
 
     def width(self, text: str, size: float, weight: str) -> float:
         """How wide a text is, in points."""
@@ -95,7 +99,9 @@ class Pen:
 
     def start(self, left: float = MARGIN, gap: float = 0.0) -> None:
         """Begin a line."""
-        self.left, self.x, self.y = left, left, self.y + LINE + gap
+        self.left = left
+        self.x = left
+        self.y = self.y + LINE + gap
 
     def put(
         self,
@@ -107,7 +113,8 @@ class Pen:
         underlined: bool = False,
     ) -> None:
         """One word, on a new line where it does not fit; one wider than a line is cut into pieces that fit."""
-        advance, most = self.width(text, size, weight), self.room + MARGIN - self.left
+        advance = self.width(text, size, weight)
+        most = self.room + MARGIN - self.left
         if advance > most and len(text) > 1:
             kept = max(1, int(len(text) * most / advance) - 1)
             self.put(text[:kept], ground, colour, size, weight, underlined)
@@ -128,12 +135,14 @@ class Pen:
     def row(self, label: str, words: Iterable[dict | None]) -> None:
         """A name, and beside it words, each as `put` takes it; None begins a line."""
         self.start(gap=2.0)
-        top, lowest = self.y, self.y
+        top = self.y
+        lowest = self.y
         for part in label.split():
             if self.x > MARGIN and self.x + self.width(part, SIZE, "bold") > LABEL:
                 self.start()
             self.put(part, weight="bold")
-        lowest, self.y = self.y, top
+        lowest = self.y
+        self.y = top
         self.left = self.x = MARGIN + LABEL
         for word in words:
             if word is None:
@@ -146,7 +155,8 @@ class Pen:
         """The figure, as high as what was put on it; its one axes counts points from the upper left corner."""
         from matplotlib.patches import Rectangle
 
-        width, height = self.figure.get_figwidth(), self.y + MARGIN
+        width = self.figure.get_figwidth()
+        height = self.y + MARGIN
         self.figure.set_size_inches(width, height / 72)
         axes = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width * 72), ylim=(height, 0))
         axes.set_axis_off()

@@ -14,7 +14,9 @@ import numpy as np
 from attreval.methods import METHODS
 
 Shown = Any  # an Explanation, which is not imported here: it shows itself with what is below
-FOR, AGAINST, UNSIGNED = (33, 113, 181), (217, 95, 2), (117, 90, 180)
+FOR = (33, 113, 181)
+AGAINST = (217, 95, 2)
+UNSIGNED = (117, 90, 180)
 TINT = 0.6  # of the full colour at most: black and white text stay readable on it
 FAINT = 0.005  # strengths below this are not coloured
 KEY = "blue: for the class; orange: against it; violet: scores without a sign; full colour: a method's strongest word"
@@ -76,7 +78,8 @@ def gather_remarks(explained: Sequence[Shown]) -> tuple[list[str], list[dict[str
 
 def how_many_unread(one: Shown) -> str:
     """How many words the model did not read, and why."""
-    count, all_words = len(one.unread), len(one.instance.words)
+    count = len(one.unread)
+    all_words = len(one.instance.words)
     return (
         f"{count} of {all_words} words were not read: the model takes no more than these {len(one.tokens)} tokens, or "
         "its tokenizer knows none for them"

@@ -83,7 +83,8 @@ def coloured(explained: Sequence[Shown]) -> Iterator[RenderableType]:
 
 def _words(one: Shown, method: str) -> Text:
     """The words of a text, coloured by what a method says of them."""
-    line, before = Text(), 0
+    line = Text()
+    before = 0
     for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True):
         if unit.segment != before:
             line.append("| ")
@@ -102,7 +103,8 @@ def plain_lines(one: Shown, width: int, remarks: Mapping[str, Sequence[str]]) ->
         method: [f"{score:+.3f}" for score in one.scores(method).round(3) + 0] for method in one.methods
     }  # no -0.000
     wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
-    out, left = fold(printable(describe(one)), width), list(columns)
+    out = fold(printable(describe(one)), width)
+    left = list(columns)
     while left:
         taken: list[str] = []
         used = room
