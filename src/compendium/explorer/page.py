@@ -288,8 +288,7 @@ def pack_page(
             "largest_k": agreement.largest_k,
             "fixed_k": min(agreement.fixed_k, agreement.largest_k),
             "rule": {"name": agreement.peaks} | asdict(rule),
-            "people": agreement.people,
-            "ties": agreement.ties,
+            **_pick(agreement, "people", "ties"),
         },
         "judges": {**JUDGES, "": NO_JUDGE},
         "metrics": [
