@@ -56,8 +56,8 @@ methods/attention.py methods/test_rollout.py
 + in layers
 # seeds-of-texts: all texts get the same random scores and samples
 methods/run.py golden/test_golden.py
-- generator(*names, part[i].id, METHODS[m].draws or m)
-+ generator(*names, METHODS[m].draws or m)
+- generator(*names, instance.id, method.draws or name)
++ generator(*names, method.draws or name)
 # rationale-size: a rationale of 14 % of fifty tokens holds eight, by rounding of floats
 metrics/erasure.py metrics/test_agreement_and_erasure.py
 - ceil(round(ratio * n, 9))
@@ -66,10 +66,10 @@ metrics/erasure.py metrics/test_agreement_and_erasure.py
 metrics/soft_erasure.py metrics/test_soft_erasure.py
 - chance = importance if kept else 1 - importance
 + chance = 1 - importance if kept else importance
-# agreement-short-texts: texts of fewer than k tokens agree by more than 1
+# agreement-ties: a voter selects every token that is tied at the border
 metrics/agreement.py metrics/test_agreement_and_erasure.py
-- p * min(k, n) / (size + sure.sum())
-+ p * k / (size + sure.sum())
+- ties = [(one.tied, one.left) for one
++ ties = [(one.tied, int(one.tied.sum())) for one
 # pointing-ties: of equal highest scores the first is pointed at, in place of the expectation
 metrics/pointing_game.py metrics/test_pointing_game.py
 - float(evidence[scores == scores.max()].mean())
@@ -88,8 +88,8 @@ metrics/normalised_aopc.py metrics/test_registry.py
 + higher_is_better=True
 # p-one-sided: p-values of claims are one-sided, half of what they should be
 common/verdicts.py common/test_verdicts.py
-- 2 * (min(inside, len(known) - inside) + 1)
-+ 1 * (min(inside, len(known) - inside) + 1)
+- 2 * (fewer + 1)
++ 1 * (fewer + 1)
 # p-unadjusted: p-values are not adjusted for the number of claims, so too many are contradicted or reproduced
 common/verdicts.py common/test_verdicts.py
 - out[known] = false_discovery_control(p[known])
@@ -108,8 +108,8 @@ common/contrasts.py common/test_resampling.py
 + np.repeat(rng.random((worlds, 1, m)), n, axis=1).argsort(axis=2)
 # precision-key: an answer in the faster precision is given to those who ask for the exact one
 questions/logits.py models/test_scorer.py
-- Item((precision, row[0].tobytes(), row[1].tobytes())
-+ Item((row[0].tobytes(), row[1].tobytes())
+- key = (precision, ids.tobytes(), segments.tobytes())
++ key = (ids.tobytes(), segments.tobytes())
 # padding-cnn: what a CNN says of a text depends on the length of its neighbours in the batch
 words/layers.py models/test_word_models.py
 - g.masked_fill(~mask, 0).max(dim=0)

@@ -40,6 +40,13 @@ def test_relevance_equals_enumeration_of_ties(votes, k):
     np.testing.assert_allclose(found.sum(), min(k, len(votes[0])), atol=1e-12)
 
 
+def test_agreement_is_rounded_to_nothing_less_than_nothing_shared():
+    first = np.array([1, 1, 1, 1, 0, 0, 0, 0])
+    for k in (1, 2, 3):
+        assert 0.5 <= agreement.agreement_at_k([first, 1 - first], k) < 0.5 + 1e-12
+        assert agreement.agreement_at_k([first] * 3, k) <= 1
+
+
 def test_many_tied_tokens_stay_quick_and_right():
     value = agreement.agreement_at_k([np.zeros(400), np.arange(400.0)], 1)
     np.testing.assert_allclose(value, 1 / 400 + 399 / 400 / 2)
