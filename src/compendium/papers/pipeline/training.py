@@ -18,7 +18,6 @@ from attreval.models.words.vocabulary import WordVectors, read_glove, read_vecto
 from compendium import corpora
 from compendium.config import Profile, Run, TaskSpec
 from compendium.config.sections import AlsoTrain
-from compendium.papers.common.runs import RUN
 from compendium.papers.common.style import use_style
 from compendium.papers.common.tables import mean_low_high
 from compendium.workflow.step import Step
@@ -52,7 +51,8 @@ def train_and_test(step: Step) -> Trained:
         model, curve = _copy_trained(step, labels, folder)
     step.files.append(folder / "model.safetensors")
     tested = measure_accuracy(model, profile, run, run, step.progress("testing"))
-    row = {**dict(zip(RUN, run, strict=True)), "train_rows": train_rows, **tested.row, "precision": tested.precision}
+    row = {"task": given.task, "model": given.model, "seed": given.seed, "train_rows": train_rows}
+    row |= {**tested.row, "precision": tested.precision}
     return Trained(curve, pd.DataFrame([row]), confusion_table(tested.gold, tested.predicted, labels))
 
 
