@@ -1,12 +1,14 @@
-"""Time to accuracy: how near each sampled method comes to its own converged scores, and at what price.
+"""Time to accuracy: how near each sampled method comes to its own converged scores, and at what
+price.
 
     python benchmarks/accuracy.py --model DIR --texts FILE.csv --count 12 --out accuracy.csv
 
-A row a text, method and budget: Spearman's correlation with the scores that the method gives in the limit, the overlap
-of the highest fifth of the tokens, evaluations, tokens, processor seconds. The limit is LIME's regression on CONVERGED
-texts drawn by its kernel, Kernel SHAP's on as many coalitions, Partition SHAP's tree taken apart to the end, and
-integrated gradients with STEPS nodes in float64. Texts that are done are kept: a run that was cut short goes on.
-`--summary FOLDER` writes the means over texts, which the paper prints, to a file there.
+A row a text, method and budget: Spearman's correlation with the scores that the method gives in the
+limit, the overlap of the highest fifth of the tokens, evaluations, tokens, processor seconds. The
+limit is LIME's regression on CONVERGED texts drawn by its kernel, Kernel SHAP's on as many
+coalitions, Partition SHAP's tree taken apart to the end, and integrated gradients with STEPS nodes
+in float64. Texts that are done are kept: a run that was cut short goes on. `--summary FOLDER`
+writes the means over texts, which the paper prints, to a file there.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ DRAWS = 1000
 
 @dataclass(frozen=True)
 class Point:
-    """One method at one budget on one text. setting: the budget, or the reliability at which the method stops."""
+    """One method at one budget on one text. setting: the budget, or the reliability at which the
+    method stops.
+    """
 
     text: int
     tokens_in_text: int
@@ -65,16 +69,26 @@ def budgets() -> list[tuple[str, str, Budget]]:
     most = max(SAMPLES)
     points = [("lime", str(n), Budget(lime_samples=n)) for n in SAMPLES]
     points += [
-        ("lime_gaussian_process", str(n), Budget(lime_samples=n, lime_reliability=1)) for n in SAMPLES if n >= 64
+        ("lime_gaussian_process", str(n), Budget(lime_samples=n, lime_reliability=1))
+        for n in SAMPLES
+        if n >= 64
     ]
     points += [
-        ("lime_gaussian_process", f"reliability {r:g}", Budget(lime_samples=most, lime_reliability=r))
+        (
+            "lime_gaussian_process",
+            f"reliability {r:g}",
+            Budget(lime_samples=most, lime_reliability=r),
+        )
         for r in RELIABILITIES
     ]
     points += [("partition_shap", str(n), Budget(shap_evaluations=n)) for n in SAMPLES]
-    points += [("kernel_shap", str(n), Budget(units=UnitSettings(shapley_samples=n))) for n in SAMPLES]
+    points += [
+        ("kernel_shap", str(n), Budget(units=UnitSettings(shapley_samples=n))) for n in SAMPLES
+    ]
     paths = ("integrated_gradients", "integrated_gradients_plain")
-    return points + [(m, str(n), Budget(path_steps=n, path_steps_most=n)) for m in paths for n in NODES]
+    return points + [
+        (m, str(n), Budget(path_steps=n, path_steps_most=n)) for m in paths for n in NODES
+    ]
 
 
 def lime_in_the_limit(tokens, target, budget, rng):
@@ -82,7 +96,9 @@ def lime_in_the_limit(tokens, target, budget, rng):
     masks = draw_weighted(len(tokens), CONVERGED, budget.lime_kernel_width, rng)
     ids = np.where(masks, tokens.ids[None], tokens.mask_id)
     probabilities = yield Evaluate(ids, tokens.segments, of="probability")
-    return Scores(fit_surrogate(masks, probabilities[:, target], np.ones(len(masks)))[tokens.content])
+    return Scores(
+        fit_surrogate(masks, probabilities[:, target], np.ones(len(masks)))[tokens.content]
+    )
 
 
 def converged(model, tokens, target: int, name: str) -> dict[str, np.ndarray]:
@@ -97,7 +113,9 @@ def converged(model, tokens, target: int, name: str) -> dict[str, np.ndarray]:
     )
 
     def ask(scorer, converse):
-        (scores,) = scorer.converse([("", converse(tokens, target, much, generator("converged", name)))])
+        (scores,) = scorer.converse(
+            [("", converse(tokens, target, much, generator("converged", name)))]
+        )
         return scores.values
 
     lime = ask(exact, lime_in_the_limit)
@@ -132,9 +150,11 @@ def curve_of(model, number: int, instance) -> list[Point]:
 
 
 def summarise(rows: list[dict]) -> list[dict]:
-    """Means over texts of each method and setting, with a 95 % bootstrap interval of the correlation.
+    """Means over texts of each method and setting, with a 95 % bootstrap interval of the
+    correlation.
 
-    A method that gives every token the same score on a text has no correlation there: that text counts as 0.
+    A method that gives every token the same score on a text has no correlation there: that text
+    counts as 0.
     """
     groups: dict[tuple[str, str], list[dict]] = {}
     for row in rows:
@@ -147,7 +167,9 @@ def summarise(rows: list[dict]) -> list[dict]:
         low, high = percentile_interval(counts @ likeness / len(part), 0.95)
         means = {name: float(np.nanmean(found)) for name, found in values.items()}
         means |= {"spearman": float(likeness.mean()), "low": float(low), "high": float(high)}
-        out.append({"method": METHODS[method].title, "setting": setting, "texts": len(part)} | means)
+        out.append(
+            {"method": METHODS[method].title, "setting": setting, "texts": len(part)} | means
+        )
     return out
 
 

@@ -1,6 +1,8 @@
-"""What measured lines say: a comparison for each task and peer, the machine's floors, growth over texts.
+"""What measured lines say: a comparison for each task and peer, the machine's floors, growth over
+texts.
 
-A ratio is the peer's seconds over ours on the same texts; its least and most are those of single repeats.
+A ratio is the peer's seconds over ours on the same texts; its least and most are those of single
+repeats.
 """
 
 from __future__ import annotations
@@ -34,10 +36,11 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """One task beside one peer in one setting. Seconds, rows and tokens are of one text; NaN for what was not measured.
+    """One task beside one peer in one setting. Seconds, rows and tokens are of one text; NaN for
+    what was not measured.
 
-    setting: `default` or the peer's best (`best: batch 16`). ours_floors: our seconds over those that the machine needs
-    for the tokens we ask for, at its best rates.
+    setting: `default` or the peer's best (`best: batch 16`). ours_floors: our seconds over those
+    that the machine needs for the tokens we ask for, at its best rates.
     """
 
     peer: str
@@ -74,7 +77,9 @@ class Floor:
 
 @dataclass(frozen=True)
 class Growth:
-    """Seconds a text where so many are explained in one go, by the six methods at small budgets; the peak of memory."""
+    """Seconds a text where so many are explained in one go, by the six methods at small budgets;
+    the peak of memory.
+    """
 
     who: str
     texts: int
@@ -89,7 +94,9 @@ def title(what: str) -> str:
 
 
 def by_repeat(lines: Iterable[dict]) -> dict[tuple[str, str, str], dict[int, dict]]:
-    """(who, what, setting) -> repeat -> line, with `whole` added where a repeat has all its parts."""
+    """(who, what, setting) -> repeat -> line, with `whole` added where a repeat has all
+    its parts.
+    """
     found: dict[tuple[str, str, str], dict[int, dict]] = {}
     for line in lines:
         found.setdefault((line["who"], line["what"], line["setting"]), {})[line["repeat"]] = line
@@ -98,7 +105,9 @@ def by_repeat(lines: Iterable[dict]) -> dict[tuple[str, str, str], dict[int, dic
         for repeat in set(parts[0]).intersection(*parts[1:]):
             those = [part[repeat] for part in parts]
             if len({one["texts"] for one in those}) == 1:
-                whole = those[0] | {name: sum(one[name] for one in those) for name in ("seconds", "rows", "tokens")}
+                whole = those[0] | {
+                    name: sum(one[name] for one in those) for name in ("seconds", "rows", "tokens")
+                }
                 whole["gradient_tokens"] = sum(one.get("gradient_tokens", 0) for one in those)
                 whole |= {"what": "whole", "peak_mb": max(one["peak_mb"] for one in those)}
                 found.setdefault((who, "whole", DEFAULT), {})[repeat] = whole
@@ -125,16 +134,24 @@ def best_rate(found: Sequence[Floor], what: str) -> float:
 
 
 def compare(lines: Sequence[dict]) -> list[Row]:
-    """A row for each peer, task and setting: the default, and the best where a peer was tried in several.
+    """A row for each peer, task and setting: the default, and the best where a peer was tried in
+    several.
 
-    Tasks that a peer has and we lack, or the other way round for all peers, have NaN on the side that is missing.
+    Tasks that a peer has and we lack, or the other way round for all peers, have NaN on the side
+    that is missing.
     """
     measured = by_repeat(lines)
     rates = floors(lines)
     rows = []
     for peer in sorted({who for who, _, _ in measured} - {OURS, FLOOR}, key=_place):
-        for what in dict.fromkeys(what for who, what, _ in measured if who == peer and not what.startswith("growth_")):
-            tried = {setting: runs for (who, task, setting), runs in measured.items() if (who, task) == (peer, what)}
+        for what in dict.fromkeys(
+            what for who, what, _ in measured if who == peer and not what.startswith("growth_")
+        ):
+            tried = {
+                setting: runs
+                for (who, task, setting), runs in measured.items()
+                if (who, task) == (peer, what)
+            }
             best = min(tried, key=lambda setting: median(_per_text(tried[setting], "seconds")))
             wanted = {setting: setting for setting in (DEFAULT,) if setting in tried}
             if len(tried) > 1:
@@ -149,11 +166,16 @@ def compare(lines: Sequence[dict]) -> list[Row]:
     return rows
 
 
-def _row(peer: str, what: str, setting: str, ours: dict, theirs: dict, rates: Sequence[Floor]) -> Row:
+def _row(
+    peer: str, what: str, setting: str, ours: dict, theirs: dict, rates: Sequence[Floor]
+) -> Row:
     """One comparison of the runs by repeat of both sides."""
     a = ours
     b = theirs
-    ratios = [b[r]["seconds"] / b[r]["texts"] / (a[r]["seconds"] / a[r]["texts"]) for r in a.keys() & b.keys()]
+    ratios = [
+        b[r]["seconds"] / b[r]["texts"] / (a[r]["seconds"] / a[r]["texts"])
+        for r in a.keys() & b.keys()
+    ]
     ours_seconds = _spread(_per_text(a, "seconds"))
     peer_seconds = _spread(_per_text(b, "seconds"))
     gradients = _middle([line.get("gradient_tokens", 0) / line["texts"] for line in a.values()])

@@ -1,6 +1,8 @@
-"""What the machine can do at most: matrix products, forward passes and gradients of the same network, nothing else.
+"""What the machine can do at most: matrix products, forward passes and gradients of the same
+network, nothing else.
 
-A rate is GFLOP/s for `gemm` and tokens a second for `forward` and `gradient`; random tokens, no padding.
+A rate is GFLOP/s for `gemm` and tokens a second for `forward` and `gradient`; random tokens, no
+padding.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts: list[tuple[str, str
         b = torch.rand(k, n, device=device)
         products = max(1, int(2e10 / (2 * m * k * n)))
         multiply(a, b, 1)
-        stopwatch.take_once("gemm", f"{m}x{k}x{n}", products, lambda a=a, b=b, times=products: multiply(a, b, times))
+        stopwatch.take_once(
+            "gemm", f"{m}x{k}x{n}", products, lambda a=a, b=b, times=products: multiply(a, b, times)
+        )
     lengths = [len(tokenizer(joined(*text), truncation=True)["input_ids"]) for text in texts]
     length = round(sum(lengths) / len(lengths))
     for what, batches in (("forward", BATCHES), ("gradient", GRADIENT_BATCHES)):
@@ -76,7 +80,12 @@ def main() -> None:
     asked = parser(__doc__).parse_args()
     network, tokenizer = open_classifier(asked)
     network.requires_grad_(False)
-    measure(network, tokenizer, Stopwatch("floor", asked, Counted()), read_texts(asked.texts, asked.count))
+    measure(
+        network,
+        tokenizer,
+        Stopwatch("floor", asked, Counted()),
+        read_texts(asked.texts, asked.count),
+    )
 
 
 if __name__ == "__main__":

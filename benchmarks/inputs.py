@@ -1,4 +1,6 @@
-"""The model and the texts that a benchmark reads where none are given: SNLI, and a classifier of its pairs."""
+"""The model and the texts that a benchmark reads where none are given: SNLI, and a classifier of
+its pairs.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,14 @@ HERE = Path(__file__).resolve().parent
 TASK = "snli"
 MODEL = "minilm"
 PROFILE = "quick"
-TRAIN_ROWS = 3000  # enough for a classifier that is far from chance; what it knows does not change what asking costs
+# enough for a classifier that is far from chance; what it knows does not change what asking costs
+TRAIN_ROWS = 3000
 
 
 def find_model() -> Path:
-    """A trained classifier of the quick profile or of another, else one trained here and kept below benchmarks/."""
+    """A trained classifier of the quick profile or of another, else one trained here and kept below
+    benchmarks/.
+    """
     name = f"{TASK}-{MODEL}-s1"
     results = project.home() / "results"
     for folder in (
@@ -42,15 +47,31 @@ def train_model(folder: Path) -> Path:
     names = ("benchmark", TASK, MODEL)
     instances = corpora.load(TASK, "train", TRAIN_ROWS)
     model = new_classifier(
-        profile.models[MODEL], labels, names, instances, MODEL, "cpu", resolve=corpora.resolve_weights
+        profile.models[MODEL],
+        labels,
+        names,
+        instances,
+        MODEL,
+        "cpu",
+        resolve=corpora.resolve_weights,
     )
     about = {"task": TASK, "weights": MODEL}
-    train(model, instances, corpora.load(TASK, "dev", 200), profile.training_of(TASK, MODEL), folder, names, about)
+    train(
+        model,
+        instances,
+        corpora.load(TASK, "dev", 200),
+        profile.training_of(TASK, MODEL),
+        folder,
+        names,
+        about,
+    )
     return folder
 
 
 def write_texts(count: int) -> Path:
-    """The first pairs of the test set as a csv of text and other, kept below benchmarks/ and never committed."""
+    """The first pairs of the test set as a csv of text and other, kept below benchmarks/ and never
+    committed.
+    """
     path = HERE / ".inputs" / f"{TASK}-{count}.csv"
     if not path.exists():
         corpora.fetch((TASK,))

@@ -1,4 +1,5 @@
-"""How a measurement is taken, the same on every side: arguments, texts, clock, counted rows, one JSON line each.
+"""How a measurement is taken, the same on every side: arguments, texts, clock, counted rows, one
+JSON line each.
 
 Read by scripts in environments of their own, so it needs the standard library and torch alone.
 """
@@ -15,7 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-WARM_UP = ("a short text .", "")  # explained once before the clock starts: imports and caches are not what is measured
+WARM_UP = (
+    "a short text .",
+    "",
+)  # explained once before the clock starts: imports and caches are not what is measured
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,10 @@ class Line:
     """One measurement.
 
     who: ours or a peer. what: the task, by the same name on every side. setting: how it was set
-    (`default`, `batch 16`). texts: how many were read. seconds: of the processor in the process, or of the wall on a
-    GPU (`clock`).
-    rows, tokens: that the network read, special tokens in, padding out; gradient_tokens: those of them with a gradient.
+    (`default`, `batch 16`). texts: how many were read. seconds: of the processor in the process, or
+    of the wall on a GPU (`clock`).
+    rows, tokens: that the network read, special tokens in, padding out; gradient_tokens: those of
+        them with a gradient.
     peak_mb: the most memory held meanwhile, of the process or of the GPU.
     """
 
@@ -54,17 +59,28 @@ class Counted:
 def parser(about: str) -> argparse.ArgumentParser:
     """The arguments that every script takes."""
     found = argparse.ArgumentParser(description=about)
-    found.add_argument("--model", type=Path, required=True, help="folder of a sequence classifier (safetensors)")
-    found.add_argument("--texts", type=Path, required=True, help="csv with a column text, and other for pairs")
+    found.add_argument(
+        "--model", type=Path, required=True, help="folder of a sequence classifier (safetensors)"
+    )
+    found.add_argument(
+        "--texts", type=Path, required=True, help="csv with a column text, and other for pairs"
+    )
     found.add_argument("--count", type=int, default=5, help="how many texts of it")
-    found.add_argument("--repeat", type=int, default=1, help="the number of this repeat, written into each line")
+    found.add_argument(
+        "--repeat", type=int, default=1, help="the number of this repeat, written into each line"
+    )
     found.add_argument("--what", default=".*", help="regular expression: what to measure")
     found.add_argument("--threads", type=int, default=1)
     found.add_argument("--device", default="cpu", help="cpu, or cuda: then seconds are of the wall")
     found.add_argument(
-        "--budget", type=int, default=300, help="model evaluations of sampling methods beside captum and interpreto"
+        "--budget",
+        type=int,
+        default=300,
+        help="model evaluations of sampling methods beside captum and interpreto",
     )
-    found.add_argument("--growth", type=numbers, default=(), help="numbers of texts for linear growth: 1,10,100")
+    found.add_argument(
+        "--growth", type=numbers, default=(), help="numbers of texts for linear growth: 1,10,100"
+    )
     return found
 
 
@@ -74,11 +90,15 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 def read_texts(path: Path, count: int | None = None) -> list[tuple[str, str]]:
-    """(text, other) of the first `count` rows, other empty for single texts. ValueError where the column is missing."""
+    """(text, other) of the first `count` rows, other empty for single texts. ValueError where the
+    column is missing.
+    """
     with path.open(encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))
     if not rows or "text" not in rows[0]:
-        raise ValueError(f"{path.name} needs a header with the column `text` (and `other` for pairs), and a row")
+        raise ValueError(
+            f"{path.name} needs a header with the column `text` (and `other` for pairs), and a row"
+        )
     if count is not None and len(rows) < count:
         raise ValueError(f"{path.name} has {len(rows)} texts; {count} are asked for")
     return [(row["text"], row.get("other") or "") for row in rows[:count]]
@@ -105,7 +125,9 @@ class Stopwatch:
         return re.fullmatch(self.asked.what, what) is not None
 
     def take(self, what: str, setting: str, texts: Sequence, run: Callable[[object], None]) -> None:
-        """Measure `run(text)` over all texts, after one on a short text whose time does not count."""
+        """Measure `run(text)` over all texts, after one on a short text whose time does
+        not count.
+        """
         if self.wants(what):
             run(WARM_UP)
             self.take_once(what, setting, len(texts), lambda: [run(text) for text in texts])
@@ -118,7 +140,9 @@ class Stopwatch:
         start = _now(gpu)
         out = run()
         seconds = _now(gpu) - start
-        spent = {name: getattr(self.counted, name) - getattr(before, name) for name in asdict(before)}
+        spent = {
+            name: getattr(self.counted, name) - getattr(before, name) for name in asdict(before)
+        }
         line = Line(
             self.who, what, setting, self.asked.repeat, texts, seconds,
             peak_mb=_peak(gpu), clock="wall" if gpu else "processor", **spent,
@@ -136,7 +160,11 @@ def watch(network, counted: Counted | None = None) -> Counted:
         mask = kwargs.get("attention_mask")
         ids = kwargs.get("input_ids", args[0] if args else None)
         read = ids if vectors is None else vectors
-        tokens = int(mask.sum()) if mask is not None and len(mask) == len(read) else read.shape[0] * read.shape[1]
+        tokens = (
+            int(mask.sum())
+            if mask is not None and len(mask) == len(read)
+            else read.shape[0] * read.shape[1]
+        )
         counted.rows += len(read)
         counted.tokens += tokens
         counted.gradient_tokens += tokens if vectors is not None and vectors.requires_grad else 0
@@ -146,7 +174,9 @@ def watch(network, counted: Counted | None = None) -> Counted:
 
 
 def open_classifier(asked: argparse.Namespace):
-    """The network, in float32 and evaluation mode, and its tokenizer, as transformers opens them."""
+    """The network, in float32 and evaluation mode, and its tokenizer, as transformers
+    opens them.
+    """
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
     from transformers.utils import logging
@@ -169,7 +199,9 @@ def _now(gpu: bool) -> float:
 
 
 def _forget_peak(gpu: bool) -> None:
-    """Begin anew to look for the most memory held; where the system does not allow it, since the process began."""
+    """Begin anew to look for the most memory held; where the system does not allow it, since the
+    process began.
+    """
     if gpu:
         import torch
 

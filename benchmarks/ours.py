@@ -25,7 +25,9 @@ SIX = (
     "lime",
     "partition_shap",
 )
-SMALL = Budget(path_steps=4, path_steps_most=4, lime_samples=20, shap_evaluations=20)  # of the runs over many texts
+SMALL = Budget(
+    path_steps=4, path_steps_most=4, lime_samples=20, shap_evaluations=20
+)  # of the runs over many texts
 TENTHS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 11))  # ferret's shares of a text
 TOGETHER = 8  # texts that share batches, as `attreval run` explains them
 
@@ -58,7 +60,9 @@ def budget(evaluations: int) -> Budget:
 
 
 def judge_by_erasure(tokens, target: int, scores: Sequence[np.ndarray]):
-    """Comprehensiveness, sufficiency and tau against leaving one token out, of several scores of one text."""
+    """Comprehensiveness, sufficiency and tau against leaving one token out, of several scores of
+    one text.
+    """
     content = tokens.content
     kept = [np.delete(np.arange(len(tokens)), at) for at in content]
     rows = [tokens.ids[None], np.stack([tokens.ids[row] for row in kept])]
@@ -68,7 +72,13 @@ def judge_by_erasure(tokens, target: int, scores: Sequence[np.ndarray]):
     found = []
     for values in scores:
         erased = yield from erase(tokens, values, TENTHS)
-        found.append((erased.comprehensiveness.mean(), erased.sufficiency.mean(), float(tau_b(full - without, values))))
+        found.append(
+            (
+                erased.comprehensiveness.mean(),
+                erased.sufficiency.mean(),
+                float(tau_b(full - without, values)),
+            )
+        )
     return found
 
 
@@ -80,7 +90,9 @@ def insert_and_delete(tokens, scores: np.ndarray):
 
 def erased(one: Explained):
     """`judge_by_erasure` of a text by all methods that explained it."""
-    return judge_by_erasure(one.tokens, one.predicted, [a.scores for a in one.attributions.values()])
+    return judge_by_erasure(
+        one.tokens, one.predicted, [a.scores for a in one.attributions.values()]
+    )
 
 
 def curves(one: Explained):
@@ -88,8 +100,12 @@ def curves(one: Explained):
     return insert_and_delete(one.tokens, one.attributions["gradient_l1"].scores)
 
 
-def measure(ledger: Ledger, watch: Stopwatch, texts: list[tuple[str, str]], evaluations: int, growth=()) -> None:
-    """Take every measurement that is wanted. texts: of which the first are taken for the tasks, all for growth."""
+def measure(
+    ledger: Ledger, watch: Stopwatch, texts: list[tuple[str, str]], evaluations: int, growth=()
+) -> None:
+    """Take every measurement that is wanted. texts: of which the first are taken for the tasks, all
+    for growth.
+    """
     counted = texts[: watch.asked.count]
     taken = instances(counted)
     short = instances([WARM_UP])
@@ -122,7 +138,9 @@ def measure(ledger: Ledger, watch: Stopwatch, texts: list[tuple[str, str]], eval
     if watch.wants("insertion_deletion"):
         judged(ask(["gradient_l1"], short), curves)
         explained = ask(["gradient_l1"], taken)
-        watch.take_once("insertion_deletion", "default", len(taken), lambda: judged(explained, curves))
+        watch.take_once(
+            "insertion_deletion", "default", len(taken), lambda: judged(explained, curves)
+        )
     for number in growth:
         many = instances(texts[:number])
         take(f"growth_{number}", lambda of: ask(SIX, of, SMALL), many)

@@ -1,8 +1,9 @@
-"""The benchmark: our side, the peers and the floors, interleaved as processes of their own; `make bench` calls it.
+"""The benchmark: our side, the peers and the floors, interleaved as processes of their own; `make
+bench` calls it.
 
-A process measures once (a repeat); the order of the sides turns with every repeat. A whole run writes results/<kind of
-machine>.json, the table in README and the paper's csv; a run with --only or --what, or with a side that
-failed, writes to results/part/ and prints.
+A process measures once (a repeat); the order of the sides turns with every repeat. A whole run
+writes results/<kind of machine>.json, the table in README and the paper's csv; a run with --only or
+--what, or with a side that failed, writes to results/part/ and prints.
 """
 
 from __future__ import annotations
@@ -22,22 +23,35 @@ from measuring import numbers
 
 HERE = Path(__file__).resolve().parent
 TASKS = {  # what each peer is compared in, as regular expressions
-    "ferret": "gradient_l1|gradient_x_input|integrated_gradients|integrated_gradients_plain|lime|partition_shap|six|"
+    "ferret": "gradient_l1|gradient_x_input|"
+    "integrated_gradients|integrated_gradients_plain|lime|partition_shap|six|"
     "faithfulness|growth_.*",
     "captum": r"kernel_shap_\d+|occlusion",
-    "interpreto": r"lime_\d+|kernel_shap_\d+|occlusion|saliency|integrated_gradients|insertion_deletion",
+    "interpreto": r"lime_\d+|kernel_shap_\d+|"
+    r"occlusion|saliency|integrated_gradients|insertion_deletion",
 }
-PACKAGES = {"ferret": "ferret-xai", "captum": "captum", "interpreto": "interpreto", "ours": "attreval"}
-VERSIONS = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
+PACKAGES = {
+    "ferret": "ferret-xai",
+    "captum": "captum",
+    "interpreto": "interpreto",
+    "ours": "attreval",
+}
+VERSIONS = (
+    "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in "
+    "sys.argv[1:]}))"
+)
 ABOUT = (
     "import json, torch; from attreval.models.placing import pick_precision; "
-    "print(json.dumps([torch.backends.cpu.get_cpu_capability(), pick_precision('auto', torch.device('cpu')), "
+    "print(json.dumps([torch.backends.cpu.get_cpu_capability(), pick_precision('auto', "
+    "torch.device('cpu')), "
     "torch.cuda.get_device_name() if torch.cuda.is_available() else '']))"
 )
 
 
 def interpreter(who: str) -> Path:
-    """The Python of a side: a peer's own environment, ours for the rest. RuntimeError where that has not been made."""
+    """The Python of a side: a peer's own environment, ours for the rest. RuntimeError where that
+    has not been made.
+    """
     if who not in TASKS:
         return Path(sys.executable)
     found = HERE / ".envs" / who / "bin" / "python"
@@ -52,18 +66,36 @@ def script(who: str) -> Path:
 
 
 def environment(who: str, threads: int) -> dict[str, str]:
-    """The environment of a side's process: so many threads, nothing from the network, our package on our side only."""
-    given = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" or who not in TASKS}
-    count = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-    return given | count | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
+    """The environment of a side's process: so many threads, nothing from the network, our package
+    on our side only.
+    """
+    given = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONPATH" or who not in TASKS
+    }
+    count = dict.fromkeys(
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)
+    )
+    return (
+        given
+        | count
+        | {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"}
+    )
 
 
 def take(who: str, arguments: Sequence[str], threads: int) -> list[dict]:
-    """Run a side's script once and read its lines. RuntimeError with the end of what it said where it failed."""
+    """Run a side's script once and read its lines. RuntimeError with the end of what it said where
+    it failed.
+    """
     command = [str(interpreter(who)), str(script(who)), *arguments]
-    done = subprocess.run(command, env=environment(who, threads), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment(who, threads), capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        raise RuntimeError(f"{script(who).name} ended with {done.returncode}: {done.stderr.strip()[-1500:]}")
+        raise RuntimeError(
+            f"{script(who).name} ended with {done.returncode}: {done.stderr.strip()[-1500:]}"
+        )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"who"')]
 
 
@@ -76,7 +108,8 @@ def order(sides: Sequence[str], repeat: int) -> list[str]:
 def machine(device: str) -> tuple[str, str]:
     """The kind of machine as a name of files, and its processor's or GPU's model.
 
-    A kind is the model, the instructions, and bfloat16 where that is multiplied faster than float32.
+    A kind is the model, the instructions, and bfloat16 where that is multiplied faster than
+    float32.
     """
     done = subprocess.run([sys.executable, "-c", ABOUT], capture_output=True, text=True, check=True)
     capability, precision, gpu = json.loads(done.stdout.splitlines()[-1])
@@ -119,8 +152,14 @@ def versions(who: str) -> dict[str, str]:
 def side_arguments(asked: argparse.Namespace, repeat: int, what: str) -> list[str]:
     """The arguments of every side's script; growth is measured once, in the first repeat."""
     growth = ",".join(map(str, asked.growth)) if repeat == 1 else ""
-    given = {name: getattr(asked, name) for name in ("model", "texts", "count", "threads", "device", "budget")}
-    return [f"--{name}={value}" for name, value in (given | {"repeat": repeat, "what": what, "growth": growth}).items()]
+    given = {
+        name: getattr(asked, name)
+        for name in ("model", "texts", "count", "threads", "device", "budget")
+    }
+    return [
+        f"--{name}={value}"
+        for name, value in (given | {"repeat": repeat, "what": what, "growth": growth}).items()
+    ]
 
 
 def measure(asked: argparse.Namespace, peers: Sequence[str]) -> tuple[list[dict], list[str]]:
@@ -130,7 +169,9 @@ def measure(asked: argparse.Namespace, peers: Sequence[str]) -> tuple[list[dict]
     failed = []
     for repeat in range(1, asked.repeats + 1):
         for who in order(sides, repeat):
-            what = asked.what or ("|".join(TASKS[peer] for peer in peers) if who == "ours" else TASKS.get(who, ".*"))
+            what = asked.what or (
+                "|".join(TASKS[peer] for peer in peers) if who == "ours" else TASKS.get(who, ".*")
+            )
             try:
                 found = take(who, side_arguments(asked, repeat, what), asked.threads)
             except RuntimeError as error:
@@ -139,22 +180,39 @@ def measure(asked: argparse.Namespace, peers: Sequence[str]) -> tuple[list[dict]
                 continue
             lines += found
             seconds = sum(line["seconds"] for line in found)
-            print(f"repeat {repeat} of {asked.repeats}, {who}: {seconds:.0f} s measured", flush=True)
+            print(
+                f"repeat {repeat} of {asked.repeats}, {who}: {seconds:.0f} s measured", flush=True
+            )
     return lines, failed
 
 
 def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """What is asked for; the defaults are those of `make bench`."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--model", type=Path, help="folder of a sequence classifier; default: one of SNLI")
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument(
-        "--texts", type=Path, help="csv with a column text, and other for pairs; default: SNLI's test set"
+        "--model", type=Path, help="folder of a sequence classifier; default: one of SNLI"
+    )
+    asked.add_argument(
+        "--texts",
+        type=Path,
+        help="csv with a column text, and other for pairs; default: SNLI's test set",
     )
     asked.add_argument("--count", type=int, default=5, help="texts")
     asked.add_argument("--repeats", type=int, default=5)
-    asked.add_argument("--only", nargs="*", default=[], choices=[*TASKS], metavar="PEER", help=f"of {', '.join(TASKS)}")
+    asked.add_argument(
+        "--only",
+        nargs="*",
+        default=[],
+        choices=[*TASKS],
+        metavar="PEER",
+        help=f"of {', '.join(TASKS)}",
+    )
     asked.add_argument("--what", default="", help="regular expression: only these tasks")
-    asked.add_argument("--growth", type=numbers, default=(1, 10, 100), help="numbers of texts; empty for none")
+    asked.add_argument(
+        "--growth", type=numbers, default=(1, 10, 100), help="numbers of texts; empty for none"
+    )
     asked.add_argument("--threads", type=int, default=1)
     asked.add_argument("--device", default="cpu", help="cpu or cuda")
     asked.add_argument("--budget", type=int, default=300)
@@ -173,7 +231,12 @@ def main(given: Sequence[str] | None = None) -> int:
     peers = asked.only or [*TASKS]
     about = {"versions": {who: versions(who) for who in ("ours", *peers)}}
     about["kind"], about["processor"] = machine(asked.device)
-    about |= {"model": asked.model.name, "texts": asked.count, "repeats": asked.repeats, "threads": asked.threads}
+    about |= {
+        "model": asked.model.name,
+        "texts": asked.count,
+        "repeats": asked.repeats,
+        "threads": asked.threads,
+    }
     lines, failed = measure(asked, peers)
     measured = {"about": about, "lines": lines}
     part = [*asked.only, *(["tasks"] if asked.what else []), *(["failed"] if failed else [])]

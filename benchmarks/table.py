@@ -1,4 +1,6 @@
-"""The table of a benchmark: markdown for README and csv for the paper, from a file of measured lines."""
+"""The table of a benchmark: markdown for README and csv for the paper, from a file of measured
+lines.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,37 @@ def markdown(measured: dict) -> str:
     )
     wall = any(line.get("clock") == "wall" for line in lines)
     seconds = "seconds of the wall" if wall else "processor seconds"
-    head = ["Peer", "Task", "Setting", "Ours", "Peer's", "Ratio", "Rows, ours : peer's", "Tokens", "MB", "Over floor"]
+    head = [
+        "Peer",
+        "Task",
+        "Setting",
+        "Ours",
+        "Peer's",
+        "Ratio",
+        "Rows, ours : peer's",
+        "Tokens",
+        "MB",
+        "Over floor",
+    ]
     blocks = [
-        f"{about['processor']} ({about['kind']}), {about['threads']} thread; {about['texts']} texts, "
+        f"{about['processor']} ({about['kind']}), {about['threads']} thread; {about['texts']} "
+        "texts, "
         f"{about['repeats']} interleaved repeats; {about['model']}. {versions}.",
-        f"Of one text: {seconds}, median (least-most); a ratio above 1 says how many times less we cost.",
-        _pipes([*head, *(["Texts/s"] if wall else [])], [_cells(row, wall) for row in compare(lines)]),
+        f"Of one text: {seconds}, median (least-most); a ratio above 1 says how many times less "
+        "we cost.",
+        _pipes(
+            [*head, *(["Texts/s"] if wall else [])], [_cells(row, wall) for row in compare(lines)]
+        ),
         "Floors: what the machine does at most with the same network.",
         _pipes(
             ("What", "Setting", "Rate", "Unit"),
             [
-                (f.what, f.setting, _number(f.rate, 0), "GFLOP/s" if f.what == "gemm" else "tokens/s")
+                (
+                    f.what,
+                    f.setting,
+                    _number(f.rate, 0),
+                    "GFLOP/s" if f.what == "gemm" else "tokens/s",
+                )
                 for f in floors(lines)
             ],
         ),
@@ -44,7 +66,10 @@ def markdown(measured: dict) -> str:
             "Growth: the six methods at small budgets over more and more texts.",
             _pipes(
                 ("Who", "Texts", f"{seconds.capitalize()} a text", "MB"),
-                [(row.who, str(row.texts), _number(row.seconds, 3), _number(row.peak_mb, 0)) for row in grown],
+                [
+                    (row.who, str(row.texts), _number(row.seconds, 3), _number(row.peak_mb, 0))
+                    for row in grown
+                ],
             ),
         ]
     return "\n\n".join(blocks) + "\n"
@@ -59,10 +84,17 @@ def _cells(row: Row, wall: bool) -> list[str]:
         _range(row.ours_seconds, row.ours_least, row.ours_most, 3),
         _range(row.peer_seconds, row.peer_least, row.peer_most, 3),
         _range(row.ratio, row.ratio_least, row.ratio_most, 2),
-        *_both((row.ours_rows, row.peer_rows), (row.ours_tokens, row.peer_tokens), (row.ours_mb, row.peer_mb)),
+        *_both(
+            (row.ours_rows, row.peer_rows),
+            (row.ours_tokens, row.peer_tokens),
+            (row.ours_mb, row.peer_mb),
+        ),
         _number(row.ours_floors, 2),
     ]
-    return [*cells, *(_both((1 / row.ours_seconds, 1 / row.peer_seconds), digits=1) if wall else [])]
+    return [
+        *cells,
+        *(_both((1 / row.ours_seconds, 1 / row.peer_seconds), digits=1) if wall else []),
+    ]
 
 
 def _both(*pairs: tuple[float, float], digits: int = 0) -> list[str]:
@@ -82,20 +114,32 @@ def _number(value: float, digits: int) -> str:
 
 def _range(middle: float, least: float, most: float, digits: int) -> str:
     """A median with its least and most."""
-    return f"{_number(middle, digits)} ({_number(least, digits)}-{_number(most, digits)})" if middle == middle else "–"
+    return (
+        f"{_number(middle, digits)} ({_number(least, digits)}-{_number(most, digits)})"
+        if middle == middle
+        else "–"
+    )
 
 
 def write_tables(measured: dict, folder: Path) -> list[Path]:
-    """The csv files that the paper reads: peers, floors and growth, each with the machine, and of how much."""
+    """The csv files that the paper reads: peers, floors and growth, each with the machine, and of
+    how much.
+    """
     import pandas as pd
 
     from attreval.core.tables import write_csv
 
     about = measured["about"]
     paths = []
-    for name, make, record in (("peers", compare, Row), ("floors", floors, Floor), ("growth", growth, Growth)):
+    for name, make, record in (
+        ("peers", compare, Row),
+        ("floors", floors, Floor),
+        ("growth", growth, Growth),
+    ):
         paths.append(folder / f"benchmark_{name}_{about['kind']}.csv")
-        rows = pd.DataFrame(map(asdict, make(measured["lines"])), columns=[field.name for field in fields(record)])
+        rows = pd.DataFrame(
+            map(asdict, make(measured["lines"])), columns=[field.name for field in fields(record)]
+        )
         rows.insert(0, "kind", about["kind"])
         rows.insert(1, "processor", about["processor"])
         for column in ("repeats", "texts"):
@@ -106,7 +150,9 @@ def write_tables(measured: dict, folder: Path) -> list[Path]:
 
 
 def put_between_marks(text: str, table: str) -> str:
-    """A page with the table between its two marks. ValueError where it has not exactly these two, in order."""
+    """A page with the table between its two marks. ValueError where it has not exactly these two,
+    in order.
+    """
     start, end = MARKS
     if text.count(start) != 1 or text.count(end) != 1 or text.index(start) > text.index(end):
         raise ValueError(f"the page needs the lines {start} and {end}, once each and in this order")
@@ -125,7 +171,9 @@ def publish() -> None:
     from attreval.core.tables import write_whole
 
     page = HERE / "README.md"
-    text = put_between_marks(page.read_text(encoding="utf-8"), "\n".join(map(markdown, whole_runs())))
+    text = put_between_marks(
+        page.read_text(encoding="utf-8"), "\n".join(map(markdown, whole_runs()))
+    )
     with write_whole(page) as part:
         part.write_text(text, encoding="utf-8")
     for measured in whole_runs():

@@ -1,9 +1,11 @@
-"""Thirty deliberate breakages of the code, each of which some test must catch: how much does the suite see?
+"""Thirty deliberate breakages of the code, each of which some test must catch: how much does the
+suite see?
 
-`python tests/breakages.py` tries all, `NAME...` some, `--list` prints them. Each is tried in a copy of the checkout of
-its own, in which one text of one file is replaced, with the tests that are named for it; first, and in a copy too, all
-these tests must pass as things are (`--trust` leaves that out). The status is 1 if any breakage survives.
-Files of src and tests are found by the end of their path, wherever their package lies.
+`python tests/breakages.py` tries all, `NAME...` some, `--list` prints them. Each is tried in a copy
+of the checkout of its own, in which one text of one file is replaced, with the tests that are named
+for it; first, and in a copy too, all these tests must pass as things are (`--trust` leaves that
+out). The status is 1 if any breakage survives. Files of src and tests are found by the end of their
+path, wherever their package lies.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ HOME = Path(__file__).resolve().parents[1]
 LINKED = "results/reference"  # large, and read only
 TIMEOUT = 900  # seconds that the tests of one breakage may take
 
-# a name and what it would mean to a user; the file of src and the tests; old text (-) and new text (+)
+# a name, what it would mean to a user; the file of src and the tests; old text (-), new text (+)
 ENTRIES = r"""
 # ig-special-tokens: integrated gradients give special tokens a share, and the words no longer sum to what is owed
 methods/integrated_gradients.py methods/test_methods.py
@@ -151,7 +153,7 @@ quotes.py test_publishing.py
 rendering.py test_site.py::test_staging_again_removes_what_is_stale
 - elif path.name not in keep:
 + elif False:
-"""
+"""  # noqa: E501
 
 
 class Breakage(NamedTuple):
@@ -176,21 +178,28 @@ def read_entries() -> dict[str, Breakage]:
 
 
 def locate(folder: str, end: str) -> str:
-    """The one path below a folder of the checkout that ends so. SystemExit where there is none, or several."""
+    """The one path below a folder of the checkout that ends so. SystemExit where there is none, or
+    several.
+    """
     found = [p.relative_to(HOME).as_posix() for p in (HOME / folder).rglob(Path(end).name)]
     found = [path for path in found if f"/{path}".endswith(f"/{end}")]
     if len(found) != 1:
-        raise SystemExit(f"breakages: looked for one {folder}/**/{end}, found {', '.join(found) or 'none'}")
+        raise SystemExit(
+            f"breakages: looked for one {folder}/**/{end}, found {', '.join(found) or 'none'}"
+        )
     return found[0]
 
 
 def place(breakage: Breakage) -> tuple[str, list[str]]:
-    """The file to be broken, whose old text stands there once, and the tests. SystemExit where it does not."""
+    """The file to be broken, whose old text stands there once, and the tests. SystemExit where it
+    does not.
+    """
     file = locate("src", breakage.file)
     times = (HOME / file).read_text(encoding="utf-8").count(breakage.old)
     if times != 1:
         raise SystemExit(
-            f"breakages: {breakage.name} looked once for {breakage.old!r} in {file}, found it {times} times"
+            f"breakages: {breakage.name} looked once for {breakage.old!r} in {file}, found it "
+            f"{times} times"
         )
     named = (test.partition("::") for test in breakage.tests)
     return file, [locate("tests", end) + colons + node for end, colons, node in named]
@@ -200,7 +209,9 @@ def place(breakage: Breakage) -> tuple[str, list[str]]:
 def copied():
     """A copy of the checkout, without what git ignores."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=HOME, check=True, capture_output=True, text=True).stdout.split("\0")
+    names = subprocess.run(
+        listed, cwd=HOME, check=True, capture_output=True, text=True
+    ).stdout.split("\0")
     with tempfile.TemporaryDirectory(prefix="breakage-") as folder:
         copy = Path(folder) / "repo"
         for name in names:
@@ -216,10 +227,15 @@ def copied():
 def run_tests(copy: Path, tests: list[str], timeout: float, *more: str) -> tuple[int, str]:
     """pytest's status (-1: it took too long), and what it printed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ATTREVAL_")}
-    env = kept | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy / 'tests'}", "HYPOTHESIS_PROFILE": "first"}
+    env = kept | {
+        "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy / 'tests'}",
+        "HYPOTHESIS_PROFILE": "first",
+    }
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *more, *tests]
     try:
-        done = subprocess.run(command, cwd=copy, env=env, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            command, cwd=copy, env=env, capture_output=True, text=True, timeout=timeout
+        )
     except subprocess.TimeoutExpired:
         return -1, f"not done after {timeout:.0f} seconds"
     return done.returncode, done.stdout + done.stderr
@@ -230,10 +246,14 @@ def attempt(breakage: Breakage) -> tuple[bool, str]:
     file, tests = place(breakage)
     with copied() as copy:
         path = copy / file
-        path.write_text(path.read_text(encoding="utf-8").replace(breakage.old, breakage.new), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace(breakage.old, breakage.new), encoding="utf-8"
+        )
         status, printed = run_tests(copy, tests, TIMEOUT)
     failed = re.search(r"^FAILED (.+?)(?= - |$)", printed, re.MULTILINE)
-    caught = status == 1 and failed is not None  # anything else says nothing of the code: no test ran to its end
+    caught = (
+        status == 1 and failed is not None
+    )  # anything else says nothing of the code: no test ran to its end
     why = "" if status in (0, 1) else f" (status {status}: {printed.strip()[-300:]})"
     said = f"caught by {failed.group(1)}" if caught else f"SURVIVED {' '.join(tests)}{why}"
     return caught, f"{breakage.name:24} {file:48} {said}"
@@ -242,10 +262,16 @@ def attempt(breakage: Breakage) -> tuple[bool, str]:
 def main() -> int:
     """The status: 1 if any breakage survives."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="breakages to try; all where none is named")
-    parser.add_argument("--list", action="store_true", help="print names, files and meanings, and try nothing")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="breakages to try; all where none is named"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print names, files and meanings, and try nothing"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many side by side")
-    parser.add_argument("--trust", action="store_true", help="do not check that the tests pass as things are")
+    parser.add_argument(
+        "--trust", action="store_true", help="do not check that the tests pass as things are"
+    )
     given = parser.parse_args()
     entries = read_entries()
     if unknown := [name for name in given.names if name not in entries]:
@@ -259,9 +285,13 @@ def main() -> int:
     if not given.trust:
         tests = sorted({test for _, tests in places for test in tests})
         with copied() as copy:
-            status, printed = run_tests(copy, tests, TIMEOUT * 2, "-n", str(given.jobs), "--dist", "loadfile")
+            status, printed = run_tests(
+                copy, tests, TIMEOUT * 2, "-n", str(given.jobs), "--dist", "loadfile"
+            )
         if status:
-            raise SystemExit(f"{printed[-3000:]}\nbreakages: these tests must pass before anything is broken")
+            raise SystemExit(
+                f"{printed[-3000:]}\nbreakages: these tests must pass before anything is broken"
+            )
         print(f"{len(tests)} test files pass as things are", flush=True)
     survived = 0
     with ThreadPoolExecutor(given.jobs) as pool:

@@ -13,16 +13,27 @@ from reference import models
 from attreval.models.scorer import Scorer
 
 QUIET = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
-settings.register_profile("ci", deadline=None, max_examples=40, suppress_health_check=QUIET, derandomize=True)
+settings.register_profile(
+    "ci", deadline=None, max_examples=40, suppress_health_check=QUIET, derandomize=True
+)
 settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
-FIRST = (Phase.explicit, Phase.generate)  # the first example that fails will do: for tests/breakages.py
+FIRST = (
+    Phase.explicit,
+    Phase.generate,
+)  # the first example that fails will do: for tests/breakages.py
 settings.register_profile("first", settings.get_profile("ci"), phases=FIRST)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side
 
 
-# tests that share a run of the workflow, a rendered site, or trained worlds: one worker runs them all, and first
-SHARED = {"test_workflow.py": "smoke", "test_explorer_tables.py": "smoke", "site": "site", "trial": "trial"}
+# tests that share a run of the workflow, a rendered site, or trained worlds: one worker runs them
+# all, and first
+SHARED = {
+    "test_workflow.py": "smoke",
+    "test_explorer_tables.py": "smoke",
+    "site": "site",
+    "trial": "trial",
+}
 
 
 def _group(file: Path) -> str:

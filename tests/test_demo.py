@@ -1,4 +1,6 @@
-"""The demo: what is planted is learnt, found and told, and kept as a page and a picture that need nothing else."""
+"""The demo: what is planted is learnt, found and told, and kept as a page and a picture that need
+nothing else.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +48,16 @@ def test_truth_is_the_order_of_words_for_the_class_that_was_explained(factor, tr
 def test_planted_words_decide_the_label():
     for one in demo.plant_texts(50, "words"):
         worth = [demo.WORTHS.get(word, 0) for word in one.text.split()]
-        assert (np.sign(sum(worth)) > 0) == one.label and one.truth.tolist() == [w * (2 * one.label - 1) for w in worth]
+        assert (np.sign(sum(worth)) > 0) == one.label and one.truth.tolist() == [
+            w * (2 * one.label - 1) for w in worth
+        ]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The demo on a few texts: the printed lines, the table, the folder of a page and a picture, what was explained."""
+    """The demo on a few texts: the printed lines, the table, the folder of a page and a picture,
+    what was explained.
+    """
     folder = tmp_path_factory.mktemp("demo")
     train = demo.train_network
     trained = []
@@ -65,7 +71,9 @@ def run(tmp_path_factory):
             "judge_metrics",
             lambda *given: explained.append(given[1]) or tables.append(judge(*given)) or tables[-1],
         )
-        asked = CliRunner().invoke(app, ["demo", "--texts", "12", "--out", str(folder / "page.HTML")])
+        asked = CliRunner().invoke(
+            app, ["demo", "--texts", "12", "--out", str(folder / "page.HTML")]
+        )
         assert asked.exit_code == 0, asked.output
         patch.setattr(demo, "train_network", lambda say: trained[0])
         demo.run_demo(2, folder / "picture.svg", say=lambda line: None)
@@ -92,7 +100,8 @@ def test_what_is_kept_needs_nothing_else(run):
     picture = (run[2] / "picture.svg").read_text(encoding="utf-8")
     assert "planted truth" in page and "Integrated" in picture
     assert all(
-        "//" not in re.sub(r"http://www\.w3\.org/\S+|https://www\.textualize\.io", "", text) for text in (page, picture)
+        "//" not in re.sub(r"http://www\.w3\.org/\S+|https://www\.textualize\.io", "", text)
+        for text in (page, picture)
     )
 
 
@@ -101,12 +110,16 @@ def test_titles_stand_in_the_page_with_the_best_of_a_row_in_bold(run):
     table = run[1]
     means, judged = page.select(".wide > table")
     names = [*demo.METHODS, "random"]
-    assert [" ".join(cell.text.split()) for cell in means.find_all("th")[1:]] == [METHODS[name].title for name in names]
+    assert [" ".join(cell.text.split()) for cell in means.find_all("th")[1:]] == [
+        METHODS[name].title for name in names
+    ]
     for row, (metric, values) in zip(means.find_all("tr")[1:], table.iterrows(), strict=True):
         sign = METRICS[metric].sign if metric in METRICS else 1
         bold = [name for name, cell in zip(names, row.find_all("td")[1:], strict=True) if cell.b]
         assert bold == [max(demo.METHODS, key=lambda name: sign * values[name])]
-    assert [row.td.text for row in judged.find_all("tr")[1:]] == [METRICS[name].title for name in demo.CHOSEN]
+    assert [row.td.text for row in judged.find_all("tr")[1:]] == [
+        METRICS[name].title for name in demo.CHOSEN
+    ]
 
 
 @pytest.mark.parametrize("coloured", [True, False])
@@ -123,7 +136,9 @@ def test_eighty_columns_hold_it_and_break_no_word(run, coloured):
     titles = [METHODS[name].title for name in demo.METHODS]
     assert {word for title in titles for word in title.split()} <= set(text.split())
     assert f" {demo.PREFERS} " in text and re.search(r"0\.00 to \d\.\d\d +the opposite", text)
-    assert "-0.00" not in re.sub(r"-0\.00\d", "", text) and text.count("*") == (0 if coloured else len(table))
+    assert "-0.00" not in re.sub(r"-0\.00\d", "", text) and text.count("*") == (
+        0 if coloured else len(table)
+    )
 
 
 def test_another_ending_is_refused_before_anything_is_trained(tmp_path):

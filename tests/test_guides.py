@@ -1,4 +1,6 @@
-"""The guides hold what they promise: the code of CONTRIBUTING.md runs, and the places that it names are there."""
+"""The guides hold what they promise: the code of CONTRIBUTING.md runs, and the places that it names
+are there.
+"""
 
 import os
 import re
@@ -37,7 +39,10 @@ def test_the_method_of_the_guide_explains_a_text(written, tiny, texts):
 def test_the_metric_of_the_guide_finds_a_planted_truth(written):
     verdict = written["verdicts"].iloc[0]
     assert verdict.metric == "squared_mass" and verdict.random > 0.5
-    assert written["squared_mass"].about == "The share of squared positive scores that lies where the evidence must be."
+    assert (
+        written["squared_mass"].about
+        == "The share of squared positive scores that lies where the evidence must be."
+    )
 
 
 def test_the_builder_of_the_guide_yields_rows(written, tmp_path):
@@ -55,14 +60,27 @@ def test_the_builder_of_the_guide_yields_rows(written, tmp_path):
     ],
 )
 def test_every_file_that_a_guide_names_is_there(guide):
-    text = re.sub(r"```python.*?```", "", (CHECKOUT / guide).read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"```python.*?```", "", (CHECKOUT / guide).read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     named = {
-        name for name in re.findall(r"`([\w./]+/[\w./]*)`", text) if not re.search(r"\.(ipynb|csv|parquet|html)$", name)
+        name
+        for name in re.findall(r"`([\w./]+/[\w./]*)`", text)
+        if not re.search(r"\.(ipynb|csv|parquet|html)$", name)
     }
     named |= set(re.findall(r"\]\(([\w./-]+)\)", text))
-    roots = ((CHECKOUT / guide).parent, CHECKOUT, CHECKOUT / "src" / "attreval", CHECKOUT / "src" / "compendium")
+    roots = (
+        (CHECKOUT / guide).parent,
+        CHECKOUT,
+        CHECKOUT / "src" / "attreval",
+        CHECKOUT / "src" / "compendium",
+    )
     made = ("_site/", "results/", ".venv/", "path/")
-    gone = [name for name in named if not name.startswith(made) and not any((root / name).exists() for root in roots)]
+    gone = [
+        name
+        for name in named
+        if not name.startswith(made) and not any((root / name).exists() for root in roots)
+    ]
     assert named and not gone
 
 
@@ -114,7 +132,7 @@ of_marked, of_bare = values.ask_metrics(Scorer(tiny), [], texts)
 assert [value for _, metric, value in of_marked if metric == "squared_mass"] == [0.25]
 assert "squared_mass" not in {metric for _, metric, _ in of_bare}
 print("everywhere")
-"""
+"""  # noqa: E501
 
 
 def test_the_guides_method_and_metric_are_one_file_each_and_reported_everywhere(tmp_path):
@@ -123,7 +141,9 @@ def test_the_guides_method_and_metric_are_one_file_each_and_reported_everywhere(
         (code,) = [block for block in BLOCKS if f"@{place.name}(" in block]
         place.mkdir()
         (place / f"{name}.py").write_text(code, encoding="utf-8")
-    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
+    given = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))
+    }
     words = [sys.executable, "-c", ONE_FILE, *map(str, places)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
     assert done.stdout.strip() == "everywhere", done.stderr[-1500:]

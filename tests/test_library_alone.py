@@ -1,4 +1,6 @@
-"""The library without the study: it explains and evaluates where none of the study's packages can be imported."""
+"""The library without the study: it explains and evaluates where none of the study's packages can
+be imported.
+"""
 
 import os
 import subprocess
@@ -7,7 +9,8 @@ import sys
 from reference import CHECKOUT
 
 STUDY = (
-    "compendium snakemake papermill nbclient nbformat nbconvert jupyterlab ipykernel IPython pypandoc panflute typst "
+    "compendium snakemake papermill nbclient nbformat nbconvert jupyterlab ipykernel IPython "
+    "pypandoc panflute typst "
     "spacy seaborn captum shap numba matplotlib shapiq lightgbm"
 )
 PROGRAM = f"""
@@ -57,12 +60,18 @@ words = ["trial", "--world", "rules", "--metric", "nc", "--texts", "8", "--out",
 done = CliRunner().invoke(attreval.cli.app, words)
 assert done.exit_code == 0 and "Condemned" in done.output and (folder / "t.html").exists(), done.output
 print("alone")
-"""
+"""  # noqa: E501
 
 
 def test_the_library_explains_and_evaluates_where_nothing_of_the_study_can_be_imported(tmp_path):
-    path = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
+    path = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))
+    }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, tmp_path], capture_output=True, text=True, timeout=300, env=path
+        [sys.executable, "-c", PROGRAM, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=path,
     )
     assert done.returncode == 0 and done.stdout.endswith("alone\n"), done.stderr

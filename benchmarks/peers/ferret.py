@@ -1,8 +1,9 @@
-"""ferret (Attanasio et al. 2023): the six methods that Kamp et al. (2023) had from it, and its faithfulness.
+"""ferret (Attanasio et al. 2023): the six methods that Kamp et al. (2023) had from it, and its
+faithfulness.
 
 A pair is joined to one text: ferret reads single texts only.
-With --scores FILE nothing is measured by the protocol of the table: what LIME and Partition SHAP say of each text is
-written, a JSON line a text, with its price.
+With --scores FILE nothing is measured by the protocol of the table: what LIME and Partition SHAP
+say of each text is written, a JSON line a text, with its price.
 """
 
 from __future__ import annotations
@@ -18,9 +19,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 # this folder holds files named like the packages that they measure
-sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != Path(__file__).resolve().parent]
+sys.path[:] = [
+    place for place in sys.path if Path(place or ".").resolve() != Path(__file__).resolve().parent
+]
 
-from measuring import WARM_UP, Counted, Stopwatch, joined, open_classifier, parser, read_texts, watch  # noqa: E402
+from measuring import (  # noqa: E402
+    WARM_UP,
+    Counted,
+    Stopwatch,
+    joined,
+    open_classifier,
+    parser,
+    read_texts,
+    watch,
+)
 
 LIME = "lime"
 SHAP = "partition_shap"
@@ -33,19 +45,31 @@ def explainers(network, tokenizer) -> dict:
     return {
         "gradient_l1": GradientExplainer(network, tokenizer, multiply_by_inputs=False),
         "gradient_x_input": GradientExplainer(network, tokenizer, multiply_by_inputs=True),
-        "integrated_gradients": IntegratedGradientExplainer(network, tokenizer, multiply_by_inputs=True),
-        "integrated_gradients_plain": IntegratedGradientExplainer(network, tokenizer, multiply_by_inputs=False),
+        "integrated_gradients": IntegratedGradientExplainer(
+            network, tokenizer, multiply_by_inputs=True
+        ),
+        "integrated_gradients_plain": IntegratedGradientExplainer(
+            network, tokenizer, multiply_by_inputs=False
+        ),
         LIME: LIMEExplainer(network, tokenizer),
         SHAP: SHAPExplainer(network, tokenizer),
     }
 
 
-def limits(samples: int | None, evaluations: int | None, steps: int | None, seed: int) -> dict[str, dict]:
+def limits(
+    samples: int | None, evaluations: int | None, steps: int | None, seed: int
+) -> dict[str, dict]:
     """What each explainer is called with; None leaves ferret's default."""
     path = {"call_args": {"n_steps": steps}} if steps else {}
     return {
-        LIME: {"init_args": {"random_state": seed}, "call_args": {"num_samples": samples} if samples else {}},
-        SHAP: {"init_args": {"seed": seed}, "call_args": {"max_evals": evaluations} if evaluations else {}},
+        LIME: {
+            "init_args": {"random_state": seed},
+            "call_args": {"num_samples": samples} if samples else {},
+        },
+        SHAP: {
+            "init_args": {"seed": seed},
+            "call_args": {"max_evals": evaluations} if evaluations else {},
+        },
         "integrated_gradients": path,
         "integrated_gradients_plain": path,
     }
@@ -61,14 +85,21 @@ def predict(network, tokenizer, text: str) -> int:
 
 
 def ask(explainer, text: str, target: int, how: dict):
-    """An explanation; bars go nowhere. `how` is copied: LIMEExplainer takes num_samples out of what it is given."""
+    """An explanation; bars go nowhere. `how` is copied: LIMEExplainer takes num_samples out of what
+    it is given.
+    """
     with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
         return explainer(text, target, **deepcopy(how))
 
 
 def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
     """Every measurement that is wanted, in the order of the table."""
-    from ferret import AOPC_Comprehensiveness_Evaluation, AOPC_Sufficiency_Evaluation, Benchmark, TauLOO_Evaluation
+    from ferret import (
+        AOPC_Comprehensiveness_Evaluation,
+        AOPC_Sufficiency_Evaluation,
+        Benchmark,
+        TauLOO_Evaluation,
+    )
 
     made = explainers(network, tokenizer)
     given = limits(asked.samples, asked.evaluations, None, asked.seed + asked.repeat)
@@ -79,7 +110,11 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
         explainers=list(made.values()),
         evaluators=[
             kind(network, tokenizer)
-            for kind in (AOPC_Comprehensiveness_Evaluation, AOPC_Sufficiency_Evaluation, TauLOO_Evaluation)
+            for kind in (
+                AOPC_Comprehensiveness_Evaluation,
+                AOPC_Sufficiency_Evaluation,
+                TauLOO_Evaluation,
+            )
         ],
     )
     counted = texts[: asked.count]
@@ -90,7 +125,9 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
         return target, [ask(made[name], whole, target, how.get(name, {})) for name in names]
 
     for name in made:
-        stopwatch.take(name, "default", counted, lambda text, name=name: explain(text, [name], given))
+        stopwatch.take(
+            name, "default", counted, lambda text, name=name: explain(text, [name], given)
+        )
     stopwatch.take("six", "default", counted, lambda text: explain(text, list(made), given))
     if stopwatch.wants("faithfulness"):
         for of in ([WARM_UP], counted):
@@ -100,13 +137,22 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
                 for target, found in explained:
                     judge.evaluate_explanations(found, target, show_progress=False)
 
-            judge_all() if of == [WARM_UP] else stopwatch.take_once("faithfulness", "default", len(of), judge_all)
+            judge_all() if of == [WARM_UP] else stopwatch.take_once(
+                "faithfulness", "default", len(of), judge_all
+            )
     for number in asked.growth:
-        stopwatch.take(f"growth_{number}", "default", texts[:number], lambda text: explain(text, list(made), small))
+        stopwatch.take(
+            f"growth_{number}",
+            "default",
+            texts[:number],
+            lambda text: explain(text, list(made), small),
+        )
 
 
 def write_scores(network, tokenizer, counted: Counted, texts, asked) -> None:
-    """One JSON line a text: tokens, ids, offsets, scores of LIME and Partition SHAP, seed, budgets, and the price."""
+    """One JSON line a text: tokens, ids, offsets, scores of LIME and Partition SHAP, seed, budgets,
+    and the price.
+    """
     made = explainers(network, tokenizer)
     given = limits(asked.samples, asked.evaluations, None, asked.seed)
     for name in (LIME, SHAP):
@@ -145,8 +191,12 @@ def write_scores(network, tokenizer, counted: Counted, texts, asked) -> None:
 def main() -> None:
     """Read the arguments, then measure, or write scores."""
     arguments = parser(__doc__)
-    arguments.add_argument("--scores", type=Path, help="write the scores of LIME and Partition SHAP there instead")
-    arguments.add_argument("--samples", type=int, help="LIME's num_samples; ferret's default is min(L^2, 5000)")
+    arguments.add_argument(
+        "--scores", type=Path, help="write the scores of LIME and Partition SHAP there instead"
+    )
+    arguments.add_argument(
+        "--samples", type=int, help="LIME's num_samples; ferret's default is min(L^2, 5000)"
+    )
     arguments.add_argument("--evaluations", type=int, help="SHAP's max_evals; its default is 500")
     arguments.add_argument("--seed", type=int, default=0)
     asked = arguments.parse_args()

@@ -1,4 +1,6 @@
-"""interpreto (Poché et al. 2025): its methods on tokens, and its insertion and deletion, at several batches."""
+"""interpreto (Poché et al. 2025): its methods on tokens, and its insertion and deletion, at several
+batches.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 # this folder holds files named like the packages that they measure
-sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != Path(__file__).resolve().parent]
+sys.path[:] = [
+    place for place in sys.path if Path(place or ".").resolve() != Path(__file__).resolve().parent
+]
 
 from measuring import WARM_UP, Stopwatch, open_classifier, parser, read_texts, watch  # noqa: E402
 
@@ -17,7 +21,9 @@ NODES = 50  # of integrated gradients
 
 
 def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
-    """Every measurement that is wanted, at every batch; the best of them is picked when the table is made."""
+    """Every measurement that is wanted, at every batch; the best of them is picked when the table
+    is made.
+    """
     from interpreto import Granularity, IntegratedGradients, KernelShap, Lime, Occlusion, Saliency
     from interpreto.attributions.metrics import Deletion, Insertion
 
@@ -36,12 +42,17 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
     for batch in BATCHES:
         setting = "default" if batch == 4 else f"batch {batch}"
         for what, (kind, named) in tasks.items():
-            method = kind(network, tokenizer, batch_size=batch, granularity=Granularity.TOKEN, **named)
+            method = kind(
+                network, tokenizer, batch_size=batch, granularity=Granularity.TOKEN, **named
+            )
             stopwatch.take(what, setting, texts, lambda text, method=method: method(read(text)))
         if stopwatch.wants("insertion_deletion"):
-            explainer = Saliency(network, tokenizer, batch_size=batch, granularity=Granularity.TOKEN)
+            explainer = Saliency(
+                network, tokenizer, batch_size=batch, granularity=Granularity.TOKEN
+            )
             curves = [
-                kind(network, tokenizer, batch_size=batch, n_perturbations=STEPS) for kind in (Insertion, Deletion)
+                kind(network, tokenizer, batch_size=batch, n_perturbations=STEPS)
+                for kind in (Insertion, Deletion)
             ]
             for of in ([WARM_UP], texts):
                 explained = [explainer(read(text)) for text in of]
@@ -51,7 +62,9 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
                         for curve in curves:
                             curve(one)
 
-                draw() if of == [WARM_UP] else stopwatch.take_once("insertion_deletion", setting, len(of), draw)
+                draw() if of == [WARM_UP] else stopwatch.take_once(
+                    "insertion_deletion", setting, len(of), draw
+                )
 
 
 def main() -> None:
@@ -59,7 +72,11 @@ def main() -> None:
     asked = parser(__doc__).parse_args()
     network, tokenizer = open_classifier(asked)
     measure(
-        network, tokenizer, Stopwatch("interpreto", asked, watch(network)), read_texts(asked.texts, asked.count), asked
+        network,
+        tokenizer,
+        Stopwatch("interpreto", asked, watch(network)),
+        read_texts(asked.texts, asked.count),
+        asked,
     )
 
 

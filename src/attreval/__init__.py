@@ -12,7 +12,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_PLACES = {  # read when first asked for, so that importing the package loads neither torch nor transformers
+# read when first asked for, so that importing the package loads neither torch nor transformers
+_PLACES = {
     "load": "attreval.api.loading",
     "wrap": "attreval.api.loading",
     "explain": "attreval.api.explaining",
@@ -21,7 +22,16 @@ _PLACES = {  # read when first asked for, so that importing the package loads ne
     "Explanation": "attreval.api.explanation",
     "Explanations": "attreval.api.explanations",
 }
-__all__ = ["Explanation", "Explanations", "__version__", "evaluate", "evaluate_texts", "explain", "load", "wrap"]
+__all__ = [
+    "Explanation",
+    "Explanations",
+    "__version__",
+    "evaluate",
+    "evaluate_texts",
+    "explain",
+    "load",
+    "wrap",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,10 @@
-"""`attreval demo`: a small network learns evidence that was planted; methods explain it, and metrics are held to it.
+"""`attreval demo`: a small network learns evidence that was planted; methods explain it, and
+metrics are held to it.
 
-Texts are made of words that mean nothing for the class and of two to four that speak for or against it, strongly or
-weakly, so what every word is worth is known. Which of two explanations of a text is truer is then known as well,
-and with it whether a metric, which knows nothing of the truth, tells them apart.
+Texts are made of words that mean nothing for the class and of two to four that speak for or against
+it, strongly or weakly, so what every word is worth is known. Which of two explanations of a text is
+truer is then known as well, and with it whether a metric, which knows nothing of the truth, tells
+them apart.
 """
 
 import re
@@ -35,17 +37,71 @@ from attreval.trial.measure import closeness
 
 LABELS = ("bad", "good")
 # for good
-WORTHS = {"superb": 2, "moving": 2, "clever": 1, "fresh": 1, "stale": -1, "loud": -1, "dull": -2, "clumsy": -2}
+WORTHS = {
+    "superb": 2,
+    "moving": 2,
+    "clever": 1,
+    "fresh": 1,
+    "stale": -1,
+    "loud": -1,
+    "dull": -2,
+    "clumsy": -2,
+}
 FILLERS = (
-    *("the", "a", "film", "plot", "story", "scene", "actor", "camera", "music", "city", "night", "with", "and", "of"),
-    *("in", "after", "before", "one", "two", "who", "finds", "her", "his", "old", "friend", "house", "road", "again"),
+    *(
+        "the",
+        "a",
+        "film",
+        "plot",
+        "story",
+        "scene",
+        "actor",
+        "camera",
+        "music",
+        "city",
+        "night",
+        "with",
+        "and",
+        "of",
+    ),
+    *(
+        "in",
+        "after",
+        "before",
+        "one",
+        "two",
+        "who",
+        "finds",
+        "her",
+        "his",
+        "old",
+        "friend",
+        "house",
+        "road",
+        "again",
+    ),
 )
 # of training; texts a step; texts that accuracy is told by
 STEPS = 200
 BATCH = 32
 TESTED = 200
-METHODS = ("integrated_gradients", "lrp", "lime", "attention_rollout", "occlusion_1", "gradient_x_input")
-CHOSEN = ("comprehensiveness", "sufficiency", "soft_nc", "soft_ns", "diagnosticity", "agreement_dynamic", "simplicity")
+METHODS = (
+    "integrated_gradients",
+    "lrp",
+    "lime",
+    "attention_rollout",
+    "occlusion_1",
+    "gradient_x_input",
+)
+CHOSEN = (
+    "comprehensiveness",
+    "sufficiency",
+    "soft_nc",
+    "soft_ns",
+    "diagnosticity",
+    "agreement_dynamic",
+    "simplicity",
+)
 TRUTH = "planted truth"
 PREFERS = "prefers the truer"
 # texts in a terminal, on a page
@@ -53,9 +109,11 @@ SHOWN = 3
 PAGE = 20
 PICTURE = 100  # columns: a text on one line
 READINGS = (
-    "First row: how often an explanation orders two words of a text as the planted truth does. Below: what metrics say "
+    "First row: how often an explanation orders two words of a text as the planted truth does. "
+    "Below: what metrics say "
     "that know nothing of it; {} is the best method.",
-    "Of two methods' explanations of a text, how often a metric prefers the truer one, with a 95 % interval over "
+    "Of two methods' explanations of a text, how often a metric prefers the truer one, with a 95 "
+    "% interval over "
     "texts; tossing a coin gives .50.",
 )
 
@@ -89,19 +147,31 @@ def plant_texts(count: int, *names: object) -> list[PlantedText]:
 
 
 def train_network(say: Callable[[str], None] = print) -> Classifier:
-    """A BERT of two layers, trained from random weights on planted texts; a line now and then says how good it is."""
+    """A BERT of two layers, trained from random weights on planted texts; a line now and then says
+    how good it is.
+    """
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
     tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
-    shape = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    shape = {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 128,
+    }
     tested = plant_texts(TESTED, "test")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # of so small a network they only wait for each other
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("demo", "weights"))
         network = BertForSequenceClassification(
-            BertConfig(vocab_size=len(names), max_position_embeddings=64, id2label=dict(enumerate(LABELS)), **shape)
+            BertConfig(
+                vocab_size=len(names),
+                max_position_embeddings=64,
+                id2label=dict(enumerate(LABELS)),
+                **shape,
+            )
         )
         optimiser = torch.optim.AdamW(network.train().parameters(), lr=1e-3)
         for step in range(STEPS + 1):
@@ -109,11 +179,16 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
                 with torch.no_grad():
                     given = network.eval()(**_read(tokenizer, tested)).logits.argmax(dim=1).numpy()
                 right = np.mean(given == [one.label for one in tested])
-                say(f"  after {step * BATCH:5,} texts it is right on {right:4.0%} of {TESTED} others")
+                say(
+                    f"  after {step * BATCH:5,} texts it is right on {right:4.0%} of {TESTED} "
+                    "others"
+                )
                 network.train()
             part = plant_texts(BATCH, "train", step)
             logits = network(**_read(tokenizer, part)).logits
-            torch.nn.functional.cross_entropy(logits, torch.tensor([one.label for one in part])).backward()
+            torch.nn.functional.cross_entropy(
+                logits, torch.tensor([one.label for one in part])
+            ).backward()
             optimiser.step()
             optimiser.zero_grad()
     torch.set_num_threads(threads)
@@ -126,27 +201,36 @@ def _read(tokenizer: Any, texts: Sequence[PlantedText]) -> dict:
 
 
 def find_truth(found: Explanations, texts: Sequence[PlantedText]) -> np.ndarray:
-    """(n, methods) how close each explanation comes to what words are worth for the class that was explained."""
+    """(n, methods) how close each explanation comes to what words are worth for the class that was
+    explained.
+    """
     worths = [
         given.truth if one.target == LABELS[given.label] else -given.truth
         for one, given in zip(found, texts, strict=True)
     ]
     return np.array(
-        [[closeness(one.scores(m), worth) for m in found.methods] for one, worth in zip(found, worths, strict=True)]
+        [
+            [closeness(one.scores(m), worth) for m in found.methods]
+            for one, worth in zip(found, worths, strict=True)
+        ]
     )
 
 
 def judge_metrics(
-    model: Classifier, found: Explanations, texts: Sequence[PlantedText], metrics: Sequence[str] = CHOSEN
+    model: Classifier,
+    found: Explanations,
+    texts: Sequence[PlantedText],
+    metrics: Sequence[str] = CHOSEN,
 ) -> pd.DataFrame:
     """What each metric says of each method, and whether it tells which is true.
 
-    found: of the texts, in the same order, by any methods. metrics: names of METRICS that need no truth.
+    found: of the texts, in the same order, by any methods. metrics: names of METRICS that need no
+        truth.
 
-    Returns a row a metric, the truth first, with the mean over texts of every method. `prefers the truer`: of two
-    methods, random scores left out, that are not equally true on a text, how often the metric prefers the truer one (a
-    tie counts half, so that chance is one half), with a 95 % bootstrap interval over texts, `low` to `high`; `tells`:
-    on which side of chance it lies.
+    Returns a row a metric, the truth first, with the mean over texts of every method. `prefers the
+    truer`: of two methods, random scores left out, that are not equally true on a text, how often
+    the metric prefers the truer one (a tie counts half, so that chance is one half), with a 95 %
+    bootstrap interval over texts, `low` to `high`; `tells`: on which side of chance it lies.
     """
     truth = find_truth(found, texts)
     methods = list(found.methods)
@@ -154,13 +238,18 @@ def judge_metrics(
     values = evaluate(model, found, list(metrics), each_text=True)
     rows = [{"metric": TRUTH, **dict(zip(methods, truth.mean(axis=0), strict=True))}]
     for name, part in values.groupby("metric", sort=False):
-        wide = METRICS[name].sign * part.pivot(index="text", columns="method", values="value")[methods].to_numpy()
+        wide = (
+            METRICS[name].sign
+            * part.pivot(index="text", columns="method", values="value")[methods].to_numpy()
+        )
         right = [
             np.where(lead == 0, np.nan, (np.sign(lead) * np.sign(wide[:, a] - wide[:, b]) + 1) / 2)
             for a, b in pairs
             for lead in [truth[:, a] - truth[:, b]]
         ]
-        mean, low, high = bootstrap_mean(mean_of_known(np.array(right))[:, None], 1000, 0.95, "demo", name)
+        mean, low, high = bootstrap_mean(
+            mean_of_known(np.array(right))[:, None], 1000, 0.95, "demo", name
+        )
         means = mean_of_known(METRICS[name].sign * wide)
         tells = "yes" if low[0] > 0.5 else "the opposite" if high[0] < 0.5 else "by chance"
         judged = {PREFERS: mean[0], "low": low[0], "high": high[0], "tells": tells}
@@ -168,11 +257,13 @@ def judge_metrics(
     return pd.DataFrame(rows)
 
 
-def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None] = print) -> pd.DataFrame:
+def run_demo(
+    count: int = 40, out: Path | None = None, say: Callable[[str], None] = print
+) -> pd.DataFrame:
     """Train, explain so many texts, judge and show; what `judge_metrics` returns.
 
-    out: where to keep it, an .html page or an .svg picture of the terminal; ValueError for another. say: is given each
-    line of progress.
+    out: where to keep it, an .html page or an .svg picture of the terminal; ValueError for another.
+    say: is given each line of progress.
     """
     ending = "" if out is None else out.suffix.lower()
     if out is not None and ending not in (".html", ".svg"):
@@ -181,22 +272,33 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     say(f"A network that knows nothing learns what words are worth: {worths}.")
     model = train_network(say)
     texts = plant_texts(count, "explained")
-    say(f"{len(METHODS)} methods and random scores explain what it says of {count} texts; metrics judge them.\n")
+    say(
+        f"{len(METHODS)} methods and random scores explain what it says of {count} texts; "
+        "metrics judge them.\n"
+    )
     found = explain(model, [one.text for one in texts], [*METHODS, "random"])
     table = judge_metrics(model, found, texts)
     _draw(Console(highlight=False), found, table)
     if out is not None and ending == ".svg":
-        forced: dict[str, Any] = {"force_terminal": True, "color_system": "truecolor", "no_color": False}
+        forced: dict[str, Any] = {
+            "force_terminal": True,
+            "color_system": "truecolor",
+            "no_color": False,
+        }
         picture = Console(file=StringIO(), record=True, width=PICTURE, highlight=False, **forced)
         _draw(picture, found, table)
         drawn = picture.export_svg(title="attreval demo")
-        out.write_text(re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL), encoding="utf-8")  # not from a CDN
+        out.write_text(
+            re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL), encoding="utf-8"
+        )  # not from a CDN
     elif out is not None:
         body = "".join(
             f"{_as_html(rows)}<p>{reading.format('bold')}</p>"
             for rows, reading in zip(_tabulate(table, "<b>{}</b>"), READINGS, strict=True)
         )
-        page = whole_page("A planted truth, and who tells it", body + fragment(found[:PAGE]), REPORT_STYLE)
+        page = whole_page(
+            "A planted truth, and who tells it", body + fragment(found[:PAGE]), REPORT_STYLE
+        )
         out.write_text(page, encoding="utf-8")
     if out is not None:
         say(f"kept as {out}")
@@ -204,7 +306,9 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
 
 
 def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
-    """Texts and both tables, no wider than 80 columns; where nothing is bold, a star marks the best."""
+    """Texts and both tables, no wider than 80 columns; where nothing is bold, a star marks the
+    best.
+    """
     coloured = takes_colours(console)
     draw(console, found[: SHOWN if coloured else 1])
     tables = _tabulate(table, "[bold]{}[/]" if coloured else "{}*")

@@ -15,8 +15,15 @@ def list_models() -> list[dict]:
     rows = []
     for profile in config.profiles():
         for name, spec in config.load(profile).models.items():
-            start = spec.weights or "scratch" + (f", {spec.embeddings} embeddings" if spec.embeddings else "")
-            row = {"profile": profile, "name": name, "architecture": spec.architecture, "from": start}
+            start = spec.weights or "scratch" + (
+                f", {spec.embeddings} embeddings" if spec.embeddings else ""
+            )
+            row = {
+                "profile": profile,
+                "name": name,
+                "architecture": spec.architecture,
+                "from": start,
+            }
             rows.append(row | {"max_length": spec.max_length})
     return rows
 
@@ -24,7 +31,10 @@ def list_models() -> list[dict]:
 def list_notebooks() -> list[dict]:
     """Notebooks and what they may be given."""
     given = {name: schema.model_fields.items() for name, schema in NOTEBOOKS.items()}
-    return [{"name": name, "parameters": [f"{k} = {f.default!r}" for k, f in of]} for name, of in given.items()]
+    return [
+        {"name": name, "parameters": [f"{k} = {f.default!r}" for k, f in of]}
+        for name, of in given.items()
+    ]
 
 
 def list_profiles() -> list[dict]:
@@ -37,4 +47,9 @@ def list_profiles() -> list[dict]:
     ]
 
 
-CATALOGUES = {"corpora": list_corpora, "models": list_models, "notebooks": list_notebooks, "profiles": list_profiles}
+CATALOGUES = {
+    "corpora": list_corpora,
+    "models": list_models,
+    "notebooks": list_notebooks,
+    "profiles": list_profiles,
+}

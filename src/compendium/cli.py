@@ -10,10 +10,16 @@ import typer
 from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
 CATALOGUES.append("compendium.catalogue")
-ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+ProfileName = Annotated[
+    str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")
+]
 ShownName = Annotated[
     str | None,
-    typer.Option("--profile", "-p", help="of it; where not given: quick's run here, else the committed reference run"),
+    typer.Option(
+        "--profile",
+        "-p",
+        help="of it; where not given: quick's run here, else the committed reference run",
+    ),
 ]
 OWN = "quick"  # the profile of a run here, where none is named
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
@@ -23,8 +29,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 @plain_errors
 def fetch(
     profile: ProfileName = "",
-    task: Annotated[list[str] | None, typer.Option(help="a task; may be given several times")] = None,
-    weights: Annotated[list[str] | None, typer.Option(help="pretrained weights from the registry")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="a task; may be given several times")
+    ] = None,
+    weights: Annotated[
+        list[str] | None, typer.Option(help="pretrained weights from the registry")
+    ] = None,
 ):
     """Download, check and open what a profile or some tasks need, and make their tables.
 
@@ -40,7 +50,11 @@ def fetch(
     settings = config.load(profile or "quick") if profile or not (tasks or names) else None
     if settings and not (tasks or names):
         tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
-        named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
+        named = [
+            name
+            for m in settings.models.values()
+            for name in (m.weights, m.tokenizer, m.start, m.embeddings)
+        ]
         names += [name for name in named if name in corpora.WEIGHTS]
     tasks = list(dict.fromkeys(tasks))
     names = list(dict.fromkeys(names))
@@ -53,9 +67,13 @@ def fetch(
 def run(
     context: typer.Context,
     profile: ProfileName = "quick",
-    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+    cores: Annotated[
+        int | None, typer.Option(help="processors to use; all that there are where not given")
+    ] = None,
 ):
-    """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
+    """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for
+    a cluster.
+    """
     from compendium import project
     from compendium.config import load, path_of
     from compendium.workflow.run_snakemake import is_dry, run_workflow
@@ -65,21 +83,31 @@ def run(
         profile = str(path_of(profile))  # steps run from the project folder, not from here
     print(f"profile {settings.name}: looking what is to do", flush=True)
     for task in settings.left_out:
-        print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
+        print(
+            f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder "
+            "that has them"
+        )
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
     if not is_dry(context.args):
-        print(f"results: {project.results(settings.name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+        print(
+            f"results: {project.results(settings.name).root}\nsite:    "
+            f"{project.home() / '_site' / 'index.html'}"
+        )
 
 
 @app.command()
 @plain_errors
 def plan(profile: ProfileName = "quick", as_json: AsJson = False):
-    """Evaluations, tokens, processor time and memory of each step of a profile, before anything of it runs."""
+    """Evaluations, tokens, processor time and memory of each step of a profile, before anything of
+    it runs.
+    """
     from compendium.config import load
     from compendium.planning.plan import make_plan
 
-    found = make_plan(load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr))
+    found = make_plan(
+        load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr)
+    )
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
     else:
@@ -91,9 +119,13 @@ def plan(profile: ProfileName = "quick", as_json: AsJson = False):
 @plain_errors
 def notebook(
     name: Annotated[str, typer.Argument(help="such as 03_explain")],
-    parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value")] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", help="name=value")
+    ] = None,
 ):
-    """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
+    """Run one notebook with typed parameters; the executed copy goes to
+    results/<profile>/notebooks.
+    """
     from compendium.config import path_of
     from compendium.workflow.parallel import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
@@ -105,7 +137,9 @@ def notebook(
         raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
     given = {key: _read_value(key, value) for key, _, value in pairs}
     if str(given.get("profile", "")).endswith((".yaml", ".yml")):
-        given["profile"] = str(path_of(given["profile"]))  # the notebook runs from the project folder, not from here
+        given["profile"] = str(
+            path_of(given["profile"])
+        )  # the notebook runs from the project folder, not from here
     print(f"{run_notebook(name, given)}\n", end="")  # at once, as `say` does
 
 
@@ -116,7 +150,9 @@ def _read_value(name: str, text: str):
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError:
-        raise ValueError(f"the parameter {name} is {text!r}, which is no YAML; put quotes around a text") from None
+        raise ValueError(
+            f"the parameter {name} is {text!r}, which is no YAML; put quotes around a text"
+        ) from None
 
 
 @app.command()
@@ -124,7 +160,9 @@ def _read_value(name: str, text: str):
 def render(
     profile: ShownName = None,
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
-    committed: Annotated[bool, typer.Option(help="a committed run, as happens where there is no other")] = False,
+    committed: Annotated[
+        bool, typer.Option(help="a committed run, as happens where there is no other")
+    ] = False,
 ):
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
     from compendium.site.rendering import render
@@ -137,7 +175,8 @@ def render(
 
 
 def _find_results(profile: str | None, committed: bool = False):
-    """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so.
+    """(name, results, whether they are this machine's): of a run here, else those that are
+    committed, if asked so.
 
     Where no profile is named: of OWN here, else of the main committed run.
     """
@@ -150,7 +189,10 @@ def _find_results(profile: str | None, committed: bool = False):
     shown = name if profile else next(iter(there), runs.MAIN)
     if not committed and (any(results.steps.glob("*.json")) or shown not in there):
         return name, results, True
-    print(f"the committed run of {shown}, without what shows single texts: the explorer, examples", file=sys.stderr)
+    print(
+        f"the committed run of {shown}, without what shows single texts: the explorer, examples",
+        file=sys.stderr,
+    )
     return shown, runs.committed(shown), False
 
 
@@ -159,10 +201,13 @@ def _find_results(profile: str | None, committed: bool = False):
 def publish(
     profile: ProfileName = "quick",
     step: Annotated[
-        list[str] | None, typer.Option(help="this alone, beside the committed others: 04_*, repeatable")
+        list[str] | None,
+        typer.Option(help="this alone, beside the committed others: 04_*, repeatable"),
     ] = None,
 ):
-    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
+    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and
+    links to it.
+    """
     from compendium.site.publish import publish, publish_steps
 
     print(publish_steps(profile, step) if step else publish(profile))
@@ -171,7 +216,9 @@ def publish(
 @app.command()
 @plain_errors
 def explore(profile: ProfileName = "quick"):
-    """Make the explorer's page from a profile's results, without the rest of the site, and open it in a browser."""
+    """Make the explorer's page from a profile's results, without the rest of the site, and open it
+    in a browser.
+    """
     import webbrowser
 
     from compendium import config, project
@@ -183,7 +230,8 @@ def explore(profile: ProfileName = "quick"):
     page = write_page(results)
     if page is None:
         raise ValueError(
-            f"no explained text of {results.root} is there to be shown; `attreval run --profile {profile}` makes them"
+            f"no explained text of {results.root} is there to be shown; `attreval run --profile "
+            f"{profile}` makes them"
         )
     print(page)
     if sys.stdout.isatty():
@@ -224,20 +272,46 @@ def doctor():
     precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9
     quarto = shutil.which("quarto")
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     folder = os.environ.get("ATTREVAL_CORPORA")
     given = f"ATTREVAL_CORPORA = {folder}" if folder else "ATTREVAL_CORPORA is not set"
-    read = "read from there" if folder and Path(folder).is_dir() else "external corpora come from their own addresses"
+    read = (
+        "read from there"
+        if folder and Path(folder).is_dir()
+        else "external corpora come from their own addresses"
+    )
     tables = [task for task in corpora.TASKS if corpora.table_path(task).exists()]
     ran = [p for p in config.profiles() if (project.results(p).root / "manifest.json").exists()]
     found = [
-        ("python", f"{sys.version.split()[0]}, torch {torch.__version__}", f"attreval {version('attreval')}"),
-        ("device", f"{device.type}, {machine['cores']} processors", f"training and sampled methods run in {precision}"),
+        (
+            "python",
+            f"{sys.version.split()[0]}, torch {torch.__version__}",
+            f"attreval {version('attreval')}",
+        ),
+        (
+            "device",
+            f"{device.type}, {machine['cores']} processors",
+            f"training and sampled methods run in {precision}",
+        ),
         ("memory", f"{memory:.0f} GB", "enough" if memory >= 8 else "the quick profile wants 8 GB"),
-        ("disk", f"{free:.0f} GB free", "enough" if free >= 5 else "quick wants about 5 GB: make room first"),
-        ("quarto", quarto or "not here", "renders the site" if quarto else "`attreval render` goes through pandoc"),
+        (
+            "disk",
+            f"{free:.0f} GB free",
+            "enough" if free >= 5 else "quick wants about 5 GB: make room first",
+        ),
+        (
+            "quarto",
+            quarto or "not here",
+            "renders the site" if quarto else "`attreval render` goes through pandoc",
+        ),
         ("pandoc", pypandoc.get_pandoc_version(), "the route without quarto"),
-        ("browser", browser or "not here", f"site tests in a browser {'run' if browser else 'are skipped'}"),
+        (
+            "browser",
+            browser or "not here",
+            f"site tests in a browser {'run' if browser else 'are skipped'}",
+        ),
         ("corpora", given, read),
         ("tables", ", ".join(tables) or "none made yet", "`attreval fetch --task NAME` makes one"),
         ("results", ", ".join(ran) or "none yet", "`attreval run --profile quick` makes them"),

@@ -1,4 +1,6 @@
-"""Imports: the files of the library and the study that a source needs, directly or through what it imports."""
+"""Imports: the files of the library and the study that a source needs, directly or through what it
+imports.
+"""
 
 import ast
 import hashlib
@@ -14,16 +16,19 @@ PACKAGES = {path.name: path for path in (Path(attreval.__file__).parent, Path(__
 def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]:
     """All files of the two packages that the sources need, in a fixed order.
 
-    leave_out: modules, and whole packages, that are not followed. Nor is what a package itself offers by name (its
-    __init__): every import of a part runs it, and it names nearly everything. Who imports what a folder's __init__
-    collects from its files (such as METRICS) needs all of them; who imports one of the files does not.
+    leave_out: modules, and whole packages, that are not followed. Nor is what a package itself
+    offers by name (its __init__): every import of a part runs it, and it names nearly everything.
+    Who imports what a folder's __init__ collects from its files (such as METRICS) needs all of
+    them; who imports one of the files does not.
     """
     found: set[Path] = set()
     todo = [module for source in sources for module in _imported(source)[0]]
     seen: set[str] = set()
     while todo:
         module = todo.pop()
-        if module in seen or any(module == name or module.startswith(f"{name}.") for name in leave_out):
+        if module in seen or any(
+            module == name or module.startswith(f"{name}.") for name in leave_out
+        ):
             continue
         seen.add(module)
         parts = module.split(".")
@@ -35,7 +40,9 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
                 found.add(path)
                 if not _is_root(path):
                     todo += _imported(path.read_text(encoding="utf-8"))[0]
-        if last and not path and not _is_root(last):  # a name in a module, perhaps one that it collects
+        if (
+            last and not path and not _is_root(last)
+        ):  # a name in a module, perhaps one that it collects
             folders = _imported(last.read_text(encoding="utf-8"))[1]
             todo += [module for folder in folders for module in _members(folder)]
     return sorted(found)
@@ -52,17 +59,34 @@ def _members(folder: str) -> list[str]:
 
 @cache
 def _offers(source: str) -> bool:
-    """Whether it imports a decorator, one named like its module (`metric.metric`), or gives another one a title."""
-    if any(len(names := name.split(".")) > 1 and names[-1] == names[-2] for name in _imported(source)[0]):
+    """Whether it imports a decorator, one named like its module (`metric.metric`), or gives another
+    one a title.
+    """
+    if any(
+        len(names := name.split(".")) > 1 and names[-1] == names[-2]
+        for name in _imported(source)[0]
+    ):
         return True
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    calls = [call for one in functions for call in one.decorator_list if isinstance(call, ast.Call) and call.args]
-    return any(isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str) for call in calls)
+    calls = [
+        call
+        for one in functions
+        for call in one.decorator_list
+        if isinstance(call, ast.Call) and call.args
+    ]
+    return any(
+        isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
+        for call in calls
+    )
 
 
 def code_digest(files: Iterable[Path]) -> str:
-    """One SHA-256 over the names of files and what their code says, without comments and docstrings."""
-    lines = [f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}" for path in files]
+    """One SHA-256 over the names of files and what their code says, without comments and
+    docstrings.
+    """
+    lines = [
+        f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}" for path in files
+    ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -71,16 +95,24 @@ def _digest_source(source: str) -> str:
     """A hash of the syntax tree of a source, without docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        documented = isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
         if documented and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return hashlib.sha256(_spell(tree).encode()).hexdigest()
 
 
 def _spell(node: object) -> str:
-    """A syntax tree as text; unlike that of ast.dump, it is the same from every version of Python."""
+    """A syntax tree as text; unlike that of ast.dump, it is the same from every version of
+    Python.
+    """
     if isinstance(node, ast.AST):
-        fields = [f"{name}={_spell(value)}" for name, value in ast.iter_fields(node) if value not in (None, [])]
+        fields = [
+            f"{name}={_spell(value)}"
+            for name, value in ast.iter_fields(node)
+            if value not in (None, [])
+        ]
         return f"{type(node).__name__}({','.join(fields)})"
     return f"[{','.join(map(_spell, node))}]" if isinstance(node, list) else repr(node)
 
@@ -96,7 +128,8 @@ def module_name(path: Path) -> str:
 def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The modules of the two packages that a source imports anywhere, also inside functions.
 
-    Besides, the packages whose modules it finds by pkgutil.iter_modules: those that its strings name.
+    Besides, the packages whose modules it finds by pkgutil.iter_modules: those that its strings
+    name.
     """
     names = set()
     strings = {}
@@ -109,7 +142,11 @@ def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             strings[node.value] = None
         finds |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
-    folders = [name for name in strings if finds and name.split(".")[0] in PACKAGES and _folder(name).is_dir()]
+    folders = [
+        name
+        for name in strings
+        if finds and name.split(".")[0] in PACKAGES and _folder(name).is_dir()
+    ]
     return frozenset(name for name in names if name.split(".")[0] in PACKAGES), tuple(folders)
 
 
@@ -126,5 +163,9 @@ def _folder(package: str) -> Path:
 
 @cache
 def _find(path: Path) -> Path | None:
-    """The file of the module or package of this path; None where the name is none (but a function in one, say)."""
-    return next((found for found in (path.with_suffix(".py"), path / "__init__.py") if found.exists()), None)
+    """The file of the module or package of this path; None where the name is none (but a function
+    in one, say).
+    """
+    return next(
+        (found for found in (path.with_suffix(".py"), path / "__init__.py") if found.exists()), None
+    )

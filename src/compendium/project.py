@@ -1,4 +1,6 @@
-"""Where things live: the project folder, its data and the results of a profile; and folders replaced as a whole."""
+"""Where things live: the project folder, its data and the results of a profile; and folders
+replaced as a whole.
+"""
 
 import json
 import os
@@ -11,11 +13,14 @@ from typing import Any
 
 import yaml
 
-SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, ten times as fast, where PyYAML has it
+SafeLoader = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # libyaml's, ten times as fast, where PyYAML has it
 
 
 def home() -> Path:
-    """The project folder: ATTREVAL_HOME, or the nearest folder upwards that holds `_quarto.yml` and `notebooks/`.
+    """The project folder: ATTREVAL_HOME, or the nearest folder upwards that holds `_quarto.yml` and
+    `notebooks/`.
 
     Outside any, the checkout that this package was installed from, if it was installed in place.
     """
@@ -26,7 +31,8 @@ def home() -> Path:
         if (folder / "_quarto.yml").exists() and (folder / "notebooks").is_dir():
             return folder
     raise FileNotFoundError(
-        f"no project at or above {here}: go to a checkout (with _quarto.yml and notebooks/) or set ATTREVAL_HOME to one"
+        f"no project at or above {here}: go to a checkout (with _quarto.yml and notebooks/) or "
+        "set ATTREVAL_HOME to one"
     )
 
 
@@ -62,16 +68,24 @@ class Results:
 
     tables = property(lambda self: self.root / "tables")  # CSV, the same bytes from every run
     figures = property(lambda self: self.root / "figures")  # PNG and SVG
-    instances = property(lambda self: self.root / "instances")  # what judges say of single ones: Step.per_instance
+    instances = property(
+        lambda self: self.root / "instances"
+    )  # what judges say of single ones: Step.per_instance
     notebooks = property(lambda self: self.root / "notebooks")  # executed
-    steps = property(lambda self: self.root / "steps")  # what each was given and took: seconds, evaluations, versions
+    steps = property(
+        lambda self: self.root / "steps"
+    )  # what each was given and took: seconds, evaluations, versions
 
     def table(self, name: str, notebook: str, *run: object) -> Path:
-        """A CSV table of a notebook, of one of its runs where it has several (task, model, seed and part)."""
+        """A CSV table of a notebook, of one of its runs where it has several (task, model, seed and
+        part).
+        """
         return self.tables / f"{step_name(notebook, *run)}_{name}.csv"
 
     def read_table(self, name: str, notebook: str, *run: object):
-        """Such a table, as a pandas DataFrame. FileNotFoundError: the notebook has not run; it says how it does."""
+        """Such a table, as a pandas DataFrame. FileNotFoundError: the notebook has not run; it says
+        how it does.
+        """
         from attreval.core.tables import read_csv
 
         return read_csv(self.existing(self.table(name, notebook, *run), notebook))
@@ -79,7 +93,9 @@ class Results:
     def existing(self, path: Path, notebook: str) -> Path:
         """The path, if it is there; FileNotFoundError says what to run otherwise."""
         if not path.exists():
-            raise FileNotFoundError(f"no {path}: run notebook {notebook}, or `attreval run --profile {self.root.name}`")
+            raise FileNotFoundError(
+                f"no {path}: run notebook {notebook}, or `attreval run --profile {self.root.name}`"
+            )
         return path
 
     def executed(self, step: str) -> Path:
@@ -108,11 +124,15 @@ class Results:
         return self.root / "attributions" / f"{run_name(task, model, seed, part)}.parquet"
 
     def tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """How the model reads the instances of one shard, the `examples`, or all that people marked (`marked`)."""
+        """How the model reads the instances of one shard, the `examples`, or all that people marked
+        (`marked`).
+        """
         return self.root / "tokens" / f"{run_name(task, model, seed, part)}.parquet"
 
     def typed_attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """The attributions of units, pairs and spans of one part of the instances that the diagnosis looks at."""
+        """The attributions of units, pairs and spans of one part of the instances that the
+        diagnosis looks at.
+        """
         return self.root / "attributions" / f"types-{run_name(task, model, seed, part)}.parquet"
 
     def typed_tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
@@ -131,14 +151,17 @@ def step_name(notebook: str, *run: object) -> str:
 
 
 def results(profile: str) -> Results:
-    """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS where that is set."""
+    """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS where that
+    is set.
+    """
     base = os.environ.get("ATTREVAL_RESULTS")
     return Results((Path(base).resolve() if base else home() / "results") / profile)
 
 
 @contextmanager
 def replace_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder beside `folder`; it takes its place if the block ends well, else it goes.
+    """Give an empty folder beside `folder`; it takes its place if the block ends well, else it
+    goes.
 
     A kill leaves the old folder or the new one. One process at a time works on a folder.
     """

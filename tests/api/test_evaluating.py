@@ -1,4 +1,6 @@
-"""av.evaluate: the package's metrics on explanations at hand, intervals, random scores beside them, and refusals."""
+"""av.evaluate: the package's metrics on explanations at hand, intervals, random scores beside them,
+and refusals.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,12 @@ TEXTS = [
     "slow slow good plot is not a film",
 ]
 LIMITED = [name for name, metric in METRICS.items() if metric.by_name]
-BESIDE = {"marks", "neighbours", "randomised", "infill"}  # what metrics need and these texts alone do not offer
+BESIDE = {
+    "marks",
+    "neighbours",
+    "randomised",
+    "infill",
+}  # what metrics need and these texts alone do not offer
 METHODS = ["integrated_gradients", "occlusion_1", "gradient_l1"]
 
 
@@ -59,14 +66,18 @@ def test_the_table_holds_every_metric_that_can_be_asked(table):
     assert list(table.metric.unique()) == unmarked and len(unmarked) > 15
     for _, part in table.groupby("metric"):
         assert part.method.tolist() == [*METHODS, "random"]
-    assert (table.low <= table["mean"] + 1e-12).all() and (table["mean"] <= table.high + 1e-12).all()
+    assert (table.low <= table["mean"] + 1e-12).all() and (
+        table["mean"] <= table.high + 1e-12
+    ).all()
     for row in table.itertuples():
         low, high = METRICS[row.metric].range
         assert low <= row.mean <= high and 1 <= row.n <= 4
         assert {"higher": 1, "lower": -1, "neither": 0}[row.direction] == METRICS[row.metric].sign
 
 
-def test_random_scores_win_half_and_values_of_each_text_have_the_means_of_the_table(tiny, found, table):
+def test_random_scores_win_half_and_values_of_each_text_have_the_means_of_the_table(
+    tiny, found, table
+):
     for name in [name for name, metric in METRICS.items() if "random" in metric.needs]:
         assert value(table, "random", name) == 0.5
     values = av.evaluate(tiny, found, draws=1, each_text=True)
@@ -92,7 +103,9 @@ def test_values_are_those_of_the_packages_functions(tiny, found, table):
     for one, s in zip(found, scores, strict=True):
         names = ("evaluate", 0, one.instance.id, name)
         (erasure,) = scorer.converse([("x", erase(one.tokens, s, None, generator("ties", *names)))])
-        (drawn,) = scorer.converse([("x", soft_erase(one.tokens, s, erasure.target, names, FOUR_DRAWS))])
+        (drawn,) = scorer.converse(
+            [("x", soft_erase(one.tokens, s, erasure.target, names, FOUR_DRAWS))]
+        )
         hard.append([erasure.comprehensiveness.mean(), erasure.normalised_sufficiency.mean()])
         soft.append(soft_values(erasure, drawn).comprehensiveness)
     values = [value(table, name, m) for m in ("comprehensiveness", "ns")]
@@ -105,7 +118,9 @@ def test_values_are_those_of_the_packages_functions(tiny, found, table):
 
 
 def test_names_aliases_and_needs_that_are_not_met(tiny, found):
-    asked = av.evaluate(tiny, found, metrics=["soft_comprehensiveness", "Agreement", "rank-correlation"], draws=20)
+    asked = av.evaluate(
+        tiny, found, metrics=["soft_comprehensiveness", "Agreement", "rank-correlation"], draws=20
+    )
     assert list(asked.metric.unique()) == ["soft_nc", "agreement", "score_tau_b"]
     for name, metric in METRICS.items():
         assert set(metric.needs) <= set(NEEDS)
@@ -129,7 +144,13 @@ def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
     marks = [[(text.index(models.SIGNAL), text.index(models.SIGNAL) + 3)] for text in texts]
     for name, sign in (("theirs", 1.0), ("turned", -1.0)):
         found.add(name, [[(*span, sign)] for (span,) in marks])
-    asked = av.evaluate(planted, found, ["comprehensiveness", "win_nc", "people", "pointing", "phrase_f1"], marks, k=1)
+    asked = av.evaluate(
+        planted,
+        found,
+        ["comprehensiveness", "win_nc", "people", "pointing", "phrase_f1"],
+        marks,
+        k=1,
+    )
     for metric in ("comprehensiveness", "people", "pointing"):
         best = value(asked, "theirs", metric)
         worst = value(asked, "turned", metric)
@@ -142,7 +163,9 @@ def test_marks_come_as_words_people_or_characters(tiny, found):
     by_word = [np.eye(len(one.instance.words))[1] for one in found]
     spans = [[tuple(int(x) for x in one.instance.words[1])] for one in found]
     people = [np.stack([row, row]) for row in by_word]
-    tables = [av.evaluate(tiny, found, "people", marks, draws=20) for marks in (by_word, spans, people)]
+    tables = [
+        av.evaluate(tiny, found, "people", marks, draws=20) for marks in (by_word, spans, people)
+    ]
     assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
     marked = replace(found[0].instance, evidence=Evidence(marks=by_word[0][None]))
     share = relevance(token_marks(marked, found[0].tokens))
@@ -164,7 +187,10 @@ def test_marks_come_as_words_people_or_characters(tiny, found):
         ({"metrics": "unified_comprehensiveness"}, "what explanations of tokens do not tell"),
         ({"metrics": "average_pairwise_difference"}, "models trained with other seeds"),
         ({"marks": [[(0, 3)]]}, "marks are given of each of 4 texts"),
-        ({"marks": [[(0, 3)], [(0, 300)], None, None]}, r"text 1: the span \[0, 0, 300\] is not in the text"),
+        (
+            {"marks": [[(0, 3)], [(0, 300)], None, None]},
+            r"text 1: the span \[0, 0, 300\] is not in the text",
+        ),
         ({"marks": [[0.0], None, None, None]}, "text 0 has 11 words; got marks of 1"),
         ({"marks": [[("a", "b")], None, None, None]}, "text 0: a span is"),
         ({"k": 0}, "k and draws are 1 or more"),
@@ -191,7 +217,9 @@ def test_erasure_says_nothing_of_another_class_or_of_two_or_of_another_model(tin
     for_no = av.explain(tiny, TEXTS, METHODS, target="no")
     table = av.evaluate(tiny, for_no, ["nc", "simplicity"], draws=10)
     predicted = sum(one.predicted == "no" for one in for_no)
-    assert set(table[table.metric == "nc"].n) <= {predicted} and set(table[table.metric == "simplicity"].n) == {4}
+    assert set(table[table.metric == "nc"].n) <= {predicted} and set(
+        table[table.metric == "simplicity"].n
+    ) == {4}
     two = av.explain(tiny, TEXTS, METHODS, target="no", against="yes")
     assert "nc" not in set(av.evaluate(tiny, two, draws=10).metric)
     with pytest.raises(ValueError, match="tell two classes apart"):
@@ -205,8 +233,17 @@ def test_erasure_says_nothing_of_another_class_or_of_two_or_of_another_model(tin
 def test_a_model_that_cannot_be_disturbed_softly_has_hard_erasure_still(tmp_path):
     tiny = models.tiny_model()
     tiny.save(tmp_path / "body")
-    spec = ModelSpec(architecture="encoder_decoder", layers=1, decoder_layers=1, hidden=32, heads=2, tokenizer="local")
-    model = new_classifier(spec, ("a", "b"), ("m",), [], "small", "cpu", resolve=lambda name: str(tmp_path / "body"))
+    spec = ModelSpec(
+        architecture="encoder_decoder",
+        layers=1,
+        decoder_layers=1,
+        hidden=32,
+        heads=2,
+        tokenizer="local",
+    )
+    model = new_classifier(
+        spec, ("a", "b"), ("m",), [], "small", "cpu", resolve=lambda name: str(tmp_path / "body")
+    )
     made = av.explain(av.wrap(model.network, model.tokenizer, max_length=64), TEXTS[:2], METHODS)
     asked = set(av.evaluate(model, made, draws=10).metric)
     assert {"nc", "win_ns", "simplicity"} <= asked and not {"soft_nc", "diagnosticity"} & asked
@@ -230,7 +267,10 @@ def test_word_models_are_evaluated(architecture):
     model = words.tiny_words(architecture)
     made = av.explain(model, TEXTS, ["lrp", "gradient_x_input"])
     table = av.evaluate(model, made, draws=10)
-    assert {"nc", "soft_nc", "agreement"} <= set(table.metric) and set(table.method) == {*made.methods, "random"}
+    assert {"nc", "soft_nc", "agreement"} <= set(table.metric) and set(table.method) == {
+        *made.methods,
+        "random",
+    }
 
 
 def test_what_a_text_allows_is_asked_by_name_and_bounds_every_method(tiny, found):
@@ -239,16 +279,26 @@ def test_what_a_text_allows_is_asked_by_name_and_bounds_every_method(tiny, found
     assert list(table.metric.unique()) == [*limited, "comprehensiveness"]
     for name, part in table.groupby("metric"):
         low, high = METRICS[name].range
-        assert part["mean"].between(low - 1e-6, high + 1e-6).all() and part["mean"].nunique() > 1, name
+        assert part["mean"].between(low - 1e-6, high + 1e-6).all() and part["mean"].nunique() > 1, (
+            name
+        )
 
 
-def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_are_given(tiny, found):
-    """Marks as well: every metric that is asked by name has a value then, random scores among the methods."""
+def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_are_given(
+    tiny, found
+):
+    """Marks as well: every metric that is asked by name has a value then, random scores among the
+    methods.
+    """
     rng = np.random.default_rng(0)
     lengths = [len(one.tokens.content) for one in found]
     others = [{m: rng.standard_normal((3, n)) for m in METHODS} for n in lengths]
     asked = [name for name in LIMITED if BESIDE & set(METRICS[name].needs)]
-    given = {"neighbours": others, "randomised": others, "infill": lambda t, kept: np.where(kept, t.ids, t.mask_id)}
+    given = {
+        "neighbours": others,
+        "randomised": others,
+        "infill": lambda t, kept: np.where(kept, t.ids, t.mask_id),
+    }
     marks = [[(4, 8)] if isinstance(text, str) else [(0, 4, 9)] for text in TEXTS]
     table = av.evaluate(tiny, found, asked, marks, draws=10, **given)
     assert set(table.metric) == set(asked) and (table.n == len(TEXTS)).all()

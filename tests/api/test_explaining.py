@@ -1,4 +1,6 @@
-"""av.explain: texts to scores, classes and contrasts, names of methods, and what is refused with a reason."""
+"""av.explain: texts to scores, classes and contrasts, names of methods, and what is refused with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,25 @@ from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain as ask_methods
 from attreval.models.scorer import Scorer
 
-TEXTS = ["the film was very good .", ("the brave film", "not unbelievably bad !"), "an unbelievable plot"]
+TEXTS = [
+    "the film was very good .",
+    ("the brave film", "not unbelievably bad !"),
+    "an unbelievable plot",
+]
 QUICK = ["gradient_x_input", "occlusion_1"]
 
 
 def test_importing_the_package_loads_nothing_heavy_and_names_its_verbs():
-    code = "import sys, attreval; print([m for m in ('torch', 'transformers', 'pandas', 'numpy') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = (
+        "import sys, attreval; print([m for m in ('torch', 'transformers', 'pandas', 'numpy') if "
+        "m in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
     assert {"load", "wrap", "explain", "evaluate"} <= set(dir(av))
     with pytest.raises(AttributeError, match="no 'explane'; there are: load"):
         _ = av.explane
@@ -41,11 +55,17 @@ def test_scores_are_those_of_the_methods(tiny):
     for one in found:
         instance = models.instance(*one.instance.segments, name=one.instance.id)
         budget = Budget(lime_samples=40)
-        (other,) = ask_methods(Scorer(tiny), [instance], found.methods, budget, ("own",), target="predicted")
+        (other,) = ask_methods(
+            Scorer(tiny), [instance], found.methods, budget, ("own",), target="predicted"
+        )
         assert one.predicted == tiny.labels[other.predicted] == one.target
-        assert one.probabilities[one.predicted] == pytest.approx(other.probabilities.max(), abs=1e-6)
+        assert one.probabilities[one.predicted] == pytest.approx(
+            other.probabilities.max(), abs=1e-6
+        )
         for method in found.methods:
-            np.testing.assert_allclose(one.scores(method), other.attributions[method].scores, atol=1e-5)
+            np.testing.assert_allclose(
+                one.scores(method), other.attributions[method].scores, atol=1e-5
+            )
 
 
 def test_words_hold_what_their_pieces_hold(tiny):
@@ -55,9 +75,16 @@ def test_words_hold_what_their_pieces_hold(tiny):
         for method in QUICK:
             full = np.zeros(len(pieces.tokens))
             full[pieces.tokens.content] = pieces.scores(method)
-            np.testing.assert_allclose(whole.scores(method), to_words(full, pieces.tokens, pieces.instance), atol=1e-12)
-    (whole,), (each,) = (av.explain(tiny, TEXTS[2], "kernel_shap", unit=unit, samples=64) for unit in ("word", "token"))
-    shared, own = (np.ptp(one.attributions["kernel_shap"].on_tokens(8)[3:6]) for one in (whole, each))
+            np.testing.assert_allclose(
+                whole.scores(method), to_words(full, pieces.tokens, pieces.instance), atol=1e-12
+            )
+    (whole,), (each,) = (
+        av.explain(tiny, TEXTS[2], "kernel_shap", unit=unit, samples=64)
+        for unit in ("word", "token")
+    )
+    shared, own = (
+        np.ptp(one.attributions["kernel_shap"].on_tokens(8)[3:6]) for one in (whole, each)
+    )
     assert shared < 1e-9 < 1e-4 < own  # whole words are the players, or each of the pieces
     assert [u.text for u in by_token[2].units] == ["a", "n", "un", "believ", "able", "plot"]
     assert [word for word, _ in by_word.words()[2]] == ["an", "unbelievable", "plot"]
@@ -68,7 +95,9 @@ def test_words_hold_what_their_pieces_hold(tiny):
 def test_a_table_with_a_row_a_text_method_and_word(tiny):
     found = av.explain(tiny, TEXTS, QUICK)
     table = found.to_pandas()
-    assert tuple(table.columns) == COLUMNS and len(table) == 2 * sum(len(one.units) for one in found)
+    assert tuple(table.columns) == COLUMNS and len(table) == 2 * sum(
+        len(one.units) for one in found
+    )
     for row in table.itertuples():
         one = found[row.text]
         assert one.instance.segments[row.segment][row.start : row.end] == row.word
@@ -83,7 +112,9 @@ def test_each_text_has_a_target_of_its_own_and_scores_the_same_in_any_company(ti
     targets = ["no", None, 2, "YES", "1", "no"]
     texts = [*TEXTS, *TEXTS[:1] * 3]
     done = []
-    found = av.explain(tiny, texts, methods, target=targets, samples=30, notify=lambda *said: done.append(said[:2]))
+    found = av.explain(
+        tiny, texts, methods, target=targets, samples=30, notify=lambda *said: done.append(said[:2])
+    )
     assert [one.target for one in found] == ["no", found[1].predicted, "yes", "yes", "maybe", "no"]
     assert done[-1] == (6, 6)
     for text, target, one in zip(texts, targets, found, strict=True):
@@ -99,21 +130,36 @@ def test_each_text_has_a_target_of_its_own_and_scores_the_same_in_any_company(ti
 
 
 FEW = Budget(units=UnitSettings(shapley_samples=64))
-BUDGETS = (None, FEW, FEW.changed(units=FEW.units.changed(unit="word")), BUDGET)  # the last is `attreval evaluate`'s
+BUDGETS = (
+    None,
+    FEW,
+    FEW.changed(units=FEW.units.changed(unit="word")),
+    BUDGET,
+)  # the last is `attreval evaluate`'s
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("samples", [None, 64])
 def test_players_are_what_is_scored_whatever_may_be_spent(tiny, budget, samples):
     for unit, players in (("word", 3), ("token", 6)):
-        (found,) = av.explain(tiny, TEXTS[2], "kernel_shap", unit=unit, budget=budget, samples=samples)
+        (found,) = av.explain(
+            tiny, TEXTS[2], "kernel_shap", unit=unit, budget=budget, samples=samples
+        )
         assert len(found.attributions["kernel_shap"].features) == players
     sentences = FEW.changed(units=FEW.units.changed(unit="sentence"))
-    (found,) = av.explain(tiny, "A good film. A bad plot.", "kernel_shap", budget=sentences, samples=samples)
+    (found,) = av.explain(
+        tiny, "A good film. A bad plot.", "kernel_shap", budget=sentences, samples=samples
+    )
     assert len(found.attributions["kernel_shap"].features) == 2
 
 
-LINEAR = ["gradient_x_input", "integrated_gradients", "integrated_gradients_zero", "occlusion_1", "omission_1"]
+LINEAR = [
+    "gradient_x_input",
+    "integrated_gradients",
+    "integrated_gradients_zero",
+    "occlusion_1",
+    "omission_1",
+]
 LINEAR += ["deeplift", "lrp", "lrp_cp", "gim", "limsse_logit", "scaled_attention"]
 OF_WORDS = ["lrp", "deeplift", "decomposition", "gradient_x_input"]
 READERS = [(models.tiny_model(), LINEAR), (words.tiny_words("qlstm"), OF_WORDS)]
@@ -121,7 +167,9 @@ READERS = [(models.tiny_model(), LINEAR), (words.tiny_words("qlstm"), OF_WORDS)]
 
 @pytest.mark.parametrize("model, methods", READERS, ids=["transformer", "words"])
 def test_a_contrast_is_the_difference_of_two_logits(model, methods):
-    """All of these are linear in the logits, so the scores of the contrast are the difference of scores."""
+    """All of these are linear in the logits, so the scores of the contrast are the difference of
+    scores.
+    """
     budget = Budget(path_steps=8, path_steps_most=8, limsse_samples=20, limsse_solver="exact")
     first, second, both = (
         av.explain(model, TEXTS, methods, budget=budget, unit="token", **asked)
@@ -169,7 +217,9 @@ def test_scores_are_found_by_every_name_that_was_asked_for(tiny):
     assert np.array_equal(found[0].scores("IG"), found[0].scores("integrated_gradients"))
     assert found.to_captum("ig")[0].convergence_score == found[0].gaps["integrated_gradients"]
     assert type(found[0].text) is str
-    with pytest.raises(ValueError, match="'lime' has not explained this text; there are: integrated_gradients"):
+    with pytest.raises(
+        ValueError, match="'lime' has not explained this text; there are: integrated_gradients"
+    ):
         found[0].scores("lime")
 
 
@@ -200,7 +250,11 @@ def test_scores_are_found_by_every_name_that_was_asked_for(tiny):
         (["good"], {"target": -1}, "no class -1"),
         (["good", "bad"], {"target": ["no"]}, "one for each of 2 texts; got 1"),
         (["good"], {"target": "no", "against": "no"}, "against='no' is also the target for text 0"),
-        (["good"], {"methods": "attention_head", "target": 0, "against": 1}, "text 0, the method attention_head: "),
+        (
+            ["good"],
+            {"methods": "attention_head", "target": 0, "against": 1},
+            "text 0, the method attention_head: ",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_a_reason(tiny, texts, asked, said):
@@ -210,7 +264,9 @@ def test_what_cannot_be_explained_is_refused_with_a_reason(tiny, texts, asked, s
 
 def test_what_the_model_makes_impossible_is_told(tiny):
     predicted = av.explain(tiny, "good", "random")[0].predicted
-    with pytest.raises(ValueError, match=f"against='{predicted}' is what the model predicts of text 0"):
+    with pytest.raises(
+        ValueError, match=f"against='{predicted}' is what the model predicts of text 0"
+    ):
         av.explain(tiny, "good", "random", against=predicted)
     broken = models.tiny_model()
     broken.network.classifier.bias.fill_(float("nan"))
@@ -241,9 +297,15 @@ class Falls(models.Recorder):
         return self.model.logits(ids, mask, segments, precision, embeddings, **more)
 
 
-@pytest.mark.parametrize(("by_ids", "what"), [(True, "the prediction"), (False, "the method gradient_x_input")])
+@pytest.mark.parametrize(
+    ("by_ids", "what"), [(True, "the prediction"), (False, "the method gradient_x_input")]
+)
 def test_a_crash_in_the_model_names_text_and_method(tiny, by_ids, what):
-    texts = [*(f"good {'film ' * n}" for n in range(9)), "not bad", "bad"]  # more than share batches
+    texts = [
+        *(f"good {'film ' * n}" for n in range(9)),
+        "not bad",
+        "bad",
+    ]  # more than share batches
     with pytest.raises(RuntimeError, match=f"^text 9, {what}: IndexError: no such place") as caught:
         av.explain(Falls(tiny, "bad", by_ids), texts, ["occlusion_1", "gradient_x_input"])
     assert isinstance(caught.value.__cause__, IndexError)
@@ -262,18 +324,28 @@ def test_ten_thousand_words_are_cut_counted_and_said(tiny):
     assert found.unread[0].start == found.units[-1].end + 1
     assert "9938 of 10000 words were not read" in found._repr_html_()
     odd, seen = av.explain(tiny, ["good \ud800 film", "bad \N{GRINNING FACE}"], "gradient_x_input")
-    assert [u.text for u in odd.units] == ["good", "film"]  # this tokenizer drops what it cannot read
+    assert [u.text for u in odd.units] == [
+        "good",
+        "film",
+    ]  # this tokenizer drops what it cannot read
     assert [u.text for u in odd.unread] == ["\N{REPLACEMENT CHARACTER}"]
     assert seen.units[1].text == "\N{GRINNING FACE}"
 
 
 def test_progress_is_told_and_ends_at_all(tiny):
     heard = []
-    av.explain(tiny, ["good"] * 3 + ["bad film"] * 8, "occlusion_1", notify=lambda *said: heard.append(said))
+    av.explain(
+        tiny,
+        ["good"] * 3 + ["bad film"] * 8,
+        "occlusion_1",
+        notify=lambda *said: heard.append(said),
+    )
     done = [said[0] for said in heard]
     evaluations = [said[2] for said in heard]
     assert heard[-1][:2] == (11, 11) and done == sorted(done) and evaluations == sorted(evaluations)
-    assert evaluations[-1] == 2 + 3  # of two distinct texts: each whole, with each of its words erased
+    assert (
+        evaluations[-1] == 2 + 3
+    )  # of two distinct texts: each whole, with each of its words erased
 
 
 def test_eight_threads_are_told_what_one_is(folder):
@@ -286,7 +358,11 @@ def test_eight_threads_are_told_what_one_is(folder):
         text, some = texts[at]
         asked = av.wrap(model.network, model.tokenizer, model.labels) if at % 2 else model
         (found,) = av.explain(asked, [text], some, samples=16)
-        assert av.evaluate(asked, av.Explanations([found], model.labels), ["nc"], draws=2)["mean"].notna().all()
+        assert (
+            av.evaluate(asked, av.Explanations([found], model.labels), ["nc"], draws=2)["mean"]
+            .notna()
+            .all()
+        )
         return {method: found.scores(method) for method in some}
 
     alone = [ask(at) for at in range(len(texts))]
@@ -317,9 +393,16 @@ def test_scores_made_elsewhere_stand_beside_ours(tiny):
     for unit, name in (("word", "theirs"), ("token", "pieces")):
         for one in found.by(unit):
             np.testing.assert_allclose(one.scores(name), np.arange(len(one.units)), atol=1e-12)
-    spans = [[(4, 8, 2.0)], [(1, 0, 3, -1.0), (0, 4, 9, 3.0)], [{"start": 3, "end": 15, "score": 5.0}]]
+    spans = [
+        [(4, 8, 2.0)],
+        [(1, 0, 3, -1.0), (0, 4, 9, 3.0)],
+        [{"start": 3, "end": 15, "score": 5.0}],
+    ]
     found.add("stretches", spans)
-    assert [dict(found[t].words)[w]["stretches"] for t, w in enumerate(["film", "brave", "unbelievable"])] == [2, 3, 5]
+    assert [
+        dict(found[t].words)[w]["stretches"]
+        for t, w in enumerate(["film", "brave", "unbelievable"])
+    ] == [2, 3, 5]
     assert [one.scores("stretches").sum() for one in found] == pytest.approx([2, 2, 5])
     assert np.count_nonzero(found[0].scores("stretches")) == 1
 
@@ -351,13 +434,18 @@ def test_scores_of_tokens_are_one_each(tiny):
     for wrong in ([[0.5] * (tokens - 1)], [[np.nan] * tokens], [0.5]):
         with pytest.raises(ValueError, match=f"it has {tokens} tokens, special ones included"):
             found.add_token_scores("mine", wrong)
-    assert found.add_token_scores("mine", [list(range(tokens))])[0].attributions["mine"].scores.max() == tokens - 2
+    assert (
+        found.add_token_scores("mine", [list(range(tokens))])[0].attributions["mine"].scores.max()
+        == tokens - 2
+    )
 
 
 def test_json_holds_gaps_and_what_was_not_read(tiny, tmp_path):
     found = av.explain(tiny, ["good " * 70, "bad film"], "integrated_gradients,occlusion")
     said = json.loads(found.save(tmp_path / "new" / "x.json").read_text(encoding="utf-8"))
-    assert [len(one["words"]) for one in said] == [62, 2] and [len(one["dropped"]) for one in said] == [8, 0]
+    assert [len(one["words"]) for one in said] == [62, 2] and [
+        len(one["dropped"]) for one in said
+    ] == [8, 0]
     assert list(said[1]["gaps"]) == ["integrated_gradients"]
     assert said[1]["words"][0]["scores"]["occlusion_1"] == found[1].scores("occlusion_1")[0]
     alone = av.explain(tiny, "bad film", found.methods)

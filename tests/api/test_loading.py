@@ -1,4 +1,6 @@
-"""A classifier from a folder or from memory, texts from files, and what is refused with a reason."""
+"""A classifier from a folder or from memory, texts from files, and what is refused with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tin
     mine = av.explain(model, TEXTS, "occlusion_1")
     theirs = av.explain(tiny, TEXTS, "occlusion_1")
     for one, other in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(one.scores("occlusion_1"), other.scores("occlusion_1"), atol=1e-5)
+        np.testing.assert_allclose(
+            one.scores("occlusion_1"), other.scores("occlusion_1"), atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("length", [0, 2, -1])
@@ -42,7 +46,9 @@ def test_a_module_in_memory_is_wrapped_and_left_as_it_is():
     mine = av.explain(model, TEXTS, "integrated_gradients")
     theirs = av.explain(models.tiny_model(), TEXTS, "integrated_gradients")
     for one, other in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(*(x.scores("integrated_gradients") for x in (one, other)), atol=1e-5)
+        np.testing.assert_allclose(
+            *(x.scores("integrated_gradients") for x in (one, other)), atol=1e-5
+        )
     assert model.max_length == 64 and network.training
     assert all(weights.requires_grad and weights.grad is None for weights in network.parameters())
     assert all(torch.equal(before[name], weights) for name, weights in network.state_dict().items())
@@ -60,13 +66,17 @@ def test_a_wrapped_module_that_goes_on_training_is_asked_without_its_dropout():
         (found,) = av.explain(again, TEXTS[0], "all", samples=8)
         assert found.probabilities == pytest.approx(calm.probabilities, abs=1e-6)
         for method in calm.methods:
-            np.testing.assert_allclose(found.scores(method), calm.scores(method), atol=1e-5, err_msg=method)
+            np.testing.assert_allclose(
+                found.scores(method), calm.scores(method), atol=1e-5, err_msg=method
+            )
         assert [module.training for module in tiny.network.modules()] == before
     assert not frozen.training and tiny.network.training
 
 
 class Module(torch.nn.Module):
-    """A module with what a classifier must have; `answer` makes of (B, L, D) embeddings and the mask its output."""
+    """A module with what a classifier must have; `answer` makes of (B, L, D) embeddings and the
+    mask its output.
+    """
 
     def __init__(self, answer):
         super().__init__()
@@ -95,21 +105,47 @@ def summed(vectors, mask, ids):
 def test_a_module_that_is_no_transformer_is_wrapped_where_it_answers_as_one():
     model = av.wrap(Module(summed), models.tiny_tokenizer())
     assert model.labels == ("a", "b") and model.max_length == WITHOUT_LIMIT
-    (found,) = av.explain(model, "good film", ["gradient_x_input", "occlusion_1"], target=0, unit="token")
+    (found,) = av.explain(
+        model, "good film", ["gradient_x_input", "occlusion_1"], target=0, unit="token"
+    )
     table = model.network.embedding.weight.detach().numpy()
-    np.testing.assert_allclose(found.scores("gradient_x_input"), table[found.tokens.ids[1:-1], 0], atol=1e-5)
+    np.testing.assert_allclose(
+        found.scores("gradient_x_input"), table[found.tokens.ids[1:-1], 0], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "labels", "said"),
     [
-        (lambda x, m, ids: (x * m).sum(dim=1)[:, :2], None, "cannot be asked as a sequence classifier"),
+        (
+            lambda x, m, ids: (x * m).sum(dim=1)[:, :2],
+            None,
+            "cannot be asked as a sequence classifier",
+        ),
         (summed, ["a", "b", "c"], r"logits of shape \(1, 2\) for a text; with 3 labels"),
-        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :1]), ["a"], "of 2 classes or more"),
+        (
+            lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :1]),
+            ["a"],
+            "of 2 classes or more",
+        ),
         (lambda x, m, ids: SimpleNamespace(logits=x[:, :, :2]), None, "it gives logits of shape"),
-        (lambda x, m, ids: SimpleNamespace(logits=x.sum(dim=1)[:, :2]), None, "stands beside a text in a batch"),
-        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan), None, "are not finite"),
-        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * (1 + 5e-4 * len(x))), None, "in a batch"),
+        (
+            lambda x, m, ids: SimpleNamespace(logits=x.sum(dim=1)[:, :2]),
+            None,
+            "stands beside a text in a batch",
+        ),
+        (
+            lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan),
+            None,
+            "are not finite",
+        ),
+        (
+            lambda x, m, ids: SimpleNamespace(
+                logits=(x * m).sum(dim=1)[:, :2] * (1 + 5e-4 * len(x))
+            ),
+            None,
+            "in a batch",
+        ),
     ],
 )
 def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
@@ -118,8 +154,14 @@ def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
 
 
 def test_a_module_is_wrapped_by_the_check_that_loading_makes():
-    """Other logits by embeddings leave methods that ask by ids, and gradients are refused with the reason."""
-    module = Module(lambda x, m, ids: SimpleNamespace(logits=summed(x, m, ids).logits * (1 + 5e-4 * (ids is None))))
+    """Other logits by embeddings leave methods that ask by ids, and gradients are refused with the
+    reason.
+    """
+    module = Module(
+        lambda x, m, ids: SimpleNamespace(
+            logits=summed(x, m, ids).logits * (1 + 5e-4 * (ids is None))
+        )
+    )
     model = av.wrap(module, models.tiny_tokenizer())
     assert "differ from those by ids" in model.refusal("embeddings")
     assert av.explain(model, ["good film"], ["occlusion_1"]).methods == ["occlusion_1"]
@@ -143,9 +185,13 @@ def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
         av.wrap(tiny.network, object(), tiny.labels)
 
 
-@pytest.mark.parametrize("labels", [[*"aab"], ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]])
+@pytest.mark.parametrize(
+    "labels", [[*"aab"], ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]]
+)
 def test_classes_without_a_name_of_their_own_are_refused(tiny, labels):
-    with pytest.raises(ValueError, match=r"(two classes are called 'a'|is no name).*needs one of its own"):
+    with pytest.raises(
+        ValueError, match=r"(two classes are called 'a'|is no name).*needs one of its own"
+    ):
         av.wrap(tiny.network, tiny.tokenizer, labels)
     assert av.wrap(tiny.network, tiny.tokenizer, np.arange(3)).labels == ("0", "1", "2")
 
@@ -165,16 +211,27 @@ def write(path, content, encoding="utf-8"):
 def test_texts_are_read_from_files(tmp_path):
     table = 'id,Text,other\n1,"good, ""very"" good\nfilm",x\n2,bad,y\n'
     assert read_texts(write(tmp_path / "a.csv", table)) == ['good, "very" good\nfilm', "bad"]
-    assert read_texts(write(tmp_path / "a.csv", table, "utf-8-sig"), pair_column="other")[1] == ("bad", "y")
-    assert read_texts(write(tmp_path / "b.csv", "Review;Stars\na, b;1\n"), column="Review") == ["a, b"]
+    assert read_texts(write(tmp_path / "a.csv", table, "utf-8-sig"), pair_column="other")[1] == (
+        "bad",
+        "y",
+    )
+    assert read_texts(write(tmp_path / "b.csv", "Review;Stars\na, b;1\n"), column="Review") == [
+        "a, b"
+    ]
     assert read_texts(write(tmp_path / "b.csv", "Text;Stars\na, b;1\n")) == ["a, b"]
     assert read_texts(write(tmp_path / "b.tsv", "a\tb\nx\ty\n"), column="b") == ["y"]
-    assert read_texts(write(tmp_path / "c.csv", "review\ngood\nnot, bad\n".replace(",", ""))) == ["good", "not bad"]
+    assert read_texts(write(tmp_path / "c.csv", "review\ngood\nnot, bad\n".replace(",", ""))) == [
+        "good",
+        "not bad",
+    ]
     assert read_texts(write(tmp_path / "d.txt", "good\nbad film\n")) == ["good", "bad film"]
     lines = [json.dumps({"text": "a\u2028b", "y": 1}), "", json.dumps("plain")]
     assert read_texts(write(tmp_path / "e.jsonl", "\n".join(lines))) == ["a\u2028b", "plain"]
     assert read_texts(write(tmp_path / "d.txt", "a\u2028b\r\nc\u0085d")) == ["a\u2028b", "c\u0085d"]
-    assert read_texts(write(tmp_path / "d.csv", "text\na\u2028b\nc\x0bd\n")) == ["a\u2028b", "c\x0bd"]
+    assert read_texts(write(tmp_path / "d.csv", "text\na\u2028b\nc\x0bd\n")) == [
+        "a\u2028b",
+        "c\x0bd",
+    ]
     long = "word " * 100_000
     assert read_texts(write(tmp_path / "f.csv", f"text\n{long}\n")) == [long]
 
@@ -184,7 +241,12 @@ def test_texts_are_read_from_files(tmp_path):
     [
         ("a.csv", "text,y\ngood,1\n,2\n", {}, r"row 2: `text` is no text \(''\)"),
         ("a.csv", "y,text\n1,good\n2\n", {}, "row 2: `text` is no text"),
-        ("a.csv", "a,b\n1,2\n", {}, "no column `text`; say with --column which of these holds the texts: a, b"),
+        (
+            "a.csv",
+            "a,b\n1,2\n",
+            {},
+            "no column `text`; say with --column which of these holds the texts: a, b",
+        ),
         ("b.csv", "Review;Stars\na, b;1\n", {}, "which of these holds the texts: Review, Stars"),
         ("a.csv", "a,b\n1,2\n", {"column": "c"}, "no column 'c'; it has: 'a', 'b'"),
         ("a.csv", "text\n", {}, "holds no text"),

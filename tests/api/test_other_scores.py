@@ -13,13 +13,17 @@ METHODS = ["gradient_x_input", "occlusion_1", "random"]
 NAMES = ["max_sensitivity", "parameter_randomisation"]
 
 
-@pytest.mark.parametrize("model", [models.tiny_model(), words.tiny_words("lstm")], ids=["transformer", "lstm"])
+@pytest.mark.parametrize(
+    "model", [models.tiny_model(), words.tiny_words("lstm")], ids=["transformer", "lstm"]
+)
 def test_scores_of_neighbours_and_of_shuffled_weights_are_judged(model):
     found = av.explain(model, TEXTS, METHODS)
     before = {name: weights.clone() for name, weights in model.network.state_dict().items()}
     near = explain_neighbours(model, found, 3, Budget())
     drawn = explain_randomised(model, found, 3, Budget())
-    assert all((weights == before[name]).all() for name, weights in model.network.state_dict().items())
+    assert all(
+        (weights == before[name]).all() for name, weights in model.network.state_dict().items()
+    )
     for one, a, b in zip(found, near, drawn, strict=True):
         n = len(one.tokens.content)
         assert set(a) == set(b) == set(METHODS)
@@ -48,7 +52,9 @@ def test_weights_are_shuffled_from_the_last_layer_down(tiny):
         assert all(np.array_equal(np.sort(a.flatten()), np.sort(b.flatten())) for _, a, b in pairs)
         moved.append({name for name, a, b in pairs if not np.array_equal(a, b)})
     assert moved[0] < moved[1] < moved[2] == set(names)
-    assert any("classifier" in name for name in moved[0]) and not any("embeddings" in name for name in moved[1])
+    assert any("classifier" in name for name in moved[0]) and not any(
+        "embeddings" in name for name in moved[1]
+    )
 
 
 def test_a_function_has_no_weights(tiny):

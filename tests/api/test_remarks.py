@@ -1,4 +1,6 @@
-"""What is to be known before scores are trusted stands beside them: in Python, terminals, pages and pictures."""
+"""What is to be known before scores are trusted stands beside them: in Python, terminals, pages and
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ PATHS = ["integrated_gradients", "integrated_gradients_plain"]
 
 
 def padded_with_zeros(kind, folder):
-    """A tiny classifier whose padding vector is zero, as in all that are trained with a padding token."""
+    """A tiny classifier whose padding vector is zero, as in all that are trained with a padding
+    token.
+    """
     model = av.load(shapes.save_tiny(kind, folder))
     with torch.no_grad():
         model.network.get_input_embeddings().weight[model.pad_id] = 0.0
@@ -45,12 +49,16 @@ def test_paths_start_where_they_can_converge(tmp_path, kind):
 def coarse(tmp_path_factory):
     """Two texts explained along a path that one node does not do justice to."""
     model = padded_with_zeros("llama", tmp_path_factory.mktemp("models") / "llama")
-    return av.explain(model, TEXTS, PATHS, budget=Budget(path_steps=1, path_steps_most=1, path_baseline="pad"))
+    return av.explain(
+        model, TEXTS, PATHS, budget=Budget(path_steps=1, path_steps_most=1, path_baseline="pad")
+    )
 
 
 def on_a_terminal(found):
     """What a wide terminal shows, without its colours."""
-    shown = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=400)
+    shown = Console(
+        file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=400
+    )
     terminal.draw(shown, found)
     return re.sub(r"\x1b\[[0-9;]*m", "", shown.file.getvalue())
 
@@ -61,21 +69,30 @@ def test_what_holds_for_every_text_is_said_once(tmp_path):
         plain = io.StringIO()
         terminal.show(some, plain, width=200)
         drawn = " ".join(text.get_text() for text in picture.draw(some).axes[0].texts)
-        page = BeautifulSoup(some.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser")
+        page = BeautifulSoup(
+            some.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser"
+        )
         for shown in (plain.getvalue(), drawn, page.text, on_a_terminal(some)):
             assert shown.count(MASK) == 1
 
 
 def test_scores_that_have_not_converged_say_so_wherever_they_are_shown(coarse, tmp_path):
     said = coarse[1].remarks[PATHS[0]][0]
-    assert said.startswith("not converged with 1 nodes: the path misses ") and coarse[1].remarks[PATHS[1]][0] == said
+    assert (
+        said.startswith("not converged with 1 nodes: the path misses ")
+        and coarse[1].remarks[PATHS[1]][0] == said
+    )
     assert coarse.to_json()[1]["remarks"] == coarse[1].remarks
     plain = io.StringIO()
     terminal.show(coarse, plain, width=200)
     assert f"{PATHS[0]}: {said}" in plain.getvalue()
     assert said in on_a_terminal(coarse)
-    page = BeautifulSoup(coarse.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser")
-    assert [note.text for note in page.find_all("table")[1].tr.td.find_all("span", class_="note")] == [said]
+    page = BeautifulSoup(
+        coarse.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser"
+    )
+    assert [
+        note.text for note in page.find_all("table")[1].tr.td.find_all("span", class_="note")
+    ] == [said]
     drawn = [text.get_text() for text in picture.draw(coarse[1:]).axes[0].texts]
     assert " ".join(drawn).count(said) == 2
 
@@ -84,10 +101,16 @@ def test_what_carries_the_mass_is_said(tiny):
     few, more = av.explain(tiny, ["good film", "good . film"], ["attention", "occlusion_1"])
     share = 1 - few.attributions["attention"].scores.sum()  # attention weights sum to 1
     assert few.attributions["attention"].special == pytest.approx(share) and share > 0.5
-    assert few.remarks == {"attention": [f"[CLS], [SEP] take {share:.0%} of what it gives out, and are not shown"]}
+    assert few.remarks == {
+        "attention": [f"[CLS], [SEP] take {share:.0%} of what it gives out, and are not shown"]
+    }
     assert not more.remarks
     found = av.explain(tiny, "good . film", "occlusion_1")
-    for name, scores in (("mine", [3, -1, 0, 0, 0]), ("dot", [0, 1, -3, 0, 0]), ("even", [1, 1, 1, 1, 1])):
+    for name, scores in (
+        ("mine", [3, -1, 0, 0, 0]),
+        ("dot", [0, 1, -3, 0, 0]),
+        ("even", [1, 1, 1, 1, 1]),
+    ):
         found.add_token_scores(name, [np.array(scores, dtype=float)])
     assert found[0].remarks == {
         "mine": ["[CLS], [SEP] take 75% of what it gives out, and are not shown"],
@@ -100,7 +123,11 @@ def test_attention_says_why_all_is_zero_and_that_it_has_not_converged(tiny):
         (one,) = av.explain(tiny, "good film", method)
         assert not one.scores(method).any()
         assert [said for said in one.remarks[method] if said.startswith("all scores are 0: ")]
-    few = Budget(units=UnitSettings(attention_steps=1, attention_steps_most=1, attention_tolerance=1e-9))
+    few = Budget(
+        units=UnitSettings(attention_steps=1, attention_steps_most=1, attention_tolerance=1e-9)
+    )
     methods = ["attention_attribution", "attention_attribution_spans", "gradients_combined"]
     (one,) = av.explain(tiny, TEXTS[1], methods, budget=few)
-    assert all(one.remarks[m][0].startswith("not converged with 1 nodes: a layer misses ") for m in methods)
+    assert all(
+        one.remarks[m][0].startswith("not converged with 1 nodes: a layer misses ") for m in methods
+    )

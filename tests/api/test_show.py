@@ -1,4 +1,6 @@
-"""Explanations as a page, in a terminal and as a picture: everything escaped, nothing wider than its place."""
+"""Explanations as a page, in a terminal and as a picture: everything escaped, nothing wider than
+its place.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,29 @@ def test_a_page_escapes_texts_names_and_scores(found, tmp_path, unit):
     assert len(read.find_all("table")) == len(NASTY)
     for one, table in zip(shown, read.find_all("table"), strict=True):
         rows = table.find_all("tr")
-        assert [row.th.text for row in rows] == ["Gradient x Input", "Gradient (L1)", "Occlusion (1)", "<b>theirs</b>"]
+        assert [row.th.text for row in rows] == [
+            "Gradient x Input",
+            "Gradient (L1)",
+            "Occlusion (1)",
+            "<b>theirs</b>",
+        ]
         for method, row in zip(one.methods, rows, strict=True):
             parts = row.find_all("span", class_="part")
             assert [part["dir"] for part in parts] == ["auto"] * len(one.instance.segments)
             titles = [word["title"] for part in parts for word in part.find_all("span")]
-            assert [t.rsplit(": ", 1)[1] for t in titles] == [f"{score:+.4g}" for score in one.scores(method)]
+            assert [t.rsplit(": ", 1)[1] for t in titles] == [
+                f"{score:+.4g}" for score in one.scores(method)
+            ]
             if not one.unread:
                 assert [part.text for part in parts] == list(one.instance.segments)
     assert "38 of 100 words were not read" in page
 
 
 def luminance(colour):
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (part / 255 for part in colour)
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -67,11 +79,22 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
     signed = {shown.css(1), shown.css(-1)}
     unsigned = {shown.css(1, False)}
     for method, kinds in (("gradient_x_input", signed), ("gradient_l1", unsigned)):
-        grounds = [w["style"].removeprefix("background:") for w in rows[method].find_all("span") if w.get("style")]
-        assert {ground.rpartition(",")[0] for ground in grounds} == {kind.rpartition(",")[0] for kind in kinds}
+        grounds = [
+            w["style"].removeprefix("background:")
+            for w in rows[method].find_all("span")
+            if w.get("style")
+        ]
+        assert {ground.rpartition(",")[0] for ground in grounds} == {
+            kind.rpartition(",")[0] for kind in kinds
+        }
         assert kinds & set(grounds)  # the strongest word has the full colour
-    assert shown.strengths([0, 0]).tolist() == [0, 0] and shown.strengths([-2, 1]).tolist() == [-1, 0.5]
-    assert shown.blend(0) == (255, 255, 255) and shown.blend(1) != shown.blend(-1) != shown.blend(1, False)
+    assert shown.strengths([0, 0]).tolist() == [0, 0] and shown.strengths([-2, 1]).tolist() == [
+        -1,
+        0.5,
+    ]
+    assert shown.blend(0) == (255, 255, 255) and shown.blend(1) != shown.blend(-1) != shown.blend(
+        1, False
+    )
 
 
 @pytest.mark.parametrize("width", [40, 100])
@@ -80,7 +103,9 @@ def test_plain_lines_are_aligned_and_no_wider_than_asked(found, width):
         lines = terminal.plain_lines(one, width, one.remarks)
         assert all(cell_len(line) <= width for line in lines)
         numbers = [line for line in lines if re.search(r"[+-]\d\.\d{3}$", line)]
-        assert len(numbers) >= len(one.units) and len({cell_len(line) for line in numbers}) <= len(one.methods)
+        assert len(numbers) >= len(one.units) and len({cell_len(line) for line in numbers}) <= len(
+            one.methods
+        )
         assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
 
 
@@ -118,7 +143,9 @@ def test_on_a_terminal_a_word_stands_below_itself(found, monkeypatch, width, hig
     said = on_screen(found[1:2], monkeypatch, "xterm-256color", width)
     bare = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines()]
     titles = [shown.title_of(found[1], method) + ":" for method in found.methods]
-    begins = [next(at for at, line in enumerate(bare) if line.startswith(title)) for title in titles]
+    begins = [
+        next(at for at, line in enumerate(bare) if line.startswith(title)) for title in titles
+    ]
     assert {after - before for before, after in pairwise(begins)} == {high}
     left = bare[begins[0]].index(found[1].units[0].text)
     assert left > max(map(len, titles))
@@ -127,8 +154,12 @@ def test_on_a_terminal_a_word_stands_below_itself(found, monkeypatch, width, hig
 
 def test_on_a_terminal_weak_words_are_as_it_has_them_and_others_black_on_their_colour(tiny):
     words = ["the", "film", "was", "good"]
-    found = av.explain(tiny, " ".join(words), "gradient_x_input").add("mine", [[1.0, -terminal.PALE, 0.14, 0.0]])
-    console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=100)
+    found = av.explain(tiny, " ".join(words), "gradient_x_input").add(
+        "mine", [[1.0, -terminal.PALE, 0.14, 0.0]]
+    )
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=100
+    )
     parts = [s for part in terminal.coloured(found) for s in console.render(part)]
     row = parts[[s.text.strip() for s in parts].index("mine:") + 1 :]
     styles = {word: next(s.style for s in row if word in s.text) for word in words}
@@ -143,12 +174,17 @@ def test_on_a_terminal_weak_words_are_as_it_has_them_and_others_black_on_their_c
 def test_no_number_is_minus_nothing(tiny):
     found = av.explain(tiny, "the film", "gradient_x_input").add("mine", [[-0.0, -0.0001]])
     assert not re.search(r"-0\.000\b", "\n".join(terminal.plain_lines(found[0], 100, {})))
-    assert 'title="the: -0"' not in found._repr_html_() and 'title="film: -0.0001"' in found._repr_html_()
+    assert (
+        'title="the: -0"' not in found._repr_html_()
+        and 'title="film: -0.0001"' in found._repr_html_()
+    )
 
 
 def test_pictures_hold_all_words(found, tmp_path):
     png, svg = (found[:2].save(tmp_path / f"x.{ending}") for ending in ("png", "svg"))
-    assert png.read_bytes().startswith(b"\x89PNG") and ElementTree.parse(svg).getroot().tag.endswith("svg")
+    assert png.read_bytes().startswith(b"\x89PNG") and ElementTree.parse(
+        svg
+    ).getroot().tag.endswith("svg")
     words = [t.get_text() for axes in draw(found[1:2]).axes for t in axes.texts]
     assert all(words.count(u.text) >= len(found.methods) for u in found[1].units)
     figure = draw(found)

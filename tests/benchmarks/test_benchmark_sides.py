@@ -1,4 +1,6 @@
-"""The benchmark's sides: what is counted, what is run in which order, and our own side on a tiny model."""
+"""The benchmark's sides: what is counted, what is run in which order, and our own side on a tiny
+model.
+"""
 
 import json
 from argparse import Namespace
@@ -25,17 +27,24 @@ class Network(torch.nn.Module):
     """Takes what a classifier takes, and reads nothing."""
 
     def forward(self, input_ids=None, inputs_embeds=None, attention_mask=None):
-        return SimpleNamespace(logits=torch.zeros(len(input_ids if inputs_embeds is None else inputs_embeds), 2))
+        return SimpleNamespace(
+            logits=torch.zeros(len(input_ids if inputs_embeds is None else inputs_embeds), 2)
+        )
 
 
 def test_a_hook_counts_rows_and_tokens_without_padding_and_gradients_apart():
     network = Network()
     counted = measuring.watch(network)
-    network(input_ids=torch.ones(3, 5), attention_mask=torch.tensor([[1] * 5, [1, 1, 0, 0, 0], [1, 0, 0, 0, 0]]))
+    network(
+        input_ids=torch.ones(3, 5),
+        attention_mask=torch.tensor([[1] * 5, [1, 1, 0, 0, 0], [1, 0, 0, 0, 0]]),
+    )
     assert counted == measuring.Counted(3, 8, 0)
     network(torch.ones(2, 4))
     assert counted == measuring.Counted(5, 16, 0)
-    network(inputs_embeds=torch.ones(2, 6, 7, requires_grad=True), attention_mask=torch.ones(1, 6))  # one mask for both
+    network(
+        inputs_embeds=torch.ones(2, 6, 7, requires_grad=True), attention_mask=torch.ones(1, 6)
+    )  # one mask for both
     assert counted == measuring.Counted(7, 28, 12)
     network(inputs_embeds=torch.ones(1, 6, 7))
     assert counted == measuring.Counted(8, 34, 12)
@@ -54,7 +63,14 @@ def test_a_stopwatch_leaves_the_warm_up_out_and_measures_what_is_wanted(capsys):
     watch.take("occlusion", "batch 4", TEXTS, explain_one)
     (printed,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert read == [measuring.WARM_UP, *TEXTS]
-    told = {"who": "peer", "what": "lime", "setting": "batch 4", "repeat": 3, "texts": 3, "rows": 12}
+    told = {
+        "who": "peer",
+        "what": "lime",
+        "setting": "batch 4",
+        "repeat": 3,
+        "texts": 3,
+        "rows": 12,
+    }
     assert told.items() <= printed.items()
     assert printed["seconds"] >= 0 and printed["peak_mb"] > 0
 
@@ -63,7 +79,10 @@ def test_texts_are_read_with_or_without_a_second_part(tmp_path):
     path = tmp_path / "texts.csv"
     path.write_text('text,other\n"one, two",three\nfour,\n', encoding="utf-8")
     assert measuring.read_texts(path) == [("one, two", "three"), ("four", "")]
-    assert [measuring.joined(*text) for text in measuring.read_texts(path)] == ["one, two three", "four"]
+    assert [measuring.joined(*text) for text in measuring.read_texts(path)] == [
+        "one, two three",
+        "four",
+    ]
     with pytest.raises(ValueError, match="has 2 texts; 3 are asked for"):
         measuring.read_texts(path, 3)
     path.write_text("sentence\nfour\n", encoding="utf-8")
@@ -83,7 +102,15 @@ def taken(tiny):
 def test_our_side_has_every_task_that_a_peer_is_compared_in(taken):
     import re
 
-    wanted = {*ours.SIX, "six", "faithfulness", "lime_40", "kernel_shap_40", "occlusion", "saliency"}
+    wanted = {
+        *ours.SIX,
+        "six",
+        "faithfulness",
+        "lime_40",
+        "kernel_shap_40",
+        "occlusion",
+        "saliency",
+    }
     assert set(taken) == wanted | {"insertion_deletion", "growth_1", "growth_3"}
     for tasks in run.TASKS.values():
         assert any(re.fullmatch(tasks, what) for what in taken)
@@ -96,7 +123,10 @@ def test_our_side_counts_the_rows_of_the_ledger(taken, tiny):
         scorer = Scorer(tiny, notify=made.append)  # told of every row that has been run
         explained = explain(scorer, ours.instances(TEXTS[:2]), methods)
         assert taken[what]["rows"] == sum(made)
-        costs = [scorer.costs["prediction"], *(a.cost for one in explained for a in one.attributions.values())]
+        costs = [
+            scorer.costs["prediction"],
+            *(a.cost for one in explained for a in one.attributions.values()),
+        ]
         assert taken[what]["tokens"] == sum(cost.unique_tokens for cost in costs)
     singles = sum(taken[name]["rows"] for name in ours.SIX)
     assert taken["six"]["rows"] < singles  # what one method has asked the others have for free
@@ -118,13 +148,17 @@ def test_a_side_that_fails_does_not_take_the_others_along(monkeypatch):
         return [{"who": who, "seconds": 1.0, "arguments": arguments}]
 
     monkeypatch.setattr(run, "take", take)
-    asked = run.read_arguments(["--repeats", "2", "--growth", "1,5", "--model", "m", "--texts", "t.csv"])
+    asked = run.read_arguments(
+        ["--repeats", "2", "--growth", "1,5", "--model", "m", "--texts", "t.csv"]
+    )
     lines, failed = run.measure(asked, ["ferret", "captum"])
     assert [line["who"] for line in lines] == ["floor", "ours", "ferret", "ours", "ferret", "floor"]
     assert [text.partition(":")[0] for text in failed] == ["captum, repeat 1", "captum, repeat 2"]
     growth = [next(a for a in line["arguments"] if a.startswith("--growth")) for line in lines]
     assert growth == ["--growth=1,5"] * 3 + ["--growth="] * 3
-    what = {line["who"]: next(a for a in line["arguments"] if a.startswith("--what=")) for line in lines}
+    what = {
+        line["who"]: next(a for a in line["arguments"] if a.startswith("--what=")) for line in lines
+    }
     assert what["ours"] == f"--what={run.TASKS['ferret']}|{run.TASKS['captum']}"
     assert what["ferret"] == f"--what={run.TASKS['ferret']}" and what["floor"] == "--what=.*"
 
@@ -160,7 +194,10 @@ def test_every_peer_has_a_script_pins_and_a_place_in_the_makefile():
     assert f"PEERS := {' '.join(run.TASKS)}\n" in make
     for peer in run.TASKS:
         assert run.script(peer).is_file()
-        pins = [path.read_text() for path in (CHECKOUT / "benchmarks" / "environments").glob(f"{peer}*.txt")]
+        pins = [
+            path.read_text()
+            for path in (CHECKOUT / "benchmarks" / "environments").glob(f"{peer}*.txt")
+        ]
         assert f"{run.PACKAGES[peer]}==" in "".join(pins)
         torch_pin = next(row for row in "\n".join(pins).splitlines() if row.startswith("torch=="))
         assert torch_pin in (CHECKOUT / "requirements.torch").read_text()  # the same on every side
@@ -169,12 +206,26 @@ def test_every_peer_has_a_script_pins_and_a_place_in_the_makefile():
 @pytest.mark.parametrize(
     ("model", "told", "kind", "name"),
     [
-        ("Intel(R) Xeon(R) Processor", ["AVX512", "float32", ""], "intel-xeon-avx512", "Intel Xeon"),
+        (
+            "Intel(R) Xeon(R) Processor",
+            ["AVX512", "float32", ""],
+            "intel-xeon-avx512",
+            "Intel Xeon",
+        ),
         ("AMD EPYC", ["AVX512", "bfloat16", ""], "amd-epyc-avx512-bfloat16", "AMD EPYC"),
-        ("Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz", ["AVX2", "float32", ""], "intel-core-i7-8550u-avx2", None),
+        (
+            "Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz",
+            ["AVX2", "float32", ""],
+            "intel-core-i7-8550u-avx2",
+            None,
+        ),
     ],
 )
-def test_a_machine_is_named_by_model_instructions_and_precision(monkeypatch, model, told, kind, name):
+def test_a_machine_is_named_by_model_instructions_and_precision(
+    monkeypatch, model, told, kind, name
+):
     monkeypatch.setattr(run, "_text_of", lambda path: f"processor\t: 0\nmodel name\t: {model}\n")
-    monkeypatch.setattr(run.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=json.dumps(told)))
+    monkeypatch.setattr(
+        run.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=json.dumps(told))
+    )
     assert run.machine("cpu") == (kind, name or "Intel Core i7-8550U")

@@ -1,4 +1,6 @@
-"""The benchmark's table from made-up lines: medians, ratios of repeats, best settings, sums, and what is missing."""
+"""The benchmark's table from made-up lines: medians, ratios of repeats, best settings, sums, and
+what is missing.
+"""
 
 import csv
 import math
@@ -11,9 +13,23 @@ from reference import CHECKOUT
 
 from compendium.site.tables import table_markdown
 
-ABOUT = {"kind": "made-up", "processor": "none", "threads": 1, "texts": 2, "repeats": 3, "model": "m"}
+ABOUT = {
+    "kind": "made-up",
+    "processor": "none",
+    "threads": 1,
+    "texts": 2,
+    "repeats": 3,
+    "model": "m",
+}
 ABOUT |= {"versions": {"ours": {"attreval": "0"}}}
-LINE = {"repeat": 1, "setting": "default", "texts": 2, "rows": 10, "tokens": 100, "gradient_tokens": 0}
+LINE = {
+    "repeat": 1,
+    "setting": "default",
+    "texts": 2,
+    "rows": 10,
+    "tokens": 100,
+    "gradient_tokens": 0,
+}
 LINE |= {"peak_mb": 500.0, "clock": "processor"}
 
 
@@ -36,12 +52,18 @@ def test_a_ratio_is_of_medians_and_its_ends_are_of_single_repeats():
 
 
 def test_sides_that_read_different_numbers_of_texts_are_compared_by_text():
-    (row,) = comparing.compare([line("ours", "lime", 2.0, texts=2), line("ferret", "lime", 3.0, texts=1)])
+    (row,) = comparing.compare(
+        [line("ours", "lime", 2.0, texts=2), line("ferret", "lime", 3.0, texts=1)]
+    )
     assert row.ratio == row.ratio_least == row.ratio_most == 3.0
 
 
 def test_the_whole_is_a_sum_only_of_repeats_that_have_both_parts():
-    lines = [line("ours", "six", 4.0, 1), line("ours", "faithfulness", 1.0, 1), line("ours", "six", 100.0, 2)]
+    lines = [
+        line("ours", "six", 4.0, 1),
+        line("ours", "faithfulness", 1.0, 1),
+        line("ours", "six", 100.0, 2),
+    ]
     lines += [line("ferret", "six", 9.0, 1), line("ferret", "faithfulness", 6.0, 1)]
     whole = next(row for row in comparing.compare(lines) if row.task == comparing.title("whole"))
     assert (whole.ours_seconds, whole.peer_seconds, whole.ratio) == (2.5, 7.5, 3.0)
@@ -51,16 +73,32 @@ def test_the_whole_is_a_sum_only_of_repeats_that_have_both_parts():
 
 def test_of_several_settings_the_default_and_the_fastest_are_shown():
     lines = [line("ours", "occlusion", 1.0)]
-    lines += [line("captum", "occlusion", s, setting=name) for name, s in (("default", 4.0), ("batch 16", 2.0))]
+    lines += [
+        line("captum", "occlusion", s, setting=name)
+        for name, s in (("default", 4.0), ("batch 16", 2.0))
+    ]
     lines += [line("captum", "occlusion", 3.0, setting="batch 32")]
-    assert [(row.setting, row.ratio) for row in comparing.compare(lines)] == [("default", 4.0), ("best: batch 16", 2.0)]
+    assert [(row.setting, row.ratio) for row in comparing.compare(lines)] == [
+        ("default", 4.0),
+        ("best: batch 16", 2.0),
+    ]
 
 
 def test_what_one_side_lacks_is_a_dash_and_no_error():
     lines = [line("ours", "lime", 1.0), line("ferret", "partition_shap", 2.0)]
     theirs, ours = comparing.compare(lines)
-    assert (theirs.peer, theirs.peer_seconds, ours.peer, ours.ours_seconds) == ("ferret", 1.0, "", 0.5)
-    assert all(map(math.isnan, (theirs.ours_seconds, theirs.ratio, theirs.ratio_most, ours.peer_rows, ours.ratio)))
+    assert (theirs.peer, theirs.peer_seconds, ours.peer, ours.ours_seconds) == (
+        "ferret",
+        1.0,
+        "",
+        0.5,
+    )
+    assert all(
+        map(
+            math.isnan,
+            (theirs.ours_seconds, theirs.ratio, theirs.ratio_most, ours.peer_rows, ours.ratio),
+        )
+    )
     text = table.markdown({"about": ABOUT, "lines": lines})
     assert "| ferret | Partition SHAP | default | – | 1.000 (1.000-1.000) | – | – : 5 |" in text
     assert "nan" not in text.lower()
@@ -88,7 +126,10 @@ def test_floors_are_best_rates_and_our_time_is_told_in_them():
 
 def test_growth_is_by_text_ours_first_and_no_task_of_the_comparison():
     lines = [line("ferret", "growth_10", 20.0, texts=10), line("ours", "growth_10", 10.0, texts=10)]
-    lines += [line("ours", "growth_1", 2.0, texts=1), line("ours", "growth_1", 4.0, repeat=2, texts=1)]
+    lines += [
+        line("ours", "growth_1", 2.0, texts=1),
+        line("ours", "growth_1", 4.0, repeat=2, texts=1),
+    ]
     found = [(g.who, g.texts, g.seconds) for g in comparing.growth(lines)]
     assert found == [("ours", 1, 3.0), ("ours", 10, 1.0), ("ferret", 10, 2.0)]
     assert comparing.compare(lines) == []
@@ -112,9 +153,15 @@ def test_a_page_keeps_what_stands_around_its_marks():
 
 
 def test_the_papers_files_have_every_column_and_no_nan(tmp_path):
-    lines = [line("ours", "lime", 1.0), line("ferret", "partition_shap", 2.0), line("ours", "growth_1", 2.0, texts=1)]
+    lines = [
+        line("ours", "lime", 1.0),
+        line("ferret", "partition_shap", 2.0),
+        line("ours", "growth_1", 2.0, texts=1),
+    ]
     paths = table.write_tables({"about": ABOUT, "lines": lines}, tmp_path)
-    assert [path.name for path in paths] == [f"benchmark_{name}_made-up.csv" for name in ("peers", "floors", "growth")]
+    assert [path.name for path in paths] == [
+        f"benchmark_{name}_made-up.csv" for name in ("peers", "floors", "growth")
+    ]
     with paths[0].open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     told = [rows[0][name] for name in ("kind", "processor", "ratio")]
@@ -122,13 +169,17 @@ def test_the_papers_files_have_every_column_and_no_nan(tmp_path):
 
 
 def test_what_is_published_comes_from_measured_lines(tmp_path):
-    """No number of README or of the paper's files was typed; each machine that was measured stands there."""
+    """No number of README or of the paper's files was typed; each machine that was measured stands
+    there.
+    """
     runs = table.whole_runs()
     assert runs
     readme = (CHECKOUT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert all(table.markdown(one) in readme for one in runs)
     made = [path for one in runs for path in table.write_tables(one, tmp_path)]
-    kept = {path.name for path in table.TABLES.glob("*.csv")} - {"benchmark_accuracy.csv"}  # test_accuracy.py's
+    kept = {path.name for path in table.TABLES.glob("*.csv")} - {
+        "benchmark_accuracy.csv"
+    }  # test_accuracy.py's
     assert {path.name for path in made} == kept
     for path in made:
         assert path.read_bytes() == (table.TABLES / path.name).read_bytes()

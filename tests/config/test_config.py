@@ -1,4 +1,6 @@
-"""Profiles and parameters: what is not known or of the wrong type is an error that says what would do."""
+"""Profiles and parameters: what is not known or of the wrong type is an error that says what would
+do.
+"""
 
 import math
 import pickle
@@ -21,7 +23,15 @@ from compendium.workflow import parameters, step
 GOOD = {
     "name": "mine",
     "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
-    "tasks": {"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
+    "tasks": {
+        "snli": {
+            "models": ["small"],
+            "train_rows": 1,
+            "dev_rows": 1,
+            "test_rows": 1,
+            "explain_rows": 1,
+        }
+    },
     "explain": {"methods": ["random", "lime"]},
 }
 
@@ -55,21 +65,31 @@ def load(home, profile):
 
 def test_a_good_profile_loads_and_all_problems_of_another_are_told_at_once(home):
     found = load(home, GOOD)
-    assert found.name == "mine" and found.tasks["snli"].seeds == [1] and found.explain.path_steps == 50
+    assert (
+        found.name == "mine" and found.tasks["snli"].seeds == [1] and found.explain.path_steps == 50
+    )
     assert config.profiles() == ["mine", "quick", "reference"]
     assert config.load(str(home / "config" / "quick.yaml")).name == "quick"
-    with pytest.raises(ValueError, match=r"sede(.|\n)*training\.epochs|training\.epochs(.|\n)*sede"):
+    with pytest.raises(
+        ValueError, match=r"sede(.|\n)*training\.epochs|training\.epochs(.|\n)*sede"
+    ):
         load(home, changed("sede", 1) | {"training": {"epochs": 0}})
 
 
-SECTIONS = {"sede": config.Profile, "explain.lime_sample": config.ExplainSpec, "models.small.layer": config.ModelSpec}
+SECTIONS = {
+    "sede": config.Profile,
+    "explain.lime_sample": config.ExplainSpec,
+    "models.small.layer": config.ModelSpec,
+}
 SECTIONS |= {"tasks.snli.seed": config.TaskSpec, "faithfulness.ratio": config.FaithfulnessSpec}
 
 
 @pytest.mark.parametrize(("path", "section"), SECTIONS.items())
 def test_an_unknown_key_names_the_allowed(home, path, section):
     """Contract 10."""
-    with pytest.raises(ValueError, match=f"{re.escape(path)}: unknown key; allowed are: ") as raised:
+    with pytest.raises(
+        ValueError, match=f"{re.escape(path)}: unknown key; allowed are: "
+    ) as raised:
         load(home, changed(path, 1))
     allowed = str(raised.value).split("allowed are: ")[1].split("\n")[0]
     assert allowed.split(", ") == list(section.model_fields)
@@ -97,7 +117,8 @@ def test_a_bad_value_says_where_and_what_would_do(home, path, value, words):
 
 
 @pytest.mark.parametrize(
-    "text, words", [("", "holds no profile"), ("- a\n", "holds no profile"), ("a: [1\n", "not valid YAML")]
+    "text, words",
+    [("", "holds no profile"), ("- a\n", "holds no profile"), ("a: [1\n", "not valid YAML")],
 )
 def test_a_file_that_holds_no_profile(home, text, words):
     (home / "config" / "mine.yaml").write_text(text)
@@ -106,7 +127,9 @@ def test_a_file_that_holds_no_profile(home, text, words):
 
 
 def test_an_unknown_profile_names_the_known_and_the_nearest(home):
-    with pytest.raises(ValueError, match=r"'qick'; there are: mine, quick, reference; did you mean 'quick'"):
+    with pytest.raises(
+        ValueError, match=r"'qick'; there are: mine, quick, reference; did you mean 'quick'"
+    ):
         config.load("qick")
     with pytest.raises(ValueError, match=r"'zzz'; there are: mine, quick, reference$"):
         config.load("zzz")
@@ -124,7 +147,9 @@ def test_no_project_says_what_to_do(tmp_path, monkeypatch):
 @pytest.mark.parametrize("notebook", list(parameters.NOTEBOOKS))
 def test_an_unknown_parameter_names_the_allowed(notebook):
     """Contract 10."""
-    with pytest.raises(ValueError, match=f"{notebook}: profil: unknown parameter. Allowed are: ") as raised:
+    with pytest.raises(
+        ValueError, match=f"{notebook}: profil: unknown parameter. Allowed are: "
+    ) as raised:
         parameters.check(notebook, {"profil": "quick"})
     allowed = str(raised.value).split("Allowed are: ")[1]
     assert all(f"{name}: " in allowed for name in parameters.NOTEBOOKS[notebook].model_fields)
@@ -156,14 +181,30 @@ def test_runs_of_a_notebook_are_told_apart():
     assert check("01_data", {}).run() == ()
     assert check("02_train", {"task": "a", "model": "b", "seed": 3}).run() == ("a", "b", 3)
     assert check("03_explain", {"shard": 2}).run()[-1] == 2
-    names = [check("03_explain", given).run() for given in ({}, {"instances": 3}, {"methods": ["lime"]})]
+    names = [
+        check("03_explain", given).run() for given in ({}, {"instances": 3}, {"methods": ["lime"]})
+    ]
     assert names[1] != names[0] != names[2]
 
 
 def test_the_namespace_of_a_notebook_gives_its_parameters_only():
     given = {"profile": "quick", "seed": 3, "methods": None}
-    shell = {"_": 1, "__name__": "__main__", "_ih": [], "In": [""], "Out": {}, "get_ipython": object(), "open": open}
-    imported = {"quit": object(), "np": np, "begin": step.begin, "ceil": math.ceil, "Path": type(math)}
+    shell = {
+        "_": 1,
+        "__name__": "__main__",
+        "_ih": [],
+        "In": [""],
+        "Out": {},
+        "get_ipython": object(),
+        "open": open,
+    }
+    imported = {
+        "quit": object(),
+        "np": np,
+        "begin": step.begin,
+        "ceil": math.ceil,
+        "Path": type(math),
+    }
     assert parameters.read_namespace(given | shell | imported) == given
 
 
@@ -190,7 +231,9 @@ def test_a_profile_without_its_optional_tasks_reaches_another_process(name, monk
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
     profile = config.load(name)
     assert pickle.loads(pickle.dumps(profile)) == profile
-    assert config.Profile.model_validate(profile.model_dump()) == profile  # as the explorer reads a manifest's settings
+    assert (
+        config.Profile.model_validate(profile.model_dump()) == profile
+    )  # as the explorer reads a manifest's settings
 
 
 def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_once():
@@ -200,6 +243,12 @@ def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_
 
 def test_a_profile_is_read_without_what_takes_seconds_to_import():
     """Every command of the study reads one, and Snakemake once more."""
-    asks = "import sys, compendium.workflow.run_snakemake; from compendium import config; config.load('smoke'); "
+    asks = (
+        "import sys, compendium.workflow.run_snakemake; from compendium import config; "
+        "config.load('smoke'); "
+    )
     asks += "print({'torch', 'nbformat'} & {*sys.modules})"
-    assert subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True).stdout == "set()\n"
+    assert (
+        subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True).stdout
+        == "set()\n"
+    )

@@ -1,4 +1,6 @@
-"""What a profile says of the user's own things: names, folders of models, files of texts, classes; examples."""
+"""What a profile says of the user's own things: names, folders of models, files of texts, classes;
+examples.
+"""
 
 import json
 import pickle
@@ -23,7 +25,9 @@ AS_IT_IS = {"models": ["mine"], "train_rows": 0, "dev_rows": 0, "test_rows": 9, 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of the user's with a model and texts; its own data and results; tasks as they were afterwards."""
+    """A folder of the user's with a model and texts; its own data and results; tasks as they were
+    afterwards.
+    """
     before = dict(TASKS)
     monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
@@ -38,14 +42,21 @@ def folder(tmp_path, monkeypatch):
 def make_model(place, classes=None):
     """A folder as transformers writes it, without weights."""
     place.mkdir(parents=True, exist_ok=True)
-    (place / "config.json").write_text(json.dumps({"id2label": dict(enumerate(classes))} if classes else {}))
+    (place / "config.json").write_text(
+        json.dumps({"id2label": dict(enumerate(classes))} if classes else {})
+    )
 
 
 def profile(**more):
     made = {
         "models": {"mine": {"weights": "models/mine"}},
-        "corpora": {"mine": {"file": "my.csv", "text": "review", "label": "stars", "rationale": "why"}},
-        "tasks": {"mine": AS_IT_IS, "hybrid_mine": {"models": ["mine"], "explain_rows": 2, "judges": ["pointing"]}},
+        "corpora": {
+            "mine": {"file": "my.csv", "text": "review", "label": "stars", "rationale": "why"}
+        },
+        "tasks": {
+            "mine": AS_IT_IS,
+            "hybrid_mine": {"models": ["mine"], "explain_rows": 2, "judges": ["pointing"]},
+        },
     }
     return made | more
 
@@ -73,7 +84,9 @@ def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
 
 
 def test_making_a_profile_changes_nothing_outside_it(folder):
-    """Neither does one that reaches another process; who starts a run makes own tasks and methods known."""
+    """Neither does one that reaches another process; who starts a run makes own tasks and methods
+    known.
+    """
     found = load(folder)
     settings = found.model_dump()
     kept = pickle.dumps(found)
@@ -85,12 +98,16 @@ def test_making_a_profile_changes_nothing_outside_it(folder):
         config.Profile.model_validate(settings)
     assert before == (TASKS, METHODS)
     config.make_known(settings)
-    assert config.Profile.model_validate(settings).read_by("hybrid_mine") == "mine" and "mine" in TASKS
+    assert (
+        config.Profile.model_validate(settings).read_by("hybrid_mine") == "mine" and "mine" in TASKS
+    )
 
 
 def test_processes_of_a_step_know_the_tasks_of_its_profile(folder):
     settings = load(folder).model_dump()
-    assert map_side_by_side(known_task, [("mine",), ("hybrid_mine",)], 2, settings=settings)[0].labels == ("neg", "pos")
+    assert map_side_by_side(known_task, [("mine",), ("hybrid_mine",)], 2, settings=settings)[
+        0
+    ].labels == ("neg", "pos")
 
 
 def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monkeypatch):
@@ -106,13 +123,23 @@ def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monke
 @pytest.mark.parametrize(
     "entry, words",
     [
-        ({"file": "mz.csv"}, r"trial.yaml is not a valid profile:\n.*there is no file .*mz.csv; did you mean 'my.csv'"),
+        (
+            {"file": "mz.csv"},
+            r"trial.yaml is not a valid profile:\n.*there is no file .*mz.csv; did you mean "
+            r"'my.csv'",
+        ),
         ({"text": "reviews"}, "no column 'reviews'; did you mean 'review'"),
         ({"labels": ["only"]}, "corpora.mine.labels: two classes or more"),
         ({"labels": ["a", "a"]}, "two classes or more of different names"),
-        ({"labels": ["a", "b"]}, "the model 'mine' has the classes neg, pos, the task 'mine' has a, b"),
+        (
+            {"labels": ["a", "b"]},
+            "the model 'mine' has the classes neg, pos, the task 'mine' has a, b",
+        ),
         ({"labels": ["a", "b", "c"]}, "has the classes neg, pos, the task 'mine' has a, b, c"),
-        ({"texts": "review"}, "corpora.mine.texts: unknown key; allowed are: file, text, label, pair"),
+        (
+            {"texts": "review"},
+            "corpora.mine.texts: unknown key; allowed are: file, text, label, pair",
+        ),
         ({"file": ""}, "corpora.mine.file: String should have at least 1 character"),
     ],
 )
@@ -123,9 +150,12 @@ def test_a_corpus_that_cannot_be_meant_is_told_when_the_profile_is_loaded(folder
 
 
 @pytest.mark.parametrize(
-    "name, plain", [("My-Data", "my_data"), ("a b", "a_b"), ("../x", "x"), ("Ünï", "n"), ("", "mine")]
+    "name, plain",
+    [("My-Data", "my_data"), ("a b", "a_b"), ("../x", "x"), ("Ünï", "n"), ("", "mine")],
 )
-def test_a_name_of_a_corpus_or_model_that_no_file_can_bear_is_refused_with_one_that_can(folder, name, plain):
+def test_a_name_of_a_corpus_or_model_that_no_file_can_bear_is_refused_with_one_that_can(
+    folder, name, plain
+):
     made = profile(corpora={name: profile()["corpora"]["mine"]})
     refuse(folder, rf"corpora: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
     made = profile(models={name: {"weights": "models/mine"}, "mine": {"weights": "models/mine"}})
@@ -143,7 +173,12 @@ def test_a_shipped_corpus_is_not_replaced_and_one_without_train_is_not_trained_o
 
 
 def test_a_folder_of_a_model_that_is_not_there_names_the_nearest(folder):
-    for given in ("models/mnie", "./models/mnie", str(folder / "models" / "mnie"), "models/deep/er"):
+    for given in (
+        "models/mnie",
+        "./models/mnie",
+        str(folder / "models" / "mnie"),
+        "models/deep/er",
+    ):
         made = profile(models={"mine": {"weights": given}})
         words = refuse(folder, r"models\.mine\.weights: there is no folder", made)
         assert str(folder / "models" / "mine") in words
@@ -156,20 +191,29 @@ def test_a_folder_of_a_model_that_is_not_there_names_the_nearest(folder):
 
 def test_names_of_the_registry_and_of_a_hub_stay_names(folder):
     for name in ("minilm", "facebook/bart-base"):
-        found = load(folder, {"models": {"mine": {"weights": name}}, "tasks": {"rotten_tomatoes": AS_IT_IS}})
+        found = load(
+            folder, {"models": {"mine": {"weights": name}}, "tasks": {"rotten_tomatoes": AS_IT_IS}}
+        )
         assert found.models["mine"].weights == name
 
 
 def test_classes_of_a_model_in_another_order_or_number_are_never_taken_silently(folder):
     one = {"weights": "models/mine", "labels": ["pos", "neg"]}
-    words = r"has the classes pos, neg, its configuration the same in another order: neg, pos; leave `labels` out"
+    words = (
+        r"has the classes pos, neg, its configuration the same in another order: neg, pos; leave "
+        r"`labels` out"
+    )
     refuse(folder, words, profile(models={"mine": one}))
     three = profile(models={"mine": one | {"labels": list("abc")}})
     refuse(folder, "names 3 classes, its weights have 2: neg, pos", three)
-    found = load(folder, profile(models={"mine": one | {"labels": ["Bad", "Good"]}}))  # other words, the model's order
+    found = load(
+        folder, profile(models={"mine": one | {"labels": ["Bad", "Good"]}})
+    )  # other words, the model's order
     assert found.corpora["mine"].labels == [] and TASKS["mine"].labels == ("Bad", "Good")
     made = {"models": {"mine": {"weights": "models/mine"}}, "tasks": {"snli": AS_IT_IS}}
-    refuse(folder, "the model 'mine' has the classes neg, pos, the task 'snli' has entailment", made)
+    refuse(
+        folder, "the model 'mine' has the classes neg, pos, the task 'snli' has entailment", made
+    )
     make_model(folder / "models" / "mine")  # without names: known only when it is loaded
     assert load(folder, made).models["mine"].labels is None
 
@@ -177,7 +221,9 @@ def test_classes_of_a_model_in_another_order_or_number_are_never_taken_silently(
 # The name of a profile
 
 
-@pytest.mark.parametrize("name", ["../../oops", "/tmp/oops", "", ".", "a/b", "a b", ".hidden", "x\n", "a\\b", 7])
+@pytest.mark.parametrize(
+    "name", ["../../oops", "/tmp/oops", "", ".", "a/b", "a b", ".hidden", "x\n", "a\\b", 7]
+)
 def test_a_name_that_is_no_folder_of_its_own_is_refused(folder, name):
     words = refuse(folder, r"trial.yaml is not a valid profile:\n  name: ", profile(name=name))
     assert "models" not in words  # the profile itself is not printed
@@ -190,7 +236,10 @@ def test_a_name_of_letters_digits_dots_and_dashes_is_taken(folder):
 
 
 def test_a_name_of_a_profile_of_the_project_is_its_own(folder, name="smoke"):
-    words = rf"name: {name!r} is the profile .*config/{name}.yaml, whose results this one would write over"
+    words = (
+        rf"name: {name!r} is the profile .*config/{name}.yaml, whose results this one would "
+        r"write over"
+    )
     refuse(folder, words, profile(name=name))
     refuse(folder, words, name=f"{name}.yaml")  # where the file gives the name
     assert config.load(str(CHECKOUT / "config" / f"{name}.yaml")).name == name
@@ -198,7 +247,10 @@ def test_a_name_of_a_profile_of_the_project_is_its_own(folder, name="smoke"):
 
 def test_errors_do_not_print_the_profile(folder):
     methods = {"explain": {"methods": ["lime", "nope"]}}
-    for what, made in (("method", profile(tasks={"nope": TASK}, **methods)), ("task", profile(tasks={"nope": TASK}))):
+    for what, made in (
+        ("method", profile(tasks={"nope": TASK}, **methods)),
+        ("task", profile(tasks={"nope": TASK})),
+    ):
         words = refuse(folder, f"unknown {what} 'nope'", made)
         assert "got {" not in words and "my.csv" not in words
 
@@ -208,12 +260,16 @@ def test_errors_do_not_print_the_profile(folder):
 
 def numbers_of(section):
     """The names of its fields that are numbers."""
-    return [name for name, field in section.model_fields.items() if field.annotation in (int, float)]
+    return [
+        name for name, field in section.model_fields.items() if field.annotation in (int, float)
+    ]
 
 
 def test_no_budget_is_negative_or_nothing(folder):
     refuse(folder, r"explain\.path_steps: ", profile(explain={"path_steps": -5}))
-    refuse(folder, "path_steps", profile(tasks={"mine": AS_IT_IS | {"explain": {"path_steps": -5}}}))
+    refuse(
+        folder, "path_steps", profile(tasks={"mine": AS_IT_IS | {"explain": {"path_steps": -5}}})
+    )
     for key, value in product(numbers_of(config.ExplainSpec), (-5, -1, 0, float("nan"))):
         if (key, value) != ("limsse_draw", 0):
             with pytest.raises(ValueError, match=key):
@@ -228,7 +284,9 @@ def test_what_explains_has_a_default_that_every_judge_can_use(folder):
     assert "random" in found and set(config.FaithfulnessSpec().methods) <= set(found)
 
 
-BLOCKS = re.findall(r"\n\n((?:    .*\n)+)", (CHECKOUT / "docs" / "own_model.md").read_text(encoding="utf-8"))
+BLOCKS = re.findall(
+    r"\n\n((?:    .*\n)+)", (CHECKOUT / "docs" / "own_model.md").read_text(encoding="utf-8")
+)
 PROFILES = [textwrap.dedent(block) for block in BLOCKS if re.match(r" *models:", block)]
 
 
@@ -237,7 +295,9 @@ def test_every_profile_that_the_guide_prints_is_valid_as_printed(folder):
     for text in PROFILES:
         named = yaml.safe_load(text)["models"]["mine"]
         make_model(folder / named["weights"], named.get("labels") or ["negative", "positive"])
-        (folder / "reviews.csv").write_text("review,stars,why\nso good,positive,good\nso bad,negative,\n")
+        (folder / "reviews.csv").write_text(
+            "review,stars,why\nso good,positive,good\nso bad,negative,\n"
+        )
         (folder / "mine.yaml").write_text(text)
         found = config.load("mine.yaml")
         assert found.name == "mine" and found.explained_runs()

@@ -1,4 +1,6 @@
-"""What is decided over a whole profile: contradictions, variants of papers, and changes for one model of a task."""
+"""What is decided over a whole profile: contradictions, variants of papers, and changes for one
+model of a task.
+"""
 
 import pytest
 import yaml
@@ -13,7 +15,9 @@ from compendium.workflow.manifest import describe_samples
 WORDS = {"architecture": "gru", "hidden": 4}
 
 
-def make(task: str = "rotten_tomatoes", judges=("faithfulness",), explain=None, model=TINY, **more) -> Profile:
+def make(
+    task: str = "rotten_tomatoes", judges=("faithfulness",), explain=None, model=TINY, **more
+) -> Profile:
     """A profile of one task."""
     spec = TASK | {"judges": list(judges), "explain": explain or {}}
     made = {"name": "test", "models": {"tiny": model}, "tasks": {task: spec}}
@@ -22,12 +26,20 @@ def make(task: str = "rotten_tomatoes", judges=("faithfulness",), explain=None, 
 
 @pytest.mark.parametrize("judge, number", [("pointing", "04"), ("faithfulness", "06")])
 def test_a_judge_of_the_predicted_class_takes_no_explanations_of_the_gold_one(judge, number):
-    words = rf"task 'rotten_tomatoes' has the judge '{judge}' and explain.target 'gold': .*notebook {number}.*"
+    words = (
+        rf"task 'rotten_tomatoes' has the judge '{judge}' and explain.target 'gold': .*notebook "
+        rf"{number}.*"
+    )
     with pytest.raises(ValueError, match=words + r"`explain: \{target: predicted\}`, or take"):
         make(judges=["agreement", judge], explain={"target": "gold"})
     with pytest.raises(ValueError, match=words):
         make(judges=[judge], **{"explain": {"target": "gold", "methods": ["random", "lime"]}})
-    assert make(judges=["agreement"], explain={"target": "gold"}).explaining_of("rotten_tomatoes").target == "gold"
+    assert (
+        make(judges=["agreement"], explain={"target": "gold"})
+        .explaining_of("rotten_tomatoes")
+        .target
+        == "gold"
+    )
     assert make(judges=[judge], explain={"target": "predicted"})
 
 
@@ -36,13 +48,18 @@ def test_what_one_model_is_not_judged_by_is_no_contradiction():
     task |= {"of_model": {"tiny": {"judges": ["agreement"]}}}
     assert make(tasks={"rotten_tomatoes": task})
     del task["of_model"]
-    assert make(tasks={"rotten_tomatoes": task | {"explain_rows": 0}})  # trained for another task, explained for none
+    assert make(
+        tasks={"rotten_tomatoes": task | {"explain_rows": 0}}
+    )  # trained for another task, explained for none
     with pytest.raises(ValueError, match="'faithfulness' and explain"):
         make(tasks={"rotten_tomatoes": task})
 
 
 def test_a_method_must_apply_to_every_model_of_a_task():
-    words = r"explained by attention, of which none applies to its model 'tiny' \(recurrent\); these do: .*lrp"
+    words = (
+        r"explained by attention, of which none applies to its model 'tiny' \(recurrent\); these "
+        r"do: .*lrp"
+    )
     with pytest.raises(ValueError, match=words):
         make(explain={"methods": ["attention"]}, model=WORDS)
     assert make(explain={"methods": ["attention", "lrp"]}, model=WORDS)
@@ -51,14 +68,20 @@ def test_a_method_must_apply_to_every_model_of_a_task():
 def test_diagnosis_needs_two_texts_and_a_model_that_its_techniques_read():
     with pytest.raises(ValueError, match="has one text; diagnosis needs two, as in: snli"):
         make(judges=["diagnosis"])
-    with pytest.raises(ValueError, match=r"technique 'attention' does not apply to the model 'tiny' \(recurrent\)"):
+    with pytest.raises(
+        ValueError, match=r"technique 'attention' does not apply to the model 'tiny' \(recurrent\)"
+    ):
         make("snli", ["diagnosis"], model=WORDS)
-    with pytest.raises(ValueError, match=r"diagnosis.parts is 4, but diagnosis.rows is 3: .* at most 3 will do"):
+    with pytest.raises(
+        ValueError, match=r"diagnosis.parts is 4, but diagnosis.rows is 3: .* at most 3 will do"
+    ):
         make("snli", ["diagnosis"], diagnosis={"rows": 3, "parts": 4})
 
 
 def test_no_shard_may_be_empty_and_a_fixed_k_lies_among_those_that_are_measured():
-    with pytest.raises(ValueError, match=r"explain.shards is 3, but explain_rows is 2: .* at most 2 will do"):
+    with pytest.raises(
+        ValueError, match=r"explain.shards is 3, but explain_rows is 2: .* at most 2 will do"
+    ):
         make(explain={"shards": 3})
     with pytest.raises(ValueError, match="fixed_k is 4, but k goes up to largest_k 3"):
         make(agreement={"largest_k": 3})
@@ -70,21 +93,33 @@ def test_one_study_of_seeds_chooses_the_run():
     task = {"rotten_tomatoes": TASK | {"judges": ["agreement"], "seeds": [1, 2]}}
     both = {"tasks": task, "seed_study": study}
     assert make(**both) and make(agreement={"runs": "lowest_apd"}, seed_study=study)
-    with pytest.raises(ValueError, match=r"the seeds \[1, 2\] and those of seed_study: leave seed_study out"):
+    with pytest.raises(
+        ValueError, match=r"the seeds \[1, 2\] and those of seed_study: leave seed_study out"
+    ):
         make(**both, agreement={"runs": "lowest_apd"})
-    said = [describe_samples(make(tasks=task, agreement={"runs": runs}))["agreement"] for runs in ("all", "lowest_apd")]
-    assert "; 2 seeds. " in said[0] and "of 2 seeds the run with the lowest average pairwise difference" in said[1]
+    said = [
+        describe_samples(make(tasks=task, agreement={"runs": runs}))["agreement"]
+        for runs in ("all", "lowest_apd")
+    ]
+    assert (
+        "; 2 seeds. " in said[0]
+        and "of 2 seeds the run with the lowest average pairwise difference" in said[1]
+    )
 
 
 @pytest.mark.parametrize("name", config.profiles())
 def test_every_profile_of_the_project_loads(name):
     profile = config.load(str(CHECKOUT / "config" / f"{name}.yaml"))
-    for task, model, _ in profile.explained_runs("pointing") + profile.explained_runs("faithfulness"):
+    for task, model, _ in profile.explained_runs("pointing") + profile.explained_runs(
+        "faithfulness"
+    ):
         assert profile.explaining_of(task).target == "predicted", (task, model)
 
 
 def test_each_value_of_the_paper_profile_that_the_papers_state_says_where():
-    """What Poerner (12), Kamp (B) and Zhao (A) print of training stands in a line with a comment."""
+    """What Poerner (12), Kamp (B) and Zhao (A) print of training stands in a line with a
+    comment.
+    """
     text = (CHECKOUT / "config" / "paper.yaml").read_text(encoding="utf-8")
     plain = [line.strip() for line in text.splitlines() if "#" not in line]
     stated = "learning_rate batch_rows epochs patience clip embeddings gate hidden dropout"
@@ -95,14 +130,23 @@ def test_each_value_of_the_paper_profile_that_the_papers_state_says_where():
 
 def load(folder, **more):
     """A profile of its own file, with more keys."""
-    made = {"name": "mine", "models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["lime"]}}
+    made = {
+        "name": "mine",
+        "models": {"tiny": TINY},
+        "tasks": {"snli": TASK},
+        "explain": {"methods": ["lime"]},
+    }
     (folder / "mine.yaml").write_text(yaml.safe_dump(made | more))
     return config.load(str(folder / "mine.yaml"))
 
 
-@pytest.mark.parametrize("paper, name", [(p, v) for p, variants in VARIANTS.items() for v in variants])
+@pytest.mark.parametrize(
+    "paper, name", [(p, v) for p, variants in VARIANTS.items() for v in variants]
+)
 def test_a_variant_fills_in_all_that_it_names(tmp_path, paper, name):
-    """Each field is one that the schema has, and says in the loaded profile what the variant says."""
+    """Each field is one that the schema has, and says in the loaded profile what the
+    variant says.
+    """
     found = load(tmp_path, variants={paper: name})
     assert found.variants == {paper: name}
     for section, fields in VARIANTS[paper][name].items():
@@ -114,12 +158,16 @@ def test_a_variant_fills_in_all_that_it_names(tmp_path, paper, name):
 
 def test_every_variant_of_a_paper_moves_something(tmp_path):
     named = [{paper: name} for paper, variants in VARIANTS.items() for name in variants]
-    made = [load(tmp_path, variants=chosen).model_dump(exclude={"variants"}) for chosen in ({}, *named)]
+    made = [
+        load(tmp_path, variants=chosen).model_dump(exclude={"variants"}) for chosen in ({}, *named)
+    ]
     assert len(set(map(str, made))) == len(made)
 
 
 def test_variants_of_several_papers_meet_and_leave_other_keys_alone(tmp_path):
-    found = load(tmp_path, variants={"kamp2023": "paper", "sun2024": "released"}, agreement={"fixed_k": 3})
+    found = load(
+        tmp_path, variants={"kamp2023": "paper", "sun2024": "released"}, agreement={"fixed_k": 3}
+    )
     assert (found.agreement.people, found.agreement.fixed_k) == ("share", 3)
     assert found.diagnosis.units.head_rank == -1 and found.diagnosis.units.unit == "word"
 
@@ -127,12 +175,27 @@ def test_variants_of_several_papers_meet_and_leave_other_keys_alone(tmp_path):
 @pytest.mark.parametrize(
     "more, words",
     [
-        ({"agreement": {"ties": "random"}}, r"agreement\.ties: is set by a variant .* kamp2023: released"),
-        ({"tasks": {"snli": TASK | {"explain": {"limsse_solver": "exact"}}}}, r"tasks\.snli\.explain\.limsse_solver"),
+        (
+            {"agreement": {"ties": "random"}},
+            r"agreement\.ties: is set by a variant .* kamp2023: released",
+        ),
+        (
+            {"tasks": {"snli": TASK | {"explain": {"limsse_solver": "exact"}}}},
+            r"tasks\.snli\.explain\.limsse_solver",
+        ),
         ({"diagnosis": {"units": {"head_rank": 1}}}, r"diagnosis\.units\.head_rank"),
-        ({"seed_study": {"explain": {"limsse_solver": "exact"}}}, r"seed_study\.explain\.limsse_solver"),
-        ({"variants": {"kamp2024": "paper"}}, "no paper 'kamp2024'; there are: poerner2018, kamp2023"),
-        ({"variants": {"kamp2023": "code"}}, r"variants\.kamp2023: no variant 'code'; there are: released, paper"),
+        (
+            {"seed_study": {"explain": {"limsse_solver": "exact"}}},
+            r"seed_study\.explain\.limsse_solver",
+        ),
+        (
+            {"variants": {"kamp2024": "paper"}},
+            "no paper 'kamp2024'; there are: poerner2018, kamp2023",
+        ),
+        (
+            {"variants": {"kamp2023": "code"}},
+            r"variants\.kamp2023: no variant 'code'; there are: released, paper",
+        ),
         ({"variants": ["paper"]}, "paper and variant are needed"),
         ({"agreement": 3}, "agreement"),
         ({"agreement": 3, "variants": {"kamp2023": "paper"}}, "agreement"),
@@ -147,7 +210,10 @@ def test_what_a_variant_sets_is_no_key_of_a_profile(tmp_path, more, words):
 def changed(**more):
     """A profile whose task has two models, with changes for one of them."""
     task = TASK | {"models": ["tiny", "other"], "train_rows": 8, "of_model": {"other": more}}
-    return make(models={"tiny": TINY, "other": TINY}, tasks={"rotten_tomatoes": task | {"training": {"epochs": 2}}})
+    return make(
+        models={"tiny": TINY, "other": TINY},
+        tasks={"rotten_tomatoes": task | {"training": {"epochs": 2}}},
+    )
 
 
 def test_a_task_changes_for_one_of_its_models():
@@ -159,7 +225,9 @@ def test_a_task_changes_for_one_of_its_models():
     assert made.training_of("rotten_tomatoes", "other").epochs == 2
     assert made.explained_runs("faithfulness") == [("rotten_tomatoes", "tiny", 1)]
     assert made.read_tasks() == ["rotten_tomatoes", "imdb"]
-    assert changed(judges=["agreement"]).explained_runs("agreement") == [("rotten_tomatoes", "other", 1)]
+    assert changed(judges=["agreement"]).explained_runs("agreement") == [
+        ("rotten_tomatoes", "other", 1)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Sub-words, words and characters: shares against the slow twin, and nothing gained or lost on the way."""
+"""Sub-words, words and characters: shares against the slow twin, and nothing gained or lost on the
+way.
+"""
 
 import numpy as np
 from hypothesis import assume, given
@@ -8,7 +10,9 @@ from reference import models
 
 from attreval.core import alignment
 
-stretches = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 4)), max_size=8)
+stretches = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 4)), max_size=8
+)
 TOKENIZER = models.tiny_tokenizer()
 
 
@@ -40,7 +44,9 @@ def test_relevance_is_conserved_on_any_text(text, second, seed):
     scores = np.random.default_rng(seed).standard_normal(len(tokens))
     scores[tokens.special] = 0
     sides = {int(s) for s in tokens.offsets[~tokens.special, 0]}
-    assume(sides <= set(one.words[:, 0].tolist()))  # a side without words has nobody to give its relevance to
+    assume(
+        sides <= set(one.words[:, 0].tolist())
+    )  # a side without words has nobody to give its relevance to
     by_word = alignment.to_words(scores, tokens, one)
     np.testing.assert_allclose(by_word.sum(), scores.sum(), atol=1e-9)
     back = alignment.to_tokens(by_word, tokens, one)
@@ -53,7 +59,9 @@ def test_pieces_of_a_word_share_its_score():
     tokens = alignment.tokenize(one, TOKENIZER, 64)
     assert tokens.texts == ("[CLS]", "a", "##n", "un", "##believ", "##able", "plot", "[SEP]")
     assert tokens.word.tolist() == [-1, 0, 0, 1, 1, 1, 2, -1]
-    np.testing.assert_allclose(alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6])
+    np.testing.assert_allclose(
+        alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6]
+    )
     shared = alignment.to_tokens(np.array([0.0, 3.0, 1.0]), tokens, one)
     np.testing.assert_allclose(shared, [0, 0, 0, 1, 1, 1, 1, 0])
     assert alignment.marked_tokens(np.array([0, 1, 1]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 1, 0]

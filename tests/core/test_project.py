@@ -1,4 +1,6 @@
-"""Paths of results, of which one place knows; a missing one says how to make it; a folder that changes all at once."""
+"""Paths of results, of which one place knows; a missing one says how to make it; a folder that
+changes all at once.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,22 @@ def test_names_of_runs_and_steps():
 
 @pytest.mark.parametrize("given, part", [({}, "1"), ({"instances": 2}, "1-custom")])
 def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path, given, part):
-    """The part was once cut out of the step's name, at the first `s1-`, which `bess1-` holds too."""
-    named = parameters.check("03_explain", {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1} | given)
+    """The part was once cut out of the step's name, at the first `s1-`, which `bess1-`
+    holds too.
+    """
+    named = parameters.check(
+        "03_explain", {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1} | given
+    )
     assert Results(tmp_path).attributions(*named.run()).name == f"ends1-bess1-s1-{part}.parquet"
 
 
 def test_a_missing_table_says_what_to_run(tmp_path):
     results = Results(tmp_path / "quick")
     asked = ("accuracy", "02_train", "a", "b", 1)
-    with pytest.raises(FileNotFoundError, match=r"02_train-a-b-s1_accuracy\.csv: run notebook 02_train, or `attreval"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"02_train-a-b-s1_accuracy\.csv: run notebook 02_train, or `attreval",
+    ):
         results.read_table(*asked)
     results.table(*asked).parent.mkdir(parents=True)
     pd.DataFrame({"x": [1]}).to_csv(results.table(*asked), index=False)
@@ -65,7 +74,8 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_cleans_up(tmp_p
     folder = tmp_path / "_site"
     fill(folder, "old")
     code = (
-        "import os, signal, sys; from pathlib import Path; from compendium.project import replace_folder\n"
+        "import os, signal, sys; from pathlib import Path; from compendium.project import "
+        "replace_folder\n"
         "with replace_folder(Path(sys.argv[1])) as part:\n"
         " (part / 'page').write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -38,7 +38,9 @@ def test_features_share_their_score_on_tokens():
     assert attribution([3.0, 4.0]).on_tokens(4).tolist() == [0, 3, 4, 0]
 
 
-@pytest.mark.parametrize("word", [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)], ids=str)
+@pytest.mark.parametrize(
+    "word", [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)], ids=str
+)
 def test_words_must_lie_in_their_text(word):
     with pytest.raises(ValueError, match=r"'x': word 1 is .*outside its text"):
         Instance("x", ("good",), 0, np.array([(0, 0, 4), word]))

@@ -30,14 +30,26 @@ small = st.integers(0, 5)
 def instances(draw):
     made = []
     for i in range(draw(st.integers(0, 4))):
-        segments = draw(st.lists(st.text("ab é\n\N{GRINNING FACE}", max_size=30), min_size=1, max_size=2))
+        segments = draw(
+            st.lists(st.text("ab é\n\N{GRINNING FACE}", max_size=30), min_size=1, max_size=2)
+        )
         words = len(instance(*segments).words)
         annotators = draw(st.integers(0, 3)) if words else 0
-        marks = draw(arrays(float, (annotators, words), elements=number)) if annotators else np.zeros((0, 0))
+        marks = (
+            draw(arrays(float, (annotators, words), elements=number))
+            if annotators
+            else np.zeros((0, 0))
+        )
         spans = draw(st.lists(st.tuples(small, small, small), max_size=3).map(tuple))
-        links = draw(st.lists(st.tuples(small, small, small, small, st.text("aé", max_size=5)), max_size=3).map(tuple))
+        links = draw(
+            st.lists(
+                st.tuples(small, small, small, small, st.text("aé", max_size=5)), max_size=3
+            ).map(tuple)
+        )
         more = {"label": draw(small), "split": draw(st.sampled_from(["", "dev", "test"]))}
-        made.append(instance(*segments, name=f"{i}", evidence=Evidence(marks, spans, links), **more))
+        made.append(
+            instance(*segments, name=f"{i}", evidence=Evidence(marks, spans, links), **more)
+        )
     return made
 
 
@@ -53,7 +65,10 @@ def test_instances_come_back(tmp_path, made):
         assert (a.id, a.segments, a.label, a.split) == (b.id, b.segments, b.label, b.split)
         np.testing.assert_array_equal(a.words, b.words)
         np.testing.assert_array_equal(a.evidence.marks, b.evidence.marks)
-        assert a.evidence.spans == b.evidence.spans and a.evidence.interactions == b.evidence.interactions
+        assert (
+            a.evidence.spans == b.evidence.spans
+            and a.evidence.interactions == b.evidence.interactions
+        )
         assert a.evidence.marks.shape == b.evidence.marks.shape and b.words.dtype == np.int64
     dev = [i.id for i in made if i.split == "dev"]
     assert [i.id for i in tables.read_instances(path, "dev")] == dev
@@ -67,7 +82,9 @@ def test_instances_come_back(tmp_path, made):
 def attributions(draw):
     made = []
     for i in range(draw(st.integers(0, 4))):
-        features = draw(st.lists(st.lists(small, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple))
+        features = draw(
+            st.lists(st.lists(small, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple)
+        )
         scores = np.array(draw(st.lists(number, min_size=len(features), max_size=len(features))))
         gap, share, special = (draw(st.one_of(number, st.just(np.nan))) for _ in range(3))
         cost = Cost(*draw(st.lists(st.integers(0, 10**12), min_size=5, max_size=5)))
@@ -75,7 +92,11 @@ def attributions(draw):
         method = draw(st.text("aé", max_size=9))
         target = draw(small)
         note = draw(st.sampled_from(["", "did not converge"]))
-        made.append(Attribution(f"i{i}", method, target, level, features, scores, gap, cost, share, special, note))
+        made.append(
+            Attribution(
+                f"i{i}", method, target, level, features, scores, gap, cost, share, special, note
+            )
+        )
     return made
 
 
@@ -94,7 +115,9 @@ def test_attributions_come_back(tmp_path, made, more):
 def test_attributions_of_earlier_versions_are_read(tmp_path):
     path = tmp_path / "a.parquet"
     made = Attribution("i", "lime", 0, "token", ((1,),), np.ones(1), 0.5)
-    tables.write_attributions(path, [replace(made, reliability=0.9, special=0.5, note="did not converge")])
+    tables.write_attributions(
+        path, [replace(made, reliability=0.9, special=0.5, note="did not converge")]
+    )
     pq.write_table(pq.read_table(path).drop_columns(["reliability", "special", "note"]), path)
     np.testing.assert_equal(vars(tables.read_attributions(path)[0]), vars(made))
 
@@ -123,7 +146,9 @@ def test_a_file_is_replaced_only_when_the_block_ends_well(tmp_path):
 
 def test_json_is_sorted_and_readable(tmp_path):
     tables.write_json(tmp_path / "deep" / "x.json", {"b": "ü", "a": 1})
-    assert (tmp_path / "deep" / "x.json").read_text(encoding="utf-8") == '{\n "a": 1,\n "b": "ü"\n}\n'
+    assert (tmp_path / "deep" / "x.json").read_text(
+        encoding="utf-8"
+    ) == '{\n "a": 1,\n "b": "ü"\n}\n'
 
 
 @pytest.mark.parametrize("before", [None, "old"])
@@ -164,12 +189,16 @@ def test_tokens_come_back_as_they_were_from_one_table_or_several(make, tmp_path)
         pairs = [(getattr(one, f.name), getattr(found[name], f.name)) for f in fields(Tokens)]
         assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs)
     tables.write_tokens(second, {"other": one})
-    assert list(tables.read_tokens(first, second)) == [*tokens, "other"] and not list(tmp_path.glob(".*"))
+    assert list(tables.read_tokens(first, second)) == [*tokens, "other"] and not list(
+        tmp_path.glob(".*")
+    )
 
 
 @pytest.mark.parametrize("before", [None, {"step": "old", "files": []}])
 def test_a_killed_process_leaves_the_old_file_or_none(tmp_path, before):
-    """What it was writing has a hidden name that nobody reads, and does not hinder the next write."""
+    """What it was writing has a hidden name that nobody reads, and does not hinder the
+    next write.
+    """
     folder = project.Results(tmp_path)
     path = folder.steps / "x.json"
     if before:

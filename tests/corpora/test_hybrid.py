@@ -19,13 +19,18 @@ KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence g
 
 
 def write_parent(folder):
-    """A task table whose sentences name their class: 23 test texts of 1 to 4 sentences, and one training text."""
+    """A task table whose sentences name their class: 23 test texts of 1 to 4 sentences, and one
+    training text.
+    """
     rng = np.random.default_rng(0)
     made = []
     for number in range(23):
         label = number % 3
         ends = [".", "!", "?", ".\n\n"]
-        parts = [f"Here the {KINDS[label]} number {number}-{at} \t waits{ends[at]}" for at in range(rng.integers(1, 5))]
+        parts = [
+            f"Here the {KINDS[label]} number {number}-{at} \t waits{ends[at]}"
+            for at in range(rng.integers(1, 5))
+        ]
         made.append(instance(" ".join(parts), name=f"t{number}", label=label, split="test"))
     made.append(instance("Never the training text.", name="train", label=0, split="train"))
     path = folder / "parent.parquet"
@@ -56,7 +61,9 @@ def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path
         assert row.split == "test" and "training" not in row.segments[0]
         share = Counter(evidence.classes)
         assert share[row.label] >= max(share.values()) - 10  # white space words against spaCy's
-    assert numbers == Counter(word for text in texts for word in text.segments[0].split() if "-" in word)
+    assert numbers == Counter(
+        word for text in texts for word in text.segments[0].split() if "-" in word
+    )
     assert counts.noted["sentences"] == numbers.total()
     lengths = [sum(w in KINDS for w in instance(row.segments[0]).word_texts()) for row in rows]
     assert lengths[:-1] == [10] * (len(rows) - 1) and 1 <= lengths[-1] <= 10
@@ -66,10 +73,15 @@ def test_the_label_is_the_class_of_most_words_the_lowest_on_a_tie(tmp_path):
     path = tmp_path / "t.parquet"
     texts = [("One two three four five six.", 2), ("One two.", 1), ("One two three four.", 1)]
     for size, label in ((3, 1), (2, 2)):
-        write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts[:size]], {})
+        write_instances(
+            path, [instance(t, name=t, label=k, split="test") for t, k in texts[:size]], {}
+        )
         (row,), _ = build(path)
         assert row.label == label
-    assert list(hybrid.split_sentences([" \n\t ", "One  oar.\n\n Two nets!"])) == [[], ["One oar.", "Two nets!"]]
+    assert list(hybrid.split_sentences([" \n\t ", "One  oar.\n\n Two nets!"])) == [
+        [],
+        ["One oar.", "Two nets!"],
+    ]
 
 
 def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
@@ -81,7 +93,11 @@ def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
     first = made.read_bytes()
     assert make_table(*given).read_bytes() == first
     found = corpora.load("hybrid_bbc", "test")
-    plain = [s for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test")) for s in text]
+    plain = [
+        s
+        for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test"))
+        for s in text
+    ]
     assert not any(" ".join(plain[:10]) == i.segments[0] for i in found), "sentences are shuffled"
     assert read_about(made)["rows"] == {"test": len(found)}
     assert all(len(i.evidence.classes) == len(i.words) for i in found)
@@ -108,17 +124,42 @@ def test_relevant_words_meet_words_by_both_rules():
 
 
 def test_posts_with_lists_are_found_in_the_archive(tmp_path):
-    posts = {"test/sci.med/1": "From: x\n\nthe nurse waits", "train/sci.med/2": "old", "test/sci.med/3": "no list"}
-    posts |= {"test/sci.electronics/4": "From: y\n\na diode", "test/sci.electronics/1": "same number, other group"}
-    archive = write_tar(tmp_path / "a.tar.gz", {f"20news-bydate-{name}": text for name, text in posts.items()})
-    lists = {"sci.med/1": [["Nurse ", 1.0], ["", 0.5]], "sci.med/2": [["old", 1]], "sci.electronics/4": [["", 1]]}
+    posts = {
+        "test/sci.med/1": "From: x\n\nthe nurse waits",
+        "train/sci.med/2": "old",
+        "test/sci.med/3": "no list",
+    }
+    posts |= {
+        "test/sci.electronics/4": "From: y\n\na diode",
+        "test/sci.electronics/1": "same number, other group",
+    }
+    archive = write_tar(
+        tmp_path / "a.tar.gz", {f"20news-bydate-{name}": text for name, text in posts.items()}
+    )
+    lists = {
+        "sci.med/1": [["Nurse ", 1.0], ["", 0.5]],
+        "sci.med/2": [["old", 1]],
+        "sci.electronics/4": [["", 1]],
+    }
     for name, words in lists.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.json").write_text(json.dumps({"article": name, "words": words}))
     sources = {f"mohseni/{group}": tmp_path / group for group in topics.GROUPS}
     counts = Counts()
-    rows = list(topics.build_manual_newsgroups(sources | {"newsgroups/20news-bydate.tar.gz": archive}, counts))
+    rows = list(
+        topics.build_manual_newsgroups(
+            sources | {"newsgroups/20news-bydate.tar.gz": archive}, counts
+        )
+    )
     assert [(row.id, row.label) for row in rows] == [("manual_newsgroups/test/sci.med/1", 13)]
-    assert counts.dropped == {"an empty list": 1, "a list whose post is not in the official test part": 1}
+    assert counts.dropped == {
+        "an empty list": 1,
+        "a list whose post is not in the official test part": 1,
+    }
     words = instance(*rows[0].segments)
-    assert rows[0].evidence(words.segments, words.words).marks[:, words.word_texts().index("nurse")].all()
+    assert (
+        rows[0]
+        .evidence(words.segments, words.words)
+        .marks[:, words.word_texts().index("nurse")]
+        .all()
+    )

@@ -1,4 +1,6 @@
-"""A user's own file as a task: known by name, made into a table, read as any corpus; changed files are other tables."""
+"""A user's own file as a task: known by name, made into a table, read as any corpus; changed files
+are other tables.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from compendium.corpora.own_tasks import register
 from compendium.workflow.graph import folder_stamp, stamp_path, write_stamps
 
 LINES = [
-    (f"A {word} film {n}. It was {word}.", label) for n in range(8) for word, label in (("good", "1"), ("bad", "0"))
+    (f"A {word} film {n}. It was {word}.", label)
+    for n in range(8)
+    for word, label in (("good", "1"), ("bad", "0"))
 ]
 
 
@@ -43,15 +47,31 @@ def fetch(*tasks):
 def test_a_file_becomes_a_task_with_people_and_hybrid_documents(place):
     file = write(place / "own")
     task = register("mine", file, Columns(rationale="why"), title="Mine: good or bad?")
-    assert TASKS["mine"] is task and task.labels == ("0", "1") and task.splits == ("test",) and task.short == "Mine"
-    assert corpora.at_hand("mine") and corpora.at_hand("hybrid_mine") and corpora.evidence_tasks("mine") == []
+    assert (
+        TASKS["mine"] is task
+        and task.labels == ("0", "1")
+        and task.splits == ("test",)
+        and task.short == "Mine"
+    )
+    assert (
+        corpora.at_hand("mine")
+        and corpora.at_hand("hybrid_mine")
+        and corpora.evidence_tasks("mine") == []
+    )
     assert [one.name for one in with_tables(("hybrid_mine",))] == ["mine", "hybrid_mine"]
-    assert {"data.py", "files.py", "marks.py"} <= {path.name for path in task.code()}  # what reads it, too
+    assert {"data.py", "files.py", "marks.py"} <= {
+        path.name for path in task.code()
+    }  # what reads it, too
     fetch("hybrid_mine")
     found = corpora.load("mine", "test")
     assert len(found) == 16 and {i.id.rpartition("/")[0] for i in found} == {"mine/test"}
-    assert all(next(i.word_texts()[w] for w in np.flatnonzero(i.evidence.marks[0])) in ("good", "bad") for i in found)
-    assert [i.id for i in found] != sorted((i.id for i in found), key=lambda name: int(name.rpartition("/")[2]))
+    assert all(
+        next(i.word_texts()[w] for w in np.flatnonzero(i.evidence.marks[0])) in ("good", "bad")
+        for i in found
+    )
+    assert [i.id for i in found] != sorted(
+        (i.id for i in found), key=lambda name: int(name.rpartition("/")[2])
+    )
     documents = corpora.load("hybrid_mine", "test")
     assert len(documents) == 4 and {c for i in documents for c in i.evidence.classes} == {0, 1}
     assert TASKS["hybrid_mine"].trained_on == "mine" and TASKS["hybrid_mine"].labels == task.labels
@@ -88,7 +108,9 @@ def test_files_of_one_name_never_meet_and_a_changed_file_is_another_table(place)
 def test_a_file_that_changes_after_the_profile_is_read_is_told(place):
     register("mine", write(place / "own"), Columns())
     write(place / "own", LINES[:4])
-    with pytest.raises(ValueError, match=r"mine.csv has changed since the profile was read; run the same command"):
+    with pytest.raises(
+        ValueError, match=r"mine.csv has changed since the profile was read; run the same command"
+    ):
         fetch("mine")
 
 
@@ -101,10 +123,15 @@ def test_labels_are_the_models_where_every_label_fits_them(place):
 
 def test_a_pair_has_two_segments_and_no_hybrid_documents(place):
     file = place / "pairs.jsonl"
-    file.write_text('{"text": "a", "query": "b", "label": "x"}\n{"text": "c", "query": "d", "label": "y"}\n')
+    file.write_text(
+        '{"text": "a", "query": "b", "label": "x"}\n{"text": "c", "query": "d", "label": "y"}\n'
+    )
     register("mine", file, Columns())
     assert "hybrid_mine" in TASKS
-    assert register("mine", file, Columns(pair="query")).segments == ("text", "query") and "hybrid_mine" not in TASKS
+    assert (
+        register("mine", file, Columns(pair="query")).segments == ("text", "query")
+        and "hybrid_mine" not in TASKS
+    )
     fetch("mine")
     assert sorted(i.segments for i in corpora.load("mine", "test")) == [("a", "b"), ("c", "d")]
 
@@ -125,7 +152,9 @@ def test_another_model_in_the_same_folder_has_another_stamp(place):
     stamp = folder_stamp(folder)
     first = stamp.read_text()
     written = stamp.stat().st_mtime_ns
-    assert folder_stamp(folder) == stamp and stamp.stat().st_mtime_ns == written  # nothing has changed
+    assert (
+        folder_stamp(folder) == stamp and stamp.stat().st_mtime_ns == written
+    )  # nothing has changed
     (folder / "notes.md").write_text("no part of the model")
     assert folder_stamp(folder).stat().st_mtime_ns == written
     (folder / "model.safetensors").write_bytes(b"two")

@@ -1,4 +1,6 @@
-"""Every word lies in its text and is neither empty nor white space; no other character is left out."""
+"""Every word lies in its text and is neither empty nor white space; no other character is
+left out.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""The choice of a method: the truth is never surely beaten, two halves agree, equal methods have no winner."""
+"""The choice of a method: the truth is never surely beaten, two halves agree, equal methods have no
+winner.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,21 @@ from attreval.evaluation import choice, findings, run
 from attreval.evaluation.choice import gather_means, rank_methods
 from attreval.metrics.rank_correlation import draw_judges
 
-FILLERS = ["the", "a", "film", "plot", "was", "is", "not", "very", "slow", "brave", "able", ".", ","]
+FILLERS = [
+    "the",
+    "a",
+    "film",
+    "plot",
+    "was",
+    "is",
+    "not",
+    "very",
+    "slow",
+    "brave",
+    "able",
+    ".",
+    ",",
+]
 SIGNS = ("bad", "good")
 METHODS = ["omission_7", "gradient_x_input"]
 
@@ -58,7 +74,12 @@ def evaluated(model, seed, number, folder):
             words[place] = SIGNS[at % 2]
             texts.append(" ".join(words))
             scores = np.eye(len(words))[place].tolist()
-            lines.write(json.dumps({"text": texts[-1], "method": "truth", "tokens": words, "scores": scores}) + "\n")
+            lines.write(
+                json.dumps(
+                    {"text": texts[-1], "method": "truth", "tokens": words, "scores": scores}
+                )
+                + "\n"
+            )
     table = {"text": texts, "label": [SIGNS[at % 2] for at in range(number)]}
     given = [folder / f"truth{seed}.jsonl"]
     return av.evaluate_texts(model, table, methods=METHODS, attributions=given, cores=1)
@@ -82,7 +103,9 @@ def test_two_halves_of_one_corpus_say_the_same(tmp_path, monkeypatch):
         order = np.random.default_rng(draw).permutation(80)
         said = []
         for half in (order[:40], order[40:]):
-            found = findings.conclude([whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts)
+            found = findings.conclude(
+                [whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts
+            )
             said.append(found.best.method if found.settled else found.verdict)
         same += said[0] == said[1]
     assert same >= 19 and whole.settled
@@ -96,12 +119,20 @@ def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_dr
         rng = np.random.default_rng(draw)
         shared = rng.standard_normal((200, 3))
         values = {
-            metric: (np.array([0, 0.5, 0.5]) + 0.3 * shared + 0.1 * (1 + at) * rng.standard_normal((200, 3)))[None]
+            metric: (
+                np.array([0, 0.5, 0.5])
+                + 0.3 * shared
+                + 0.1 * (1 + at) * rng.standard_normal((200, 3))
+            )[None]
             for at, metric in enumerate(("nc", "ns", "soft_nc_equal", "people_dynamic"))
         }
         for size in (50, 100, 200):
-            drawn = draw_judges({metric: value[:, :size] for metric, value in values.items()}, names, 300, draw)
-            found = rank_methods(gather_means({"x": drawn}, "x", names, lambda method: 1.0), findings.CONFIDENCE)
+            drawn = draw_judges(
+                {metric: value[:, :size] for metric, value in values.items()}, names, 300, draw
+            )
+            found = rank_methods(
+                gather_means({"x": drawn}, "x", names, lambda method: 1.0), findings.CONFIDENCE
+            )
             if found.settled[0]:
                 named += found.equal.sum() == 1
                 break
@@ -111,7 +142,9 @@ def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_dr
 def test_a_metric_that_its_trial_condemns_has_no_vote(monkeypatch):
     means = {metric: np.array([0.0, 0.5, 1.0]) for metric in ("nc", "ns")}
     drawn = {metric: np.tile([0.0, 0.5, 1.0], (20, 1)) for metric in means}
-    measured = choice.MethodMeans(("random", "lime", "lrp"), means, drawn, {"nc": 100, "ns": 100}, np.ones(3))
+    measured = choice.MethodMeans(
+        ("random", "lime", "lrp"), means, drawn, {"nc": 100, "ns": 100}, np.ones(3)
+    )
     told = choice.weigh_metrics(measured)
     assert told.weight.tolist() == [0.5, 0.5]
     assert told.trial.to_dict() == {name: choice.share_sure(name) for name in means}

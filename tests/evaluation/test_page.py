@@ -1,4 +1,6 @@
-"""The report's page: every word that is not ours is escaped, and what speaks against the choice is said."""
+"""The report's page: every word that is not ours is escaped, and what speaks against the choice is
+said.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from attreval.evaluation.page import limits, make_page, table
 from attreval.texts.rows import Row
 
 EVIL = '<script>alert("1")</script>'
-FACTS = {"title": f"{EVIL} on my.csv", "labels": (EVIL, "b", "yes"), "size": 90, "dropped": {}, "given": (EVIL,)}
+FACTS = {
+    "title": f"{EVIL} on my.csv",
+    "labels": (EVIL, "b", "yes"),
+    "size": 90,
+    "dropped": {},
+    "given": (EVIL,),
+}
 FACTS |= {"seconds": {"lime": 1.25}, "max_length": 64}
 
 
@@ -29,11 +37,20 @@ def found(tiny) -> Evaluation:
     texts = [f"{EVIL} film {at}" for at in range(39)] + ["good " * 70]
     explained = av.explain(tiny, texts, ["lime", "occlusion_1"], samples=4)
     explained.add(EVIL, [[0.0] * len(one.units) for one in explained])
-    values = {"nc": (0.9, 0.1, 0.4, 0.0), "ns": (0.8, 0.2, 0.4, 0.1), "simplicity": (0.3, 0.7, 0.2, 0.4)}
+    values = {
+        "nc": (0.9, 0.1, 0.4, 0.0),
+        "ns": (0.8, 0.2, 0.4, 0.1),
+        "simplicity": (0.3, 0.7, 0.2, 0.4),
+    }
     methods = ("lime", "occlusion_1", EVIL, "random")
     of_text = {metric: dict(zip(methods, row, strict=True)) for metric, row in values.items()}
     judged = [
-        Judged(replace(one, predicted=FACTS["labels"][at % 2], probabilities={FACTS["labels"][at % 2]: 0.5}), of_text)
+        Judged(
+            replace(
+                one, predicted=FACTS["labels"][at % 2], probabilities={FACTS["labels"][at % 2]: 0.5}
+            ),
+            of_text,
+        )
         for at, one in enumerate(explained)
     ]
     pointed = {"pointing": dict.fromkeys(methods, 0.5), "nc": dict.fromkeys(methods, 0.7)}
@@ -45,7 +62,12 @@ def found(tiny) -> Evaluation:
 def changed(found, **of_best) -> Evaluation:
     """The same with other facts about the recommended method."""
     first = found.choice.index == 0
-    return replace(found, choice=found.choice.assign(**{k: found.choice[k].mask(first, v) for k, v in of_best.items()}))
+    return replace(
+        found,
+        choice=found.choice.assign(
+            **{k: found.choice[k].mask(first, v) for k, v in of_best.items()}
+        ),
+    )
 
 
 def test_nothing_of_the_user_becomes_code(found):
@@ -53,37 +75,69 @@ def test_nothing_of_the_user_becomes_code(found):
     assert not BeautifulSoup(page, "html.parser").find_all("script")
     assert page.count("&lt;script&gt;") >= 6 and EVIL not in page
     for tag in ("table", "tr", "td", "details", "p", "div"):
-        assert len(re.findall(rf"<{tag}\b", page)) == page.count(f"</{tag}>"), "what is opened is closed"
+        assert len(re.findall(rf"<{tag}\b", page)) == page.count(f"</{tag}>"), (
+            "what is opened is closed"
+        )
 
 
 def test_the_page_says_how_sure_at_what_price_and_what_spoke_against(found):
-    assert findings.recommendation(found) == "Use LIME." and found.settled and found.verdict == "recommended"
+    assert (
+        findings.recommendation(found) == "Use LIME."
+        and found.settled
+        and found.verdict == "recommended"
+    )
     said = findings.certainty(found)
-    for part in ("0.10 is taken not to matter", "misses the best by 0.00", "pointing 0% (35 texts, all methods alike)"):
+    for part in (
+        "0.10 is taken not to matter",
+        "misses the best by 0.00",
+        "pointing 0% (35 texts, all methods alike)",
+    ):
         assert part in said
-    assert "faithfulness 100% (40 texts, error 0.00)" in said and html.escape(said) in make_page(found)
+    assert "faithfulness 100% (40 texts, error 0.00)" in said and html.escape(said) in make_page(
+        found
+    )
     assert "1.2 s on one core" in findings.price(found)
     (said,) = findings.objections(found)[-1:]
-    assert "Occlusion (1) is surely better (0.70 against 0.30)" in said or "not surely above random" in said
+    assert (
+        "Occlusion (1) is surely better (0.70 against 0.30)" in said
+        or "not surely above random" in said
+    )
     said = " ".join(limits(found))
-    for part in ("people's marks", "has not learned", "1 of 40 texts have words", "Hybrid documents were not made"):
+    for part in (
+        "people's marks",
+        "has not learned",
+        "1 of 40 texts have words",
+        "Hybrid documents were not made",
+    ):
         assert part in said
     assert str(found).startswith("Use LIME. LIME has 1.00")
-    assert set(found.values.text) == {*map(str, range(40)), *(f"document {n}" for n in range(1, 36))}
+    assert set(found.values.text) == {
+        *map(str, range(40)),
+        *(f"document {n}" for n in range(1, 36)),
+    }
 
 
 def test_a_cheaper_method_that_cannot_be_told_apart_is_named_unless_it_was_made_elsewhere(found):
     near = found.choice.assign(leading=True)
-    assert "cannot be told from it" in findings.price(replace(found, choice=near[near.method != EVIL]))
-    assert "cannot be told" not in findings.price(replace(found, choice=near[near.method.isin(["lime", EVIL])]))
+    assert "cannot be told from it" in findings.price(
+        replace(found, choice=near[near.method != EVIL])
+    )
+    assert "cannot be told" not in findings.price(
+        replace(found, choice=near[near.method.isin(["lime", EVIL])])
+    )
     theirs = replace(found, given=("lime",))
     assert findings.price(theirs) == "It was made elsewhere; what that cost is not known here."
 
 
 def test_texts_on_which_erasure_tells_nothing_or_of_one_label_and_rows_without_use_are_said(found):
-    """Where the model is as sure of the class when all is erased, NC is 0 whatever a method says."""
+    """Where the model is as sure of the class when all is erased, NC is 0 whatever a
+    method says.
+    """
     assert "NC is 0" not in " ".join(limits(found))
-    blank = [replace(one, values={"nc": dict.fromkeys(one.values["nc"], 0.0)}) for one in found.judged[:10]]
+    blank = [
+        replace(one, values={"nc": dict.fromkeys(one.values["nc"], 0.0)})
+        for one in found.judged[:10]
+    ]
     said = " ".join(limits(replace(found, judged=(*blank, *found.judged[10:]))))
     assert "On 25% of texts NC is 0 for all methods and random scores" in said
     one = tuple(replace(row, label=1) for row in found.rows)
@@ -95,22 +149,41 @@ def test_texts_on_which_erasure_tells_nothing_or_of_one_label_and_rows_without_u
 @pytest.mark.parametrize(
     ("of_best", "recommendation", "certainty"),
     [
-        ({"settled": False, "shortfall": 0.17, "growth": 3}, "Undecided: LIME is", "by 0.17; about 120 texts would"),
-        ({"settled": False, "texts": 12}, "Undecided: LIME is ahead", "Fewer than 30 texts settle nothing"),
+        (
+            {"settled": False, "shortfall": 0.17, "growth": 3},
+            "Undecided: LIME is",
+            "by 0.17; about 120 texts would",
+        ),
+        (
+            {"settled": False, "texts": 12},
+            "Undecided: LIME is ahead",
+            "Fewer than 30 texts settle nothing",
+        ),
         ({"above_random": False}, "None of these explanations: not even", "0.10 is taken"),
-        ({"sound": False}, "None of these explanations: no method's scores have converged", "0.10 is taken"),
+        (
+            {"sound": False},
+            "None of these explanations: no method's scores have converged",
+            "0.10 is taken",
+        ),
     ],
 )
 def test_what_is_not_settled_is_said(found, of_best, recommendation, certainty):
     other = changed(found, **of_best)
-    assert findings.recommendation(other).startswith(recommendation) and certainty in findings.certainty(other)
+    assert findings.recommendation(other).startswith(
+        recommendation
+    ) and certainty in findings.certainty(other)
 
 
 def test_methods_between_which_no_difference_matters_are_one_answer(found):
     equal = found.choice.method.isin(["lime", "occlusion_1"])
-    both = found.choice.assign(equal=equal, leading=equal, recommended=found.choice.method == "occlusion_1")
+    both = found.choice.assign(
+        equal=equal, leading=equal, recommended=found.choice.method == "occlusion_1"
+    )
     same = replace(found, choice=both)
-    wanted = "No difference that matters between LIME and Occlusion (1): take the cheapest, Occlusion (1)."
+    wanted = (
+        "No difference that matters between LIME and Occlusion (1): take the cheapest, Occlusion "
+        "(1)."
+    )
     assert findings.recommendation(same) == wanted and same.verdict == "no difference"
     open_one = replace(found, choice=both.assign(settled=False))
     assert findings.recommendation(open_one) == "Undecided between LIME and Occlusion (1)."
@@ -122,20 +195,37 @@ def test_scores_that_have_not_converged_are_not_recommended(found):
     for at, one in enumerate(found.judged):
         made = one.explanation.attributions
         missing = {"lime": replace(made["lime"], gap=5.0 if at < 10 else 0.0)}
-        judged.append(replace(one, explanation=replace(one.explanation, attributions=made | missing)))
+        judged.append(
+            replace(one, explanation=replace(one.explanation, attributions=made | missing))
+        )
     again = conclude(judged, found.documents, found.rows, FACTS)
-    assert again.missed == {"lime": 0.25} and again.best.method == EVIL and again.choice.score.max() == 1
-    assert "LIME misses more than 10% of the sum that its scores owe on 25% of texts" in " ".join(limits(again))
+    assert (
+        again.missed == {"lime": 0.25}
+        and again.best.method == EVIL
+        and again.choice.score.max() == 1
+    )
+    assert "LIME misses more than 10% of the sum that its scores owe on 25% of texts" in " ".join(
+        limits(again)
+    )
 
 
 def test_the_table_is_of_the_texts_where_they_were_measured(found):
     rows = table(found)
     assert rows.nc["lime"] == pytest.approx(0.9) and (rows.pointing == 0.5).all()
-    assert list(rows.columns[-4:]) == ["pointing", "nc", "ns", "simplicity"] and not np.isnan(rows.score).any()
+    assert (
+        list(rows.columns[-4:]) == ["pointing", "nc", "ns", "simplicity"]
+        and not np.isnan(rows.score).any()
+    )
     assert isinstance(rows, pd.DataFrame) and rows.index[0] == "lime"
 
 
 def test_documents_without_a_sentence_of_the_predicted_class_have_no_vote(found):
     silent = {"pointing": dict.fromkeys(("lime", "occlusion_1", EVIL, "random"), np.nan)}
-    again = conclude(found.judged, [replace(one, values=silent) for one in found.documents], found.rows, FACTS)
-    assert "pointing" in found.choice and "pointing" not in again.choice and again.best.method == "lime"
+    again = conclude(
+        found.judged, [replace(one, values=silent) for one in found.documents], found.rows, FACTS
+    )
+    assert (
+        "pointing" in found.choice
+        and "pointing" not in again.choice
+        and again.best.method == "lime"
+    )

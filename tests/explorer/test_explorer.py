@@ -1,4 +1,6 @@
-"""Does the explorer's page hold what was measured, in little space? Choosing, packing, sizes, gaps."""
+"""Does the explorer's page hold what was measured, in little space? Choosing, packing,
+sizes, gaps.
+"""
 
 import json
 import re
@@ -18,15 +20,26 @@ from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from compendium import config
 from compendium.config import AgreementSpec
-from compendium.explorer.page import gather_page, make_page, pack_layout, pack_means, pack_page, pack_scores
+from compendium.explorer.page import (
+    gather_page,
+    make_page,
+    pack_layout,
+    pack_means,
+    pack_page,
+    pack_scores,
+)
 from compendium.explorer.read import read_means, take_turns
 from compendium.project import Results
 
 RUNS = st.dictionaries(
-    st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)), st.integers(0, 30), max_size=8
+    st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)),
+    st.integers(0, 30),
+    max_size=8,
 )
 LEVELS = st.sampled_from([0.0, 1.0, -1.0, 0.5, 1 / 3, 1e-9, 2e-9, 1e-300, -0.25])
-SCORES = st.lists(st.one_of(LEVELS, st.floats(-1e6, 1e6, allow_subnormal=False)), min_size=1, max_size=12)
+SCORES = st.lists(
+    st.one_of(LEVELS, st.floats(-1e6, 1e6, allow_subnormal=False)), min_size=1, max_size=12
+)
 
 
 @given(RUNS, st.integers(0, 60))
@@ -34,11 +47,16 @@ def test_turns_are_shared_evenly_over_tasks_and_then_runs(counts, most):
     turns = take_turns(counts, most)
     assert len(turns) == len(set(turns)) == min(most, sum(counts.values()))
     taken = {run: [place for r, place in turns if r == run] for run in counts}
-    assert all(places == list(range(len(places))) and len(places) <= counts[run] for run, places in taken.items())
+    assert all(
+        places == list(range(len(places))) and len(places) <= counts[run]
+        for run, places in taken.items()
+    )
     for one, other in ((a, b) for a in counts for b in counts):
         if one[0] == other[0] and len(taken[one]) < counts[one]:  # could have had more
             assert len(taken[other]) <= len(taken[one]) + 1
-    by_task = {task: [run for run in counts if run[0] == task] for task in {run[0] for run in counts}}
+    by_task = {
+        task: [run for run in counts if run[0] == task] for task in {run[0] for run in counts}
+    }
     totals = {task: sum(len(taken[run]) for run in runs) for task, runs in by_task.items()}
     for task, runs in by_task.items():
         if totals[task] < sum(counts[run] for run in runs):
@@ -99,9 +117,13 @@ def test_nothing_in_the_data_ends_its_element():
     parsed = BeautifulSoup(page, "html.parser")
     kept = json.loads(parsed.find("script", id="data").string)
     assert HOSTILE in [text for texts, *_ in kept["layouts"] for text in texts]
-    assert HOSTILE not in page and len(parsed.find_all("script")) == 2 and not parsed.find_all("img")
+    assert (
+        HOSTILE not in page and len(parsed.find_all("script")) == 2 and not parsed.find_all("img")
+    )
     assert not re.search(r"\[\[\w+\]\]", page), "a place of the template was not filled"
-    assert not re.search(r"""(src|href)=["']?(https?:)?//|@import|fetch\(|XMLHttp""", page), "the page asks elsewhere"
+    assert not re.search(r"""(src|href)=["']?(https?:)?//|@import|fetch\(|XMLHttp""", page), (
+        "the page asks elsewhere"
+    )
 
 
 def test_columns_follow_the_methods_of_their_run():
@@ -109,7 +131,12 @@ def test_columns_follow_the_methods_of_their_run():
     (run,) = gather([shown, make_text("snli", 4, linked=False)])["runs"]
     first, second = run["texts"]
     one = make_text("snli", 5, linked=False)
-    bare = {"scores": {"lime": one.scores["lime"]}, "metrics": {}, "text_agreement": {}, "probability": float("nan")}
+    bare = {
+        "scores": {"lime": one.scores["lime"]},
+        "metrics": {},
+        "text_agreement": {},
+        "probability": float("nan"),
+    }
     (alone,) = gather([replace(one, **bare)])["runs"]
     assert alone["methods"] == ["lime"] and alone["texts"][0]["metrics"] == {}
     assert alone["texts"][0]["probability"] is None and gather([])["runs"] == []
@@ -119,8 +146,14 @@ def test_columns_follow_the_methods_of_their_run():
             expected = shown.metrics[name].get(method)
             assert value is None if expected is None else value == pytest.approx(expected, rel=1e-5)
     at = run["methods"].index("bivariate_shapley")
-    assert [piece[2] for piece in first["features"][str(at)]] == pytest.approx([1, 1 / 2, 1 / 3], rel=1e-3)
-    assert second["scores"][at] is None and "features" not in second and first["scores"][at] is not None
+    assert [piece[2] for piece in first["features"][str(at)]] == pytest.approx(
+        [1, 1 / 2, 1 / 3], rel=1e-3
+    )
+    assert (
+        second["scores"][at] is None
+        and "features" not in second
+        and first["scores"][at] is not None
+    )
 
 
 def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
@@ -148,12 +181,23 @@ def test_means_stand_at_the_places_of_their_methods():
     packed = pack_means(means, ["random", "gradient_l1", "lime"])
     assert packed["means"] == {"soft_nc": [None, None, [0.25, 7]]}
     assert packed["pairs"] == {"0-2": [[0.5, 0.75], 9], "2-people": [[0.6], 8]}
-    assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["text_agreement"] == {"people": 0.9}
+    assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed[
+        "text_agreement"
+    ] == {"people": 0.9}
 
 
 def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp_path):
-    row = {"task": "t", "model": "m", "granularity": "tokens", "method": "lime", "mean": 0.25, "n": 7}
-    rows = [row | {"metric": name} for name in ("diagnosticity", "nc", "gone")]  # nc: notebook 06 keeps it, by text
+    row = {
+        "task": "t",
+        "model": "m",
+        "granularity": "tokens",
+        "method": "lime",
+        "mean": 0.25,
+        "n": 7,
+    }
+    rows = [
+        row | {"metric": name} for name in ("diagnosticity", "nc", "gone")
+    ]  # nc: notebook 06 keeps it, by text
     tables.write_csv(tmp_path / "tables" / "08_joint_values.csv", pd.DataFrame(rows))
     means = read_means(Results(tmp_path), tables.read_values(), [("t", "m", 1), ("t", "other", 1)])
     assert means == {("t", "m", 1): {"metrics": {"diagnosticity": {"lime": (0.25, 7)}}}}
@@ -161,7 +205,14 @@ def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp
 
 
 def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
-    rows = {"task": "t", "model": "m", "seed": 1, "instance": ["a", "b"], "method": "lime", "measure": "x"}
+    rows = {
+        "task": "t",
+        "model": "m",
+        "seed": 1,
+        "instance": ["a", "b"],
+        "method": "lime",
+        "measure": "x",
+    }
     frame = pd.DataFrame(rows | {"value": [0.1, np.nan], "more": 1})
     path = tmp_path / "instances" / "04.parquet"
     tables.write_values(path, frame)
@@ -169,5 +220,9 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
     tables.write_values(path, frame)
     assert path.read_bytes() == first
     kept = tables.read_values(path)
-    assert list(kept) == tables.VALUE_SCHEMA.names and kept.to_dict("records")[0]["value"] == 0.1 and len(kept) == 1
+    assert (
+        list(kept) == tables.VALUE_SCHEMA.names
+        and kept.to_dict("records")[0]["value"] == 0.1
+        and len(kept) == 1
+    )
     assert len(tables.read_values()) == 0

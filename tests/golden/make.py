@@ -1,4 +1,5 @@
-"""Write attributions.json: what every method gives on the tiny models, in float64. For changes that are meant:
+"""Write attributions.json: what every method gives on the tiny models, in float64. For changes that
+are meant:
 
 PYTHONPATH=src:tests python tests/golden/make.py
 """
@@ -17,8 +18,16 @@ from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
 
 PATH = Path(__file__).with_name("attributions.json")
-SIZES = {"path_steps": 20, "path_steps_most": 20, "lime_samples": 100, "riemann_steps": 10, "limsse_epochs": 100}
-CLOSE = {"lime_gaussian_process": 1e-3}  # its kernel is found by an optimiser, whose last digits are the machine's
+SIZES = {
+    "path_steps": 20,
+    "path_steps_most": 20,
+    "lime_samples": 100,
+    "riemann_steps": 10,
+    "limsse_epochs": 100,
+}
+CLOSE = {
+    "lime_gaussian_process": 1e-3
+}  # its kernel is found by an optimiser, whose last digits are the machine's
 BUDGET = Budget(**SIZES, units=UnitSettings(shapley_samples=100))
 
 
@@ -29,7 +38,9 @@ def models() -> dict:
 
 
 def compute() -> dict:
-    """Model and instance id -> tokens, probabilities, and scores by method; but for the first model two texts do."""
+    """Model and instance id -> tokens, probabilities, and scores by method; but for the first model
+    two texts do.
+    """
     found = {}
     for name, model in models().items():
         texts = sample_instances()[: 4 if name == "normed" else 2]
@@ -44,8 +55,14 @@ def compute() -> dict:
 
 
 def keep_close(now: list[float], kept: list[float] | None, near: float = 1e-8) -> list[float]:
-    """The kept numbers if only a machine's last digits differ, else those of now: a change shows what it changed."""
-    return kept if kept and len(now) == len(kept) and np.allclose(now, kept, rtol=near, atol=near) else now
+    """The kept numbers if only a machine's last digits differ, else those of now: a change shows
+    what it changed.
+    """
+    return (
+        kept
+        if kept and len(now) == len(kept) and np.allclose(now, kept, rtol=near, atol=near)
+        else now
+    )
 
 
 def keep_all_close(found: dict, kept: dict) -> dict:
@@ -54,7 +71,9 @@ def keep_all_close(found: dict, kept: dict) -> dict:
         old = kept.get(name, {"probabilities": None, "scores": {}})
         one["probabilities"] = keep_close(one["probabilities"], old["probabilities"])
         for method, scores in one["scores"].items():
-            one["scores"][method] = keep_close(scores, old["scores"].get(method), CLOSE.get(method, 1e-8))
+            one["scores"][method] = keep_close(
+                scores, old["scores"].get(method), CLOSE.get(method, 1e-8)
+            )
     return found
 
 

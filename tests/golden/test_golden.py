@@ -33,4 +33,6 @@ def test_probabilities_and_scores_are_those_committed(found, name):
     np.testing.assert_allclose(now["probabilities"], kept["probabilities"], atol=1e-8)
     for method, scores in kept["scores"].items():
         near = make.CLOSE.get(method, 1e-8)
-        np.testing.assert_allclose(now["scores"][method], scores, rtol=near, atol=near, err_msg=method)
+        np.testing.assert_allclose(
+            now["scores"][method], scores, rtol=near, atol=near, err_msg=method
+        )

@@ -1,4 +1,6 @@
-"""Attention of the head, attention attribution and the choice of the head against slow twins, BERT and BART shaped."""
+"""Attention of the head, attention attribution and the choice of the head against slow twins, BERT
+and BART shaped.
+"""
 
 import numpy as np
 import pytest
@@ -34,7 +36,9 @@ def model(request):
 
 def ask(model, name, tokens, target=1, **settings):
     """The Scores of one method."""
-    talk = METHODS[name].converse(tokens, target, Budget(units=UnitSettings(**settings)), np.random.default_rng(0))
+    talk = METHODS[name].converse(
+        tokens, target, Budget(units=UnitSettings(**settings)), np.random.default_rng(0)
+    )
     return Scorer(model, precision="float64").converse([("x", talk)])[0]
 
 
@@ -51,13 +55,19 @@ def importance(model, *asked):
 @pytest.mark.parametrize("clip", [True, False])
 def test_attribution_is_the_path_integral_layer_by_layer(tiny, rule, clip):
     tokens = tiny.tokens(models.instance(*PAIR))
-    found = ask(tiny, "attention_attribution", tokens, attention_rule=rule, attention_clip=clip, **COARSE)
+    found = ask(
+        tiny, "attention_attribution", tokens, attention_rule=rule, attention_clip=clip, **COARSE
+    )
     nodes, weights = np.polynomial.legendre.leggauss(3)
-    nodes, weights = ((nodes + 1) / 2, weights / 2) if rule == "gauss" else (np.arange(3) / 3, np.full(3, 1 / 3))
+    nodes, weights = (
+        ((nodes + 1) / 2, weights / 2) if rule == "gauss" else (np.arange(3) / 3, np.full(3, 1 / 3))
+    )
     matrix = attending.attribution(tiny.at("float64"), tokens, 1, nodes.tolist(), weights.tolist())
     matrix = np.maximum(matrix, 0) if clip else matrix
     units = find_units(tokens, "subword")
-    for (a, b), feature, score in zip(units.pairs().tolist(), found.features, found.values, strict=True):
+    for (a, b), feature, score in zip(
+        units.pairs().tolist(), found.features, found.values, strict=True
+    ):
         i = units.groups[a][0]
         j = units.groups[b][0]
         assert set(feature) == {i, j}
@@ -65,10 +75,14 @@ def test_attribution_is_the_path_integral_layer_by_layer(tiny, rule, clip):
 
 
 def test_attribution_is_complete(model, texts):
-    """What a layer's links sum to is what its attention adds to the probability; few nodes are told by their gap."""
+    """What a layer's links sum to is what its attention adds to the probability; few nodes are told
+    by their gap.
+    """
     tokens = model.tokens(texts[1])
     for name in ("attention_attribution", "attention_attribution_spans"):
-        coarse, fine = (ask(model, name, tokens, attention_steps=n, attention_steps_most=n) for n in (1, 100))
+        coarse, fine = (
+            ask(model, name, tokens, attention_steps=n, attention_steps_most=n) for n in (1, 100)
+        )
         assert abs(fine.gap) < 1e-10 and abs(coarse.gap) > 1e-5
     until = {"attention_steps": 1, "attention_steps_most": 64, "attention_tolerance": 1e-6}
     assert abs(ask(model, "attention_attribution", tokens, **until).gap) <= 1e-6
@@ -77,20 +91,33 @@ def test_attribution_is_complete(model, texts):
 @pytest.mark.parametrize("target", [0, 1, 2])
 def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny, target):
     tokens = tiny.tokens(models.instance(*PAIR))
-    found = ask(tiny, "attention_attribution", tokens, target, attention_steps=1, attention_steps_most=1)
+    found = ask(
+        tiny, "attention_attribution", tokens, target, attention_steps=1, attention_steps_most=1
+    )
     gaps = []
     for layer in range(2):
-        nodes = [torch.tensor([at], dtype=torch.float64, requires_grad=True) for at in (0.0, 0.5, 1.0)]
-        start, p, end = (attending.scaled_probability(tiny.at("float64"), tokens, target, layer, x)[0] for x in nodes)
+        nodes = [
+            torch.tensor([at], dtype=torch.float64, requires_grad=True) for at in (0.0, 0.5, 1.0)
+        ]
+        start, p, end = (
+            attending.scaled_probability(tiny.at("float64"), tokens, target, layer, x)[0]
+            for x in nodes
+        )
         gaps.append((torch.autograd.grad(p, nodes[1])[0] - (end - start)).item())
     assert found.gap == pytest.approx(max(gaps, key=abs), abs=1e-10)
 
 
 def encoder_states(model, tokens):
-    """Hidden states of the encoder, layer by layer, and the attention of its last layer: (L, D) each, (H, L, L)."""
+    """Hidden states of the encoder, layer by layer, and the attention of its last layer: (L, D)
+    each, (H, L, L).
+    """
     network = model.at("float64")
     network.set_attn_implementation("eager")
-    given = {"input_ids": torch.from_numpy(tokens.ids[None]), "output_hidden_states": True, "output_attentions": True}
+    given = {
+        "input_ids": torch.from_numpy(tokens.ids[None]),
+        "output_hidden_states": True,
+        "output_attentions": True,
+    }
     with torch.no_grad():
         if network.config.is_encoder_decoder:
             out = network.model.encoder(**given)
@@ -129,7 +156,9 @@ def test_attention_of_the_head(model, unit):
     for place in (0, -1):
         own = encoder_states(model, tokens)[1][order[place]]
         single = ask(model, "attention_head", tokens, unit=unit, head_rank=place)
-        np.testing.assert_allclose(single.values, [own[0, list(g)].mean() for g in units.groups], atol=1e-9)
+        np.testing.assert_allclose(
+            single.values, [own[0, list(g)].mean() for g in units.groups], atol=1e-9
+        )
         pairs = ask(model, "attention_head_pairs", tokens, unit=unit, head_rank=place)
         for (a, b), score in zip(units.pairs().tolist(), pairs.values, strict=True):
             both = [own[i, j] + own[j, i] for i in units.groups[a] for j in units.groups[b]]
@@ -137,9 +166,13 @@ def test_attention_of_the_head(model, unit):
 
 
 def test_levels_of_a_technique_ask_once(tiny):
-    """Pairs and spans find their answers in the ledger, spans and combined ones the same communities."""
+    """Pairs and spans find their answers in the ledger, spans and combined ones the same
+    communities.
+    """
     one = models.instance(*PAIR, name="p")
-    budget = Budget(path_steps=4, path_steps_most=4, units=UnitSettings(unit="word", shapley_samples=40))
+    budget = Budget(
+        path_steps=4, path_steps_most=4, units=UnitSettings(unit="word", shapley_samples=40)
+    )
     for methods in TECHNIQUES.values():
         (found,) = explain(Scorer(tiny), [one], list(methods.values()), budget, ("x",))
         costs = [found.attributions[m].cost.unique for m in methods.values()]
@@ -153,23 +186,34 @@ def test_levels_of_a_technique_ask_once(tiny):
 
 def test_models_without_heads_or_with_another_kind_of_head_say_so():
     with pytest.raises(ValueError, match="'tiny gru' has no attention heads"):
-        Scorer(tiny_words("gru")).answer([HeadImportance(np.zeros(1, int), np.zeros(1, int), 0)], ["x"])
+        Scorer(tiny_words("gru")).answer(
+            [HeadImportance(np.zeros(1, int), np.zeros(1, int), 0)], ["x"]
+        )
     with pytest.raises(ValueError, match=r"`transposed` or `code`.*got 'other'"):
         HeadImportance(np.zeros(1), np.zeros(1), 0, "other")
-    with pytest.raises(ValueError, match="the classification head of Linear is not one of two linear layers"):
+    with pytest.raises(
+        ValueError, match="the classification head of Linear is not one of two linear layers"
+    ):
         class_layers(torch.nn.Linear(2, 2))
 
 
 def test_labels_in_another_order_ask_for_the_same_class(tiny):
-    turned = Transformer("t", tiny.network, tiny.tokenizer, ("yes", "no", "maybe"), 64, order=[2, 0, 1])
+    turned = Transformer(
+        "t", tiny.network, tiny.tokenizer, ("yes", "no", "maybe"), 64, order=[2, 0, 1]
+    )
     tokens = tiny.tokens(models.instance(*PAIR))
     for ours, theirs in enumerate([2, 0, 1]):
-        pairs = [ask(m, "attention_head_pairs", tokens, target=k).values for m, k in ((turned, ours), (tiny, theirs))]
+        pairs = [
+            ask(m, "attention_head_pairs", tokens, target=k).values
+            for m, k in ((turned, ours), (tiny, theirs))
+        ]
         np.testing.assert_allclose(*pairs, atol=1e-12)
 
 
 def test_one_part_left_after_truncation_has_no_pairs(tiny):
-    """Where nothing of the second text is read, any two units of the first one pair: never a unit with itself."""
+    """Where nothing of the second text is read, any two units of the first one pair: never a unit
+    with itself.
+    """
     tokens = tiny.tokens(models.instance("the film was good"))
     found = ask(tiny, "bivariate_shapley", tokens, unit="word")
     assert len(found.values) == 6 and all(len(set(f)) == 2 for f in found.features)
@@ -184,7 +228,11 @@ def test_masked_texts_are_those_of_the_reference(tiny):
     sets = [set(), {0}, {1, 4}, set(range(len(units)))]
     (found,) = Scorer(tiny, precision="float64").converse([("x", ask_changes(tokens, units, sets))])
     for i, chosen in enumerate(sets):
-        (flip, drop), (only, rest) = pieces.changes(tiny.at("float64"), tokens, units.groups, chosen, erasures.logits)
+        (flip, drop), (only, rest) = pieces.changes(
+            tiny.at("float64"), tokens, units.groups, chosen, erasures.logits
+        )
         assert (found.flips_without[i], found.flips_only[i]) == (flip, only)
-        np.testing.assert_allclose([found.drops_without[i], found.drops_only[i]], [drop, rest], atol=1e-12)
+        np.testing.assert_allclose(
+            [found.drops_without[i], found.drops_only[i]], [drop, rest], atol=1e-12
+        )
     assert found.flips_without[0] == 0 and found.flips_only[-1] == 0

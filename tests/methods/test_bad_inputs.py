@@ -1,4 +1,6 @@
-"""What people will feed it: nothing, one word, thousands, all kinds of signs, wrong names and labels."""
+"""What people will feed it: nothing, one word, thousands, all kinds of signs, wrong names and
+labels.
+"""
 
 import numpy as np
 import pytest
@@ -12,24 +14,40 @@ from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
 
 UNITS = UnitSettings(shapley_samples=40, attention_steps=4, attention_steps_most=4)
-BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20, riemann_steps=3, limsse_epochs=20, units=UNITS)
+BUDGET = Budget(
+    path_steps=3, path_steps_most=3, lime_samples=20, riemann_steps=3, limsse_epochs=20, units=UNITS
+)
 
 
 @pytest.mark.parametrize("segments", [("",), ("   \n\t ",), (" ", "\n")])
 def test_a_text_without_tokens_is_an_error(tiny, segments):
-    with pytest.raises(ValueError, match=r"'empty' has nothing to explain.*leave it out, or give it at least one word"):
+    with pytest.raises(
+        ValueError,
+        match=r"'empty' has nothing to explain.*leave it out, or give it at least one word",
+    ):
         explain(Scorer(tiny), [instance(*segments, name="empty")], ["random"])
 
 
 def test_one_side_may_be_empty(tiny):
-    (found,) = explain(Scorer(tiny), [instance("", "good film")], methods_for("transformer"), BUDGET)
+    (found,) = explain(
+        Scorer(tiny), [instance("", "good film")], methods_for("transformer"), BUDGET
+    )
     assert all(len(a.scores) == 2 for a in found.attributions.values())
 
 
-ALL_KINDS = ("gradient_l2", "lrp", "occlusion_3", "lime", "partition_shap", "kernel_shap", "attention")
+ALL_KINDS = (
+    "gradient_l2",
+    "lrp",
+    "occlusion_3",
+    "lime",
+    "partition_shap",
+    "kernel_shap",
+    "attention",
+)
 STRANGE = {
     "an emoji": "\N{GRINNING FACE}",
-    "emoji, joined": "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET} good \N{GRINNING FACE}\N{GRINNING FACE}",
+    "emoji, joined": "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET} "
+    "good \N{GRINNING FACE}\N{GRINNING FACE}",
     "right to left": "مرح مر",
     "combining": "cafe\N{COMBINING ACUTE ACCENT} fi\N{COMBINING TILDE}lm",
     "wide signs": "電影 good",
@@ -48,13 +66,17 @@ def test_strange_texts_are_explained(tiny, text):
     for record in found.attributions.values():
         assert len(record.scores) == len(tokens.content) >= 1
         on_tokens = record.on_tokens(len(tokens))
-        np.testing.assert_allclose(to_words(on_tokens, tokens, one).sum(), record.scores.sum(), atol=1e-9)
+        np.testing.assert_allclose(
+            to_words(on_tokens, tokens, one).sum(), record.scores.sum(), atol=1e-9
+        )
     (erasure,) = Scorer(tiny).converse([("x", faithfulness.erase(tokens, record.scores, [0.5]))])
     assert np.isfinite(erasure.comprehensiveness).all()
 
 
 def test_unknown_methods_and_targets_name_the_known(tiny, texts):
-    with pytest.raises(ValueError, match=r"unknown method 'limes'; there are: random, gradient_l1, .*lime"):
+    with pytest.raises(
+        ValueError, match=r"unknown method 'limes'; there are: random, gradient_l1, .*lime"
+    ):
         explain(Scorer(tiny), texts, ["limes"])
     with pytest.raises(ValueError, match="'best' is not known; there are: predicted, gold"):
         explain(Scorer(tiny), texts, ["random"], target="best")

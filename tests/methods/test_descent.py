@@ -1,4 +1,6 @@
-"""LIMSSE's fits side by side: each the same as alone, and as by torch's optimiser over the matrix of presence."""
+"""LIMSSE's fits side by side: each the same as alone, and as by torch's optimiser over the matrix
+of presence.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +30,13 @@ def presence(fit):
     return ((fit.cuts[:, :1] <= tokens) & (tokens < fit.cuts[:, 1:])).astype(float)
 
 
-sizes = st.integers(1, 30), st.booleans(), st.integers(0, 99), st.sampled_from([1, 40]), st.sampled_from([5, 90, 400])
+sizes = (
+    st.integers(1, 30),
+    st.booleans(),
+    st.integers(0, 99),
+    st.sampled_from([1, 40]),
+    st.sampled_from([5, 90, 400]),
+)
 fits = st.builds(make_fit, *sizes, st.sampled_from(["exhaustive", "random"]))
 
 
@@ -44,18 +52,24 @@ def test_each_fit_is_that_of_the_released_code_in_any_company(asked, most):
 
 
 def test_company_changes_no_bit():
-    asked = [make_fit(n, classify, n, 200, 1000) for n in (4, 25) for classify in (False, True, False)]
+    asked = [
+        make_fit(n, classify, n, 200, 1000) for n in (4, 25) for classify in (False, True, False)
+    ]
     for fit, weights in zip(asked, Descent.together(asked), strict=True):
         (alone,) = Descent.together([fit])
         assert weights.tobytes() == alone.tobytes()
 
 
 def test_texts_and_losses_fit_together_and_cost_nothing(monkeypatch):
-    """One loop for three losses of two texts of six words or more; a shorter one has fewer questions to ask first."""
+    """One loop for three losses of two texts of six words or more; a shorter one has fewer
+    questions to ask first.
+    """
     model = words.tiny_words("gru")
     loops = []
     together = Descent.together
-    monkeypatch.setattr(Descent, "together", staticmethod(lambda asked: loops.append(len(asked)) or together(asked)))
+    monkeypatch.setattr(
+        Descent, "together", staticmethod(lambda asked: loops.append(len(asked)) or together(asked))
+    )
     texts = ["the film was very slow , not good", "a plot was bad , very bad .", "not bad"]
     names = ["limsse_class", "limsse_logit", "limsse_probability"]
     made = [models.instance(text, name=text) for text in texts]

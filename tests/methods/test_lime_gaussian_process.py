@@ -13,7 +13,9 @@ WIDTH = 25.0
 
 
 def game(length: int, rng: np.random.Generator, pairs: int):
-    """A function of masks: a sum of single tokens and of products of neighbours, squashed to a probability."""
+    """A function of masks: a sum of single tokens and of products of neighbours, squashed to a
+    probability.
+    """
     alone = rng.normal(size=length)
     together = rng.normal(size=pairs) * 2
     at = np.array([rng.choice(length, 2, replace=False) for _ in range(pairs)], int).reshape(-1, 2)
@@ -102,7 +104,11 @@ def test_it_stops_where_it_is_sure_and_never_reads_more_than_lime():
     assert converse_with(easy, 20, Budget(lime_samples=10), 0)[1] == 10
     for length in (1, 2, 3):  # there are fewer texts than a sample has
         found, read = converse_with(game(length, np.random.default_rng(3), 0), length, Budget(), 0)
-        assert found.values.shape == (length,) and np.isfinite(found.values).all() and read <= 2**length
+        assert (
+            found.values.shape == (length,)
+            and np.isfinite(found.values).all()
+            and read <= 2**length
+        )
 
 
 def test_a_constant_model_gets_zeros_without_a_fit():

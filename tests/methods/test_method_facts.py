@@ -1,4 +1,6 @@
-"""What the registry says of each method is what the method does: its kind, its limits, its draws, its precision."""
+"""What the registry says of each method is what the method does: its kind, its limits, its draws,
+its precision.
+"""
 
 import functools
 
@@ -12,33 +14,62 @@ from reference.words import tiny_words
 from attreval.methods import METHODS, methods_in
 from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
 from attreval.methods.method import method as as_method
-from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient, ValueZeroing
+from attreval.models.questions import (
+    AttentionPath,
+    CellParts,
+    Evaluate,
+    HeadImportance,
+    PathGradient,
+    ValueZeroing,
+)
 from attreval.models.scorer import Scorer
 
 TEXT = models.instance("the film was not good", "the plot was very bad")
-FEW = {"path_steps": 3, "path_steps_most": 3, "riemann_steps": 3, "limsse_epochs": 3, "limsse_samples": 10}
+FEW = {
+    "path_steps": 3,
+    "path_steps_most": 3,
+    "riemann_steps": 3,
+    "limsse_epochs": 3,
+    "limsse_samples": 10,
+}
 UNITS = UnitSettings(shapley_samples=20, attention_steps=2, attention_steps_most=2)
 SMALL = Budget(**FEW, lime_samples=20, shap_evaluations=12, units=UNITS)
-LIMITED = ("integrated_gradients", "lime", "partition_shap", "gradient_integrated_logit_l2", "limsse_class")
+LIMITED = (
+    "integrated_gradients",
+    "lime",
+    "partition_shap",
+    "gradient_integrated_logit_l2",
+    "limsse_class",
+)
 LIMITED += ("kernel_shap", "attention_attribution")
-FIELDS = [METHODS[name].limits for name in LIMITED]  # the fields of a budget that are doubled together
+FIELDS = [
+    METHODS[name].limits for name in LIMITED
+]  # the fields of a budget that are doubled together
 
 
 # a small model of each family, all of which read the same words
-READERS = {"transformer": models.tiny_model(), "function": function_model(), "recurrent": tiny_words("lstm")}
+READERS = {
+    "transformer": models.tiny_model(),
+    "function": function_model(),
+    "recurrent": tiny_words("lstm"),
+}
 READERS |= {"quasi": tiny_words("qgru"), "convolutional": tiny_words("cnn")}
 FAMILIES_OF = [(name, family) for name, method in METHODS.items() for family in method.families]
 
 
 class Overheard:
-    """The questions that a method asks of a model, and how many numbers it drew while it asked them."""
+    """The questions that a method asks of a model, and how many numbers it drew while it asked
+    them.
+    """
 
     def __init__(self, method, model, budget=SMALL, seed=0, text=TEXT):
         rng = np.random.default_rng(seed)
         scorer = Scorer(model)
         self.questions = []
         before = rng.bit_generator.state
-        (self.scores,) = scorer.converse([("x", self.listen(method.converse(model.tokens(text), 1, budget, rng)))])
+        (self.scores,) = scorer.converse(
+            [("x", self.listen(method.converse(model.tokens(text), 1, budget, rng)))]
+        )
         self.drew = rng.bit_generator.state != before
         self.requested = scorer.costs["x"].requested if "x" in scorer.costs else 0
 
@@ -64,7 +95,10 @@ def kind_of(questions) -> str:
     """The kind of a method that asks these questions."""
     if any(isinstance(q, CellParts) or getattr(q, "rule", None) for q in questions):
         return "propagation"
-    for asked, kind in ((PathGradient, "gradient"), ((AttentionPath, HeadImportance, ValueZeroing), "attention")):
+    for asked, kind in (
+        (PathGradient, "gradient"),
+        ((AttentionPath, HeadImportance, ValueZeroing), "attention"),
+    ):
         if any(isinstance(q, asked) for q in questions):
             return kind
     return "perturbation" if questions else "baseline"
@@ -74,7 +108,11 @@ def kind_of(questions) -> str:
 def test_every_fact_is_there(name):
     method = METHODS[name]
     assert method.name == name and method.title and method.evaluations and method.source
-    assert method.kind in KINDS and method.level in ("token", "pair", "span") and set(method.families) <= set(FAMILIES)
+    assert (
+        method.kind in KINDS
+        and method.level in ("token", "pair", "span")
+        and set(method.families) <= set(FAMILIES)
+    )
     known = {*Budget.model_fields, *(f"units.{name}" for name in UnitSettings.model_fields)}
     assert set(method.limits) <= known
 
@@ -89,7 +127,9 @@ def test_its_questions_are_those_of_its_kind_and_as_many_as_its_formula_says(nam
     assert any(isinstance(q, Evaluate) and q.sampled for q in heard.questions) == method.sampled
     assert (heard.scores.values < 0).any() <= method.signed
     tokens = READERS[family].tokens(TEXT)
-    said = method.cost(len(tokens), len(tokens.content), SMALL, layers=READERS["transformer"].layers)
+    said = method.cost(
+        len(tokens), len(tokens.content), SMALL, layers=READERS["transformer"].layers
+    )
     rough = "about" in method.evaluations or " to " in method.evaluations
     assert 0.5 * said <= heard.requested <= 1.1 * said if rough else heard.requested == said
 
@@ -104,7 +144,9 @@ def test_it_asks_of_short_texts_as_many_as_its_formula_says(name, family):
     for count in range(1, len(words) + 1):
         text = models.instance(" ".join(words[:count]))
         tokens = model.tokens(text)
-        said = method.cost(len(tokens), len(tokens.content), ample, layers=READERS["transformer"].layers)
+        said = method.cost(
+            len(tokens), len(tokens.content), ample, layers=READERS["transformer"].layers
+        )
         asked = Overheard(method, model, ample, text=text).requested
         if "about" in method.evaluations:
             assert abs(asked - said) <= said / 3
@@ -133,7 +175,9 @@ def test_its_limits_and_no_others_change_how_much_it_asks(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_who_draws_says_so(name):
-    """LIMSSE draws from a generator of its own, so that its three losses read the same substrings."""
+    """LIMSSE draws from a generator of its own, so that its three losses read the same
+    substrings.
+    """
     method = METHODS[name]
     heard = overheard(name, method.families[0])
     another = Overheard(method, READERS[method.families[0]], SMALL.changed(limsse_draw=1))
@@ -170,9 +214,16 @@ def test_a_cost_is_a_number_or_a_function_and_none_is_made_of_words():
         yield
 
     facts = {"source": "ours", "kind": "perturbation"}
-    given = as_method("Mine", evaluations="n + 1", cost=lambda length, content, budget, layers=1: content + 1, **facts)
+    given = as_method(
+        "Mine",
+        evaluations="n + 1",
+        cost=lambda length, content, budget, layers=1: content + 1,
+        **facts,
+    )
     fixed = as_method("Mine", evaluations="two for each side", cost=4, **facts)
     known = as_method("Mine", evaluations="3", **facts)
     assert [one(converse).cost(9, 7, SMALL, 1) for one in (given, fixed, known)] == [8, 4, 3]
-    with pytest.raises(ValueError, match="'one for each token' evaluations, which is not a number; give cost="):
+    with pytest.raises(
+        ValueError, match="'one for each token' evaluations, which is not a number; give cost="
+    ):
         as_method("Mine", evaluations="one for each token", **facts)

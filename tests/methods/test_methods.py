@@ -1,4 +1,6 @@
-"""Every explanation method against a slow twin, in float64, on texts of many lengths, side by side."""
+"""Every explanation method against a slow twin, in float64, on texts of many lengths, side
+by side.
+"""
 
 from dataclasses import replace
 from typing import get_args
@@ -16,7 +18,9 @@ from attreval.methods.method import Budget, UnitSettings, WindowRule
 from attreval.models.scorer import Scorer
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
-sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "able", "z"]), min_size=1, max_size=7).map(" ".join)
+sentence = st.lists(
+    st.sampled_from([*VOCABULARY, "unbelievable", "able", "z"]), min_size=1, max_size=7
+).map(" ".join)
 text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
 several = st.lists(text, min_size=1, max_size=3)
 STEPS = 7
@@ -24,7 +28,12 @@ STEPS = 7
 
 def talk(scorer, tokens, target, method):
     """The Scores of one method on several texts that share batches."""
-    budget = Budget(path_steps=STEPS, path_steps_most=STEPS, lime_samples=40, units=UnitSettings(shapley_samples=40))
+    budget = Budget(
+        path_steps=STEPS,
+        path_steps_most=STEPS,
+        lime_samples=40,
+        units=UnitSettings(shapley_samples=40),
+    )
     talks = (method.converse(t, target, budget, generator("twin", i)) for i, t in enumerate(tokens))
     return scorer.converse(("x", one) for one in talks)
 
@@ -36,14 +45,22 @@ def test_gradients(tiny, unnormed, normed, texts, target, budget):
     model = tiny if normed else unnormed
     tokens = [model.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(model, budget, "float64")
-    names = ("gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain")
+    names = (
+        "gradient_l1",
+        "gradient_l2",
+        "gradient_x_input",
+        "integrated_gradients",
+        "integrated_gradients_plain",
+    )
     found = {name: talk(scorer, tokens, target, METHODS[name]) for name in names}
     network = model.at("float64")
     for i, t in enumerate(tokens):
         l1, l2, dot = gradients.gradient_scores(network, t, target)
         path, plain = gradients.integrated(network, t, target, STEPS)
         for name, expected in zip(names, (l1, l2, dot, path, plain), strict=True):
-            np.testing.assert_allclose(found[name][i].values, np.array(expected)[t.content], atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(
+                found[name][i].values, np.array(expected)[t.content], atol=1e-9, err_msg=name
+            )
 
 
 @pytest.mark.parametrize("baseline", ["pad", "mask", "unknown", "zero", "mean"])
@@ -53,31 +70,47 @@ def test_a_path_may_start_from_five_baselines(tiny, exact, texts, baseline):
     for one in texts[:3]:
         t = tiny.tokens(one)
         ids = {"pad": t.pad_id, "mask": t.mask_id, "unknown": tiny.tokenizer.unk_token_id}
-        start = table[ids[baseline]] if baseline in ids else table.mean(dim=0) * (baseline == "mean")
+        start = (
+            table[ids[baseline]] if baseline in ids else table.mean(dim=0) * (baseline == "mean")
+        )
         budget = Budget(path_steps=STEPS, path_steps_most=STEPS, path_baseline=baseline)
         names = ("integrated_gradients", "integrated_gradients_plain")
         found = exact.converse((name, METHODS[name].converse(t, 1, budget, None)) for name in names)
-        for scores, expected in zip(found, gradients.integrated(network, t, 1, STEPS, start), strict=True):
+        for scores, expected in zip(
+            found, gradients.integrated(network, t, 1, STEPS, start), strict=True
+        ):
             np.testing.assert_allclose(scores.values, np.array(expected)[t.content], atol=1e-9)
-        (fine,) = exact.converse([("x", METHODS[names[0]].converse(t, 1, budget.changed(path_steps=200), None))])
+        (fine,) = exact.converse(
+            [("x", METHODS[names[0]].converse(t, 1, budget.changed(path_steps=200), None))]
+        )
         assert abs(fine.gap) < 1e-9  # what a baseline owes is paid
 
 
 def test_a_baseline_that_a_vocabulary_lacks_is_refused(tiny, exact):
     tokens = replace(tiny.tokens(models.instance("good film")), unknown_id=None)
     with pytest.raises(ValueError, match="vocabulary has none; it can be: pad, mask, zero, mean"):
-        talk_to = METHODS["integrated_gradients"].converse(tokens, 1, Budget(path_baseline="unknown"), None)
+        talk_to = METHODS["integrated_gradients"].converse(
+            tokens, 1, Budget(path_baseline="unknown"), None
+        )
         exact.converse([("x", talk_to)])
 
 
 @pytest.mark.parametrize("rule", get_args(WindowRule))
 @settings(max_examples=5)
-@given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 60, 8192]), size=st.sampled_from([1, 3, 7]))
+@given(
+    texts=several,
+    target=st.integers(0, 2),
+    budget=st.sampled_from([1, 60, 8192]),
+    size=st.sampled_from([1, 3, 7]),
+)
 def test_occlusion_and_omission(tiny, rule, texts, target, budget, size):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(tiny, budget, "float64")
     network = tiny.at("float64")
-    for fast, slow in ((erasure.occlusion(size), erasures.occlude), (erasure.omission(size), erasures.omit)):
+    for fast, slow in (
+        (erasure.occlusion(size), erasures.occlude),
+        (erasure.omission(size), erasures.omit),
+    ):
         talks = ((fast.name, fast.converse(t, target, Budget(windows=rule), None)) for t in tokens)
         for t, scores in zip(tokens, scorer.converse(talks), strict=True):
             expected = erasures.erasure_scores(network, t, target, size, slow, rule)
@@ -112,9 +145,13 @@ def test_the_gap_is_what_a_path_misses(tiny, exact, texts):
     """Contract 1: with many nodes it is nought, and the scores sum to s(text) - s(baseline)."""
     tokens = tiny.tokens(texts[1])
     budget = Budget(path_steps=1, path_steps_most=1)
-    (scores,) = exact.converse([("x", METHODS["integrated_gradients"].converse(tokens, 1, budget, None))])
+    (scores,) = exact.converse(
+        [("x", METHODS["integrated_gradients"].converse(tokens, 1, budget, None))]
+    )
     base = np.where(tokens.special, tokens.ids, tokens.pad_id)
-    whole, none = (erasures.logits(tiny.at("float64"), ids, tokens.segments)[1] for ids in (tokens.ids, base))
+    whole, none = (
+        erasures.logits(tiny.at("float64"), ids, tokens.segments)[1] for ids in (tokens.ids, base)
+    )
     assert abs(scores.gap) >= 1e-3
     np.testing.assert_allclose(scores.gap, scores.values.sum() - (whole - none), atol=1e-9)
 
@@ -125,7 +162,9 @@ def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts, most, 
     names = ("integrated_gradients", "integrated_gradients_plain")
 
     def ask(scorer, budget):
-        return scorer.converse((name, METHODS[name].converse(tokens, 1, budget, None)) for name in names)
+        return scorer.converse(
+            (name, METHODS[name].converse(tokens, 1, budget, None)) for name in names
+        )
 
     scorer = Scorer(tiny, precision="float64")
     found = ask(scorer, Budget(path_steps=1, path_steps_most=most, gap_tolerance=1e-5))
@@ -140,7 +179,9 @@ def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts, most, 
         np.testing.assert_allclose(a.values, b.values, atol=1e-12)
 
 
-def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_noise(tiny, unnormed, texts):
+def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_noise(
+    tiny, unnormed, texts
+):
     """It ignores what all dimensions of an embedding have in common, so a gradient sums to 0."""
     sizes = []
     plain = METHODS["integrated_gradients_plain"]

@@ -1,4 +1,6 @@
-"""Partition SHAP against a walk over the whole tree, its tree of two texts, and both against shap on strings."""
+"""Partition SHAP against a walk over the whole tree, its tree of two texts, and both against shap
+on strings.
+"""
 
 import threading
 
@@ -16,7 +18,21 @@ from attreval.methods.partition_shap import converse_by_calls
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
 
-WORDS = ["good", "bad", "film", "the", ",", ".", "!", "and", "unbelievable", "able", "z", "-", "\N{GRINNING FACE}"]
+WORDS = [
+    "good",
+    "bad",
+    "film",
+    "the",
+    ",",
+    ".",
+    "!",
+    "and",
+    "unbelievable",
+    "able",
+    "z",
+    "-",
+    "\N{GRINNING FACE}",
+]
 sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
 NAME = "partition_shap"
@@ -25,15 +41,24 @@ ENOUGH = 5000
 
 
 def talk(model, tokens, target, evaluations, first=0, scorer=None):
-    """The Scores of Partition SHAP on several texts that share batches, drawn by their numbers from the first on."""
+    """The Scores of Partition SHAP on several texts that share batches, drawn by their numbers from
+    the first on.
+    """
     budget = Budget(shap_evaluations=evaluations)
-    talks = (METHODS[NAME].converse(t, target, budget, generator("x", i)) for i, t in enumerate(tokens, first))
+    talks = (
+        METHODS[NAME].converse(t, target, budget, generator("x", i))
+        for i, t in enumerate(tokens, first)
+    )
     return (scorer or Scorer(model, precision="float64")).converse((NAME, one) for one in talks)
 
 
 def merges_of(tokens):
     """Our tree as (left, right) pairs."""
-    return [(int(a), int(b)) for a, b, *_ in partition.phrase_tree(tokens)] if len(tokens.content) > 1 else []
+    return (
+        [(int(a), int(b)) for a, b, *_ in partition.phrase_tree(tokens)]
+        if len(tokens.content) > 1
+        else []
+    )
 
 
 @settings(max_examples=6)
@@ -72,9 +97,25 @@ def test_the_two_texts_of_a_pair_meet_last(tiny, texts):
 
 def test_pieces_of_a_word_meet_first(tiny):
     tokens = tiny.tokens(models.instance("a unbelievable film ."))
-    assert [tokens.texts[c] for c in tokens.content] == ["a", "un", "##believ", "##able", "film", "."]
+    assert [tokens.texts[c] for c in tokens.content] == [
+        "a",
+        "un",
+        "##believ",
+        "##able",
+        "film",
+        ".",
+    ]
     assert merges_of(tokens)[:2] == [(1, 2), (6, 3)]
-    assert partition.name_leaves(tokens)[0] == ["", "a", "un", "##believ", "##able", "film", ".", ""]
+    assert partition.name_leaves(tokens)[0] == [
+        "",
+        "a",
+        "un",
+        "##believ",
+        "##able",
+        "film",
+        ".",
+        "",
+    ]
 
 
 class Strings:
@@ -86,13 +127,16 @@ class Strings:
 
     def __call__(self, texts):
         rows = [np.array(self.model.tokenizer(one)["input_ids"]) for one in texts]
-        z = np.exp([erasures.logits(self.network, ids, np.zeros(len(ids), np.int64)) for ids in rows])
+        z = np.exp(
+            [erasures.logits(self.network, ids, np.zeros(len(ids), np.int64)) for ids in rows]
+        )
         return z / z.sum(axis=1, keepdims=True)
 
 
 def test_shap_on_strings_says_the_same(tiny):
-    """Special tokens are leaves there: they take no credit when every phrase is taken apart. Whole words only, since a
-    piece beside a mask comes back from the string as another piece."""
+    """Special tokens are leaves there: they take no credit when every phrase is taken apart. Whole
+    words only, since a piece beside a mask comes back from the string as another piece.
+    """
     one = "bad film , good plot !"
     explainer = shap.explainers.PartitionExplainer(Strings(tiny), shap.maskers.Text(tiny.tokenizer))
     theirs = explainer([one], max_evals=ENOUGH, silent=True).values[0]
@@ -102,7 +146,9 @@ def test_shap_on_strings_says_the_same(tiny):
         np.testing.assert_allclose(ours.values, theirs[1:-1, target], atol=1e-9)
 
 
-LONG = "the film was not very good , the plot was slow and the brave film is bad ! a very good plot ."
+LONG = (
+    "the film was not very good , the plot was slow and the brave film is bad ! a very good plot ."
+)
 
 
 @pytest.mark.parametrize("evaluations", [4, 30])
@@ -116,8 +162,14 @@ def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny, evaluations
 
 
 def test_neither_company_nor_the_global_generator_moves_a_value(tiny):
-    """Ties of shap's queue are broken by NumPy's global generator: each conversation draws from its own."""
-    texts = [LONG, "good good good good good good good good", "the plot the plot the plot the plot ."]
+    """Ties of shap's queue are broken by NumPy's global generator: each conversation draws from its
+    own.
+    """
+    texts = [
+        LONG,
+        "good good good good good good good good",
+        "the plot the plot the plot the plot .",
+    ]
     tokens = [tiny.tokens(models.instance(t)) for t in texts]
     together = talk(tiny, tokens, 0, 20)
     np.random.seed(5)  # noqa: NPY002

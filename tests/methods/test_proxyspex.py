@@ -59,13 +59,17 @@ def test_coalitions_are_different_uniform_and_seeded(masks):
     assert masks.shape == (SAMPLES, UNITS) and masks.dtype == bool
     assert len(np.unique(masks, axis=0)) == SAMPLES and not masks[0].any() and masks[1].all()
     np.testing.assert_allclose(masks.mean(axis=0), 0.5, atol=0.01)  # complements
-    assert 0.1 < (masks.sum(axis=1) == UNITS // 2).mean() < 0.4  # of all coalitions 25 % have this size
+    assert (
+        0.1 < (masks.sum(axis=1) == UNITS // 2).mean() < 0.4
+    )  # of all coalitions 25 % have this size
     assert not np.array_equal(proxyspex.draw_uniform(UNITS, SAMPLES, seed=6), masks)
 
 
 def test_a_planted_pair_comes_out_on_top_and_an_additive_game_has_none(masks, planted_scores):
     sizes = np.triu(np.abs(planted_scores), 1)
-    assert np.unravel_index(sizes.argmax(), sizes.shape) == PAIR and sizes.max() == pytest.approx(1, abs=0.05)
+    assert np.unravel_index(sizes.argmax(), sizes.shape) == PAIR and sizes.max() == pytest.approx(
+        1, abs=0.05
+    )
     assert np.sort(sizes, axis=None)[-2] < 0.1
     np.testing.assert_array_equal(planted_scores, planted_scores.T)
     additive = proxyspex.fit_interactions(masks, planted_game(masks, together=0), seed=5)
@@ -73,7 +77,9 @@ def test_a_planted_pair_comes_out_on_top_and_an_additive_game_has_none(masks, pl
 
 
 def test_the_same_scores_with_any_threads_and_at_any_scale(masks, planted_scores):
-    """A sure model's probabilities differ by less than float32, in which trees are fitted, can tell."""
+    """A sure model's probabilities differ by less than float32, in which trees are fitted, can
+    tell.
+    """
     with threadpool_limits(2):
         sure = proxyspex.fit_interactions(masks, 1 - 1e-3 + 1e-9 * planted_game(masks), seed=5)
     np.testing.assert_allclose(1e9 * sure, planted_scores, atol=1e-4)
@@ -82,14 +88,18 @@ def test_the_same_scores_with_any_threads_and_at_any_scale(masks, planted_scores
 
 
 def test_where_trees_cannot_split_no_pair_has_a_score(masks):
-    parity = masks[:, 0] ^ masks[:, 1]  # the same for a coalition and its complement: no unit alone moves it
+    parity = (
+        masks[:, 0] ^ masks[:, 1]
+    )  # the same for a coalition and its complement: no unit alone moves it
     for values in (np.full(SAMPLES, 0.3), parity.astype(float)):
         assert not proxyspex.fit_interactions(masks, values, seed=5).any()
 
 
 @pytest.mark.parametrize(("which", "unit"), [(0, "word"), (1, "word"), (3, "subword")])
 def test_short_texts_are_exact(tiny, texts, which, unit):
-    """Texts of one and of two parts, one of them a single token; neither shapiq nor LightGBM is asked."""
+    """Texts of one and of two parts, one of them a single token; neither shapiq nor LightGBM is
+    asked.
+    """
     tokens = tiny.tokens(models.instance(*[" ".join(s.split()[:2]) for s in texts[which].segments]))
     units = find_units(tokens, unit)
     n = len(units)
@@ -98,11 +108,16 @@ def test_short_texts_are_exact(tiny, texts, which, unit):
         z = np.exp(erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments))
         values.append(z[1] / z.sum())
     matrix = coalitions.faithful_banzhaf(values, n)
-    talks = [(m, METHODS[m].converse(tokens, 1, budget_of(2**n, unit), np.random.default_rng(0))) for m in NAMES]
+    talks = [
+        (m, METHODS[m].converse(tokens, 1, budget_of(2**n, unit), np.random.default_rng(0)))
+        for m in NAMES
+    ]
     scorer = Scorer(tiny, precision="float64")
     pairs, spans = scorer.converse(talks)
     assert scorer.costs["proxyspex"].requested == 2**n and len(pairs.values) == len(units.pairs())
-    for (a, b), feature, score in zip(units.pairs().tolist(), pairs.features, pairs.values, strict=True):
+    for (a, b), feature, score in zip(
+        units.pairs().tolist(), pairs.features, pairs.values, strict=True
+    ):
         assert set(feature) == {*units.groups[a], *units.groups[b]}
         assert score == pytest.approx(matrix[a, b], abs=1e-9)
     assert len(spans.values) <= len(units.pairs())
@@ -111,7 +126,10 @@ def test_short_texts_are_exact(tiny, texts, which, unit):
 def test_the_oracle_asks_it_of_values_that_it_knows():
     n = 7
     values = np.random.default_rng(2).random(2**7)
-    exact, found = (explanations.proxyspex_from_values(values, some, np.random.default_rng(0)) for some in (2**n, 80))
+    exact, found = (
+        explanations.proxyspex_from_values(values, some, np.random.default_rng(0))
+        for some in (2**n, 80)
+    )
     np.testing.assert_allclose(exact, coalitions.faithful_banzhaf(values, n), atol=1e-10)
     seed = int(np.random.default_rng(0).integers(2**31))
     drawn = proxyspex.draw_uniform(n, 80, seed)
@@ -127,10 +145,15 @@ def test_a_text_of_too_many_units_is_an_error_that_says_what_would_work(tiny, mo
 
 
 def test_without_the_extra_methods_say_so_and_lists_leave_them_out(tiny, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(ValueError, match=r"pip install 'attreval\[interactions\]'"):
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(ValueError, match=r"pip install 'attreval\[interactions\]'"),
+    ):
         patched.setitem(sys.modules, "lightgbm", None)  # it cannot be opened
         proxyspex.draw_uniform(UNITS, SAMPLES, seed=0)
-    assert methods_for("recurrent", "pair")[-1] == "proxyspex" and not METHODS["proxyspex"].missing()
+    assert (
+        methods_for("recurrent", "pair")[-1] == "proxyspex" and not METHODS["proxyspex"].missing()
+    )
     monkeypatch.setattr(method, "find_spec", lambda name: None if name == "lightgbm" else name)
     assert METHODS["proxyspex"].missing() == f"needs lightgbm, not installed: {INSTALL}"
     assert not set(NAMES) & {*methods_for("recurrent", "pair"), *methods_for("recurrent", "span")}
@@ -139,7 +162,9 @@ def test_without_the_extra_methods_say_so_and_lists_leave_them_out(tiny, monkeyp
             explain(Scorer(tiny), [models.instance("good film")], [name], budget_of(16))
     missing = {row["name"]: row["missing"] for row in list_methods()}
     assert {name for name, reason in missing.items() if reason} == set(NAMES)
-    assert f"proxyspex {missing['proxyspex']}" in CliRunner().invoke(app, ["list", "methods"]).output
+    assert (
+        f"proxyspex {missing['proxyspex']}" in CliRunner().invoke(app, ["list", "methods"]).output
+    )
 
 
 @pytest.mark.parametrize("samples, found", [(12, False), (78, False), (79, True)])
@@ -153,24 +178,32 @@ def test_below_so_many_coalitions_it_finds_no_pair_and_is_not_asked(monkeypatch,
 
 
 def test_longer_texts_score_as_the_library_does_by_itself(tiny):
-    """Not to the last digit: its ridge regression holds a large mean against large penalties, ours knows none."""
+    """Not to the last digit: its ridge regression holds a large mean against large penalties, ours
+    knows none.
+    """
     tokens = tiny.tokens(models.instance("the film was not good", "the plot was very bad"))
     units = find_units(tokens, "word")
     seed = int(np.random.default_rng(3).integers(2**31))
 
     def game(rows):
         ids = mask_units(tokens, units, rows)
-        z = np.array([erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments) for row in ids])
+        z = np.array(
+            [erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments) for row in ids]
+        )
         return np.exp(z[:, 1]) / np.exp(z).sum(axis=1)
 
     from shapiq.approximator import ProxySPEX
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = ProxySPEX(n=len(units), index="FBII", max_order=2, random_state=seed).approximate(100, game)
+        expected = ProxySPEX(
+            n=len(units), index="FBII", max_order=2, random_state=seed
+        ).approximate(100, game)
     scorer = Scorer(tiny, precision="float64")
     method = METHODS["proxyspex"]
-    (found,) = scorer.converse([("x", method.converse(tokens, 1, budget_of(100), np.random.default_rng(3)))])
+    (found,) = scorer.converse(
+        [("x", method.converse(tokens, 1, budget_of(100), np.random.default_rng(3)))]
+    )
     theirs = [expected.dict_values.get(tuple(pair), 0.0) for pair in units.pairs().tolist()]
     assert scorer.costs["x"].requested == 100 and np.abs(theirs).max() > 0
     np.testing.assert_allclose(found.values, theirs, atol=0.05 * np.abs(theirs).max())

@@ -1,4 +1,6 @@
-"""Attention rollout and value zeroing against their slow twins, on encoders of several shapes, side by side."""
+"""Attention rollout and value zeroing against their slow twins, on encoders of several shapes, side
+by side.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,10 @@ KINDS = ("bert", "roberta", "distilbert", "electra", "mpnet", "deberta_v2")
 
 def given_to(model, tokens):
     typed = {"token_type_ids": torch.tensor(tokens.segments[None])} if model.typed else {}
-    return {"input_ids": torch.tensor(tokens.ids[None]), "attention_mask": torch.ones(1, len(tokens))} | typed
+    return {
+        "input_ids": torch.tensor(tokens.ids[None]),
+        "attention_mask": torch.ones(1, len(tokens)),
+    } | typed
 
 
 def test_attention_rollout():
@@ -29,7 +34,9 @@ def test_attention_rollout():
         tokens = found.tokens
         layers = mixing.attention_layers(model.at("float64"), **given_to(model, tokens))
         expected = mixing.rolled_out(layers, passed=1)
-        np.testing.assert_allclose(found.attributions["attention_rollout"].scores, expected[tokens.content], atol=1e-10)
+        np.testing.assert_allclose(
+            found.attributions["attention_rollout"].scores, expected[tokens.content], atol=1e-10
+        )
     mixed = np.ones((2, 3, 3))
     mixed[1, 0] = 0  # the first token's last state is of no token
     assert not roll_out(mixed).any()
@@ -39,7 +46,11 @@ def test_attention_rollout():
 @pytest.mark.parametrize("budget", [1, 8192])
 def test_value_zeroing(kind, budget):
     model = shapes.tiny_classifier(kind)
-    texts = [instance("the film"), instance("not very good , was it ?", name="y"), instance("bad", name="z")]
+    texts = [
+        instance("the film"),
+        instance("not very good , was it ?", name="y"),
+        instance("bad", name="z"),
+    ]
     scorer = Scorer(model, budget, "float64")
     tokens = [model.tokens(one) for one in texts]
     found = scorer.answer([ValueZeroing(t.ids, t.segments) for t in tokens], ["x"] * 3)
@@ -48,12 +59,18 @@ def test_value_zeroing(kind, budget):
         expected = mixing.zeroed_layers(model.at("float64"), **given_to(model, t))
         np.testing.assert_allclose(distances, expected, atol=1e-10)
         scores = one.attributions["value_zeroing"].scores
-        np.testing.assert_allclose(scores, mixing.rolled_out(expected, passed=0)[t.content], atol=1e-9)
+        np.testing.assert_allclose(
+            scores, mixing.rolled_out(expected, passed=0)[t.content], atol=1e-9
+        )
         assert distances.max() > 1e-3
 
 
 def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():
-    refused = {"gpt2": "decoder", "bart": "off its decoder", "modernbert_mean": "not read off a first token"}
+    refused = {
+        "gpt2": "decoder",
+        "bart": "off its decoder",
+        "modernbert_mean": "not read off a first token",
+    }
     for kind, reason in (refused | {"longformer": "its attention weights are"}).items():
         model = shapes.tiny_classifier(kind)
         for name in ("attention_rollout", "value_zeroing"):
@@ -67,5 +84,7 @@ def test_a_layer_that_cannot_be_run_again_alone_is_refused(monkeypatch):
     layer = network.bert.encoder.layer[1]
     calls = []
     plain = layer.forward
-    monkeypatch.setattr(layer, "forward", lambda *a, **k: plain(*a, **k) * (calls.append(0) or len(calls)))
+    monkeypatch.setattr(
+        layer, "forward", lambda *a, **k: plain(*a, **k) * (calls.append(0) or len(calls))
+    )
     assert model.refusal("layers") == "a layer that is run again alone gives other states"

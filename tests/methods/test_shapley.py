@@ -1,4 +1,6 @@
-"""Kernel SHAP, Bivariate Shapley and interactions against brute force, and against the shap library."""
+"""Kernel SHAP, Bivariate Shapley and interactions against brute force, and against the shap
+library.
+"""
 
 import warnings
 
@@ -40,7 +42,9 @@ def test_all_coalitions_give_exact_values(n, seed, constant):
 
 @given(n=st.integers(6, 9), seed=seeds, offset=st.floats(-1, 1))
 def test_an_additive_game_shares_each_unit_in_half(n, seed, offset):
-    """Even a sample of coalitions says so exactly, since every one of them comes with its complement."""
+    """Even a sample of coalitions says so exactly, since every one of them comes with its
+    complement.
+    """
     single = np.random.default_rng(seed).random(n)
     values = offset + explanations.all_coalitions(n) @ single
     half = np.tile(single[:, None] / 2, (1, n)) * ~np.eye(n, dtype=bool)
@@ -78,11 +82,15 @@ def library_values(game, n, samples, seed):
         warnings.simplefilter("ignore")
         np.random.seed(seed)  # noqa: NPY002 - the library draws from the global generator
         explainer = shap.KernelExplainer(game, np.zeros((1, n)))
-        return explainer.shap_values(np.ones((1, n)), nsamples=samples, l1_reg=False, silent=True)[0]
+        return explainer.shap_values(np.ones((1, n)), nsamples=samples, l1_reg=False, silent=True)[
+            0
+        ]
 
 
 def test_the_shap_library():
-    """The same values where every coalition is enumerated, and as close to them where coalitions are drawn."""
+    """The same values where every coalition is enumerated, and as close to them where coalitions
+    are drawn.
+    """
     n = 9
     errors = []
     for seed in range(6):
@@ -129,11 +137,15 @@ def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, segments, un
         values[code] = z[target] / z.sum()
     budget = Budget(units=UnitSettings(unit=unit, shapley_samples=2**n))
     names = ("kernel_shap", "bivariate_shapley")
-    talks = [(m, METHODS[m].converse(tokens, target, budget, np.random.default_rng(0))) for m in names]
+    talks = [
+        (m, METHODS[m].converse(tokens, target, budget, np.random.default_rng(0))) for m in names
+    ]
     single, pairs = Scorer(tiny, precision="float64").converse(talks)
     np.testing.assert_allclose(single.values, coalitions.shapley(values, n), atol=1e-9)
     assert single.features == units.groups
     matrix = coalitions.bivariate(values, n)
-    for (a, b), feature, score in zip(units.pairs().tolist(), pairs.features, pairs.values, strict=True):
+    for (a, b), feature, score in zip(
+        units.pairs().tolist(), pairs.features, pairs.values, strict=True
+    ):
         assert set(feature) == {*units.groups[a], *units.groups[b]}
         np.testing.assert_allclose(score, (matrix[a, b] + matrix[b, a]) / 2, atol=1e-9)

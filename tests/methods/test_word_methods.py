@@ -1,4 +1,6 @@
-"""The methods of Poerner et al. (2018) on word-level models, against slow twins; and what must hold for all of them."""
+"""The methods of Poerner et al. (2018) on word-level models, against slow twins; and what must hold
+for all of them.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -19,9 +21,17 @@ from attreval.models.scorer import Scorer
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=str)
 GATED = pytest.mark.parametrize("kind", words.KINDS[:-1], ids=str)
 SEEDS = range(2)
-FEW = {"path_steps": 6, "lime_samples": 30, "riemann_steps": 6, "limsse_epochs": 30, "shap_evaluations": 20}
+FEW = {
+    "path_steps": 6,
+    "lime_samples": 30,
+    "riemann_steps": 6,
+    "limsse_epochs": 30,
+    "shap_evaluations": 20,
+}
 BUDGET = Budget(**FEW, units=UnitSettings(shapley_samples=40))
-sentence = st.lists(st.sampled_from([*words.VOCABULARY, "unheard"]), min_size=1, max_size=9).map(" ".join)
+sentence = st.lists(st.sampled_from([*words.VOCABULARY, "unheard"]), min_size=1, max_size=9).map(
+    " ".join
+)
 
 
 def embedded(model, ids):
@@ -32,7 +42,12 @@ def talk(model, tokens, name, target, budget=BUDGET, token_budget=8192):
     """The values of one method on several texts that share batches."""
     scorer = Scorer(model, token_budget, "float64")
     rng = np.random.default_rng(0)
-    return [s.values for s in scorer.converse(("x", METHODS[name].converse(t, target, budget, rng)) for t in tokens)]
+    return [
+        s.values
+        for s in scorer.converse(
+            ("x", METHODS[name].converse(t, target, budget, rng)) for t in tokens
+        )
+    ]
 
 
 def logit(model, ids, target):
@@ -46,15 +61,24 @@ def logit(model, ids, target):
 def test_eight_gradients(kind):
     for seed in SEEDS:
         model = words.tiny_words(*kind, seed=seed)
-        tokens = [model.tokens(models.instance(t)) for t in ("good", "the film was not very good , unheard .")]
+        tokens = [
+            model.tokens(models.instance(t))
+            for t in ("good", "the film was not very good , unheard .")
+        ]
         target = seed % 3
         for of, path in product(("logit", "probability"), (False, True)):
             named = f"gradient_{'integrated' if path else 'simple'}_{of}"
             simple = of == "logit" and not path
-            l2, dot = ("gradient_l2", "gradient_x_input") if simple else (f"{named}_l2", f"{named}_dot")
-            found = zip(talk(model, tokens, l2, target), talk(model, tokens, dot, target), strict=True)
+            l2, dot = (
+                ("gradient_l2", "gradient_x_input") if simple else (f"{named}_l2", f"{named}_dot")
+            )
+            found = zip(
+                talk(model, tokens, l2, target), talk(model, tokens, dot, target), strict=True
+            )
             for t, both in zip(tokens, found, strict=True):
-                expected = substitutes.gradient_scores(model, embedded(model, t.ids), of, target, 6 if path else 1)
+                expected = substitutes.gradient_scores(
+                    model, embedded(model, t.ids), of, target, 6 if path else 1
+                )
                 np.testing.assert_allclose(both, expected, atol=1e-9)
 
 
@@ -86,9 +110,15 @@ def test_only_the_quasi_recurrent_lstm_can_leave_its_output_gate_out(cell, chang
 @KINDS
 @pytest.mark.parametrize("size", [1, 3, 7])
 @settings(max_examples=4)
-@given(texts=st.lists(sentence, min_size=1, max_size=3), target=st.integers(0, 2), budget=st.sampled_from([1, 8192]))
+@given(
+    texts=st.lists(sentence, min_size=1, max_size=3),
+    target=st.integers(0, 2),
+    budget=st.sampled_from([1, 8192]),
+)
 def test_occlusion_and_omission(kind, size, texts, target, budget):
-    """Windows of one text are computed row by row, or (reuse_from 1, where the layer allows) only what they change."""
+    """Windows of one text are computed row by row, or (reuse_from 1, where the layer allows) only
+    what they change.
+    """
     model = replace(words.tiny_words(*kind), reuse_from=16 if budget == 1 else 1)
     tokens = [model.tokens(models.instance(t)) for t in texts]
     for word in ("occlusion", "omission"):
@@ -113,16 +143,26 @@ def test_limsse_on_short_and_long_texts(loss, solver):
     texts = ("good", "not bad", "the film was not very good , slow . a plot")
     tokens = [model.tokens(models.instance(t)) for t in texts]
     budget = Budget(limsse_epochs=200, limsse_solver=solver)
-    for t, values in zip(tokens, talk(model, tokens, f"limsse_{loss}", target, budget), strict=True):
+    for t, values in zip(
+        tokens, talk(model, tokens, f"limsse_{loss}", target, budget), strict=True
+    ):
         cuts = substitutes.substrings(len(t))
         design = np.array([[a <= i < b for i in range(len(t))] for a, b in cuts], dtype=float)
         logits = np.array([[logit(model, t.ids[a:b], k) for k in range(3)] for a, b in cuts])
         p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        y = {"class": logits.argmax(axis=1) == target, "logit": logits[:, target], "probability": p[:, target]}[loss]
+        y = {
+            "class": logits.argmax(axis=1) == target,
+            "logit": logits[:, target],
+            "probability": p[:, target],
+        }[loss]
         if solver == "descent":
-            np.testing.assert_allclose(values, substitutes.descend(design, y, loss == "class", 200), atol=1e-9)
+            np.testing.assert_allclose(
+                values, substitutes.descend(design, y, loss == "class", 200), atol=1e-9
+            )
         elif loss != "class":
-            np.testing.assert_allclose(design @ values, design @ np.linalg.lstsq(design, y, rcond=None)[0], atol=1e-3)
+            np.testing.assert_allclose(
+                design @ values, design @ np.linalg.lstsq(design, y, rcond=None)[0], atol=1e-3
+            )
         else:
             slope = design.T @ (limsse.logistic(design @ values) - y) / len(cuts) + 2e-6 * values
             assert np.abs(slope).max() < 1e-5
@@ -138,21 +178,27 @@ def test_substrings_drawn_are_short_distinct_and_all_there_where_they_fit(n, sam
     assert len(drawn) == samples and set(map(tuple, drawn.tolist())) <= set(every)
 
 
-@pytest.mark.parametrize("kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0])
+@pytest.mark.parametrize(
+    "kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0]
+)
 def test_scores_are_the_same_in_any_company(kind):
     model = words.tiny_words(*kind)
     made = models.sample_instances()[2:4]
     names = methods_for(model.family)
 
     def scores(token_budget, group, order=1):
-        found = explain(Scorer(model, token_budget), made[::order], names, BUDGET, ("t",), group=group)
+        found = explain(
+            Scorer(model, token_budget), made[::order], names, BUDGET, ("t",), group=group
+        )
         return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
 
     together = scores(8192, 8)
     assert len(together) == 2 * len(names)
     alone = scores(1, 1, -1)  # and in another order
     for key, values in together.items():
-        np.testing.assert_allclose(alone[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key))
+        np.testing.assert_allclose(
+            alone[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key)
+        )
 
 
 @KINDS
@@ -163,7 +209,10 @@ def test_what_a_window_changes_equals_running_every_row(kind, kernel):
     assert (model.reuse_from < np.inf) == reuses
     for ids, size, blank in product(words.rows(0) if reuses else (), (1, 3, 7), (True, False)):
         found = model.erased(torch.from_numpy(ids), size, blank, "float64").detach().numpy()
-        windows = [(np.arange(len(ids)) >= at) & (np.arange(len(ids)) < at + size) for at in range(len(found))]
+        windows = [
+            (np.arange(len(ids)) >= at) & (np.arange(len(ids)) < at + size)
+            for at in range(len(found))
+        ]
         rows = [np.where(window, 0, ids) if blank else ids[~window] for window in windows]
         expected = Scorer(model, precision="float64").logits([(row, row * 0) for row in rows])
         np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -30,7 +30,9 @@ def voters(draw, most=3, longest=6):
 @settings(max_examples=120)
 @given(votes=voters(most=4), k=st.integers(1, 8))
 def test_agreement_equals_enumeration_of_ties(votes, k):
-    np.testing.assert_allclose(agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12)
+    np.testing.assert_allclose(
+        agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12
+    )
 
 
 @given(votes=voters(), k=st.integers(1, 8))
@@ -59,7 +61,9 @@ def test_six_voters_of_zeros_and_ones_agree_as_draws_do_and_take_no_minutes(n):
     rng = np.random.default_rng(n)
     votes = list(rng.integers(0, 2, (6, n)).astype(float))
     drawn = [agreement.agreement_at_k(votes, 4, rng) for _ in range(1000)]
-    assert abs(agreement.agreement_at_k(votes, 4) - np.mean(drawn)) <= 4 * np.std(drawn) / np.sqrt(len(drawn))
+    assert abs(agreement.agreement_at_k(votes, 4) - np.mean(drawn)) <= 4 * np.std(drawn) / np.sqrt(
+        len(drawn)
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,9 @@ def test_agreement_refuses_bad_calls(votes, k, said):
 
 
 RATIOS = (0.01, 0.1, 0.3, 0.5, 1.0)
-words = st.lists(st.sampled_from(["good", "bad", "film", "unbelievable", "slow"]), min_size=1, max_size=8).map(" ".join)
+words = st.lists(
+    st.sampled_from(["good", "bad", "film", "unbelievable", "slow"]), min_size=1, max_size=8
+).map(" ".join)
 
 
 @settings(max_examples=8)
@@ -89,14 +95,26 @@ def test_hard_erasure_equals_the_twin(tiny, texts, data):
     scorer = Scorer(tiny, 50, "float64")
     network = tiny.at("float64")
     tokens = [tiny.tokens(models.instance(t)) for t in texts]
-    scores = [np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n))) for t in tokens]
-    found = scorer.converse(("x", faithfulness.erase(t, s, RATIOS)) for t, s in zip(tokens, scores, strict=True))
+    scores = [
+        np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n)))
+        for t in tokens
+    ]
+    found = scorer.converse(
+        ("x", faithfulness.erase(t, s, RATIOS)) for t, s in zip(tokens, scores, strict=True)
+    )
     for t, s, one in zip(tokens, scores, found, strict=True):
         expected = np.array([slow_erasure.erase(network, t, s, ratio) for ratio in RATIOS]).T
-        names = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
+        names = (
+            "comprehensiveness",
+            "sufficiency",
+            "normalised_comprehensiveness",
+            "normalised_sufficiency",
+        )
         for name, row in zip(names, expected, strict=True):
             np.testing.assert_allclose(getattr(one, name), row, atol=1e-9, err_msg=name)
-        assert one.sufficiency[-1] == 0 and one.normalised_sufficiency[-1] == 1  # all kept is the whole text
+        assert (
+            one.sufficiency[-1] == 0 and one.normalised_sufficiency[-1] == 1
+        )  # all kept is the whole text
 
 
 @given(n=st.integers(1, 600), percent=st.integers(1, 100))
@@ -112,7 +130,10 @@ two = st.lists(unit, min_size=2, max_size=2)
 @given(full=unit, erased=unit, without=two, only=two)
 def test_normalised_measures_lie_between_nought_and_one(full, erased, without, only):
     comprehensiveness = faithfulness.normalised_comprehensiveness(full, erased, np.array(without))
-    for values in (comprehensiveness, faithfulness.normalised_sufficiency(full, erased, np.array(only))):
+    for values in (
+        comprehensiveness,
+        faithfulness.normalised_sufficiency(full, erased, np.array(only)),
+    ):
         assert ((values >= 0) & (values <= 1)).all()
     if erased >= full:  # the erased text is as sure, so nothing can be told
         assert not comprehensiveness.any()
@@ -124,7 +145,9 @@ def test_ranks_fall_and_ties_are_drawn(scores, seed):
     order = faithfulness.rank_tokens(scores, np.random.default_rng(seed))
     assert sorted(order) == list(range(len(scores)))
     assert (np.diff(scores[order]) <= 0).all()
-    assert faithfulness.rank_tokens(scores).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    assert faithfulness.rank_tokens(scores).tolist() == sorted(
+        range(len(scores)), key=lambda i: (-scores[i], i)
+    )
     rng = np.random.default_rng(seed)
     assert {int(faithfulness.rank_tokens(np.zeros(3), rng)[0]) for _ in range(40)} == {0, 1, 2}
 
@@ -133,14 +156,20 @@ def test_ranks_fall_and_ties_are_drawn(scores, seed):
 def test_erasure_refuses_what_is_not_finite_and_scores_of_other_tokens(tiny, exact, scores):
     tokens = tiny.tokens(models.instance("good bad"))
     with pytest.raises(
-        ValueError, match=f"finite numbers; position 1 is {scores[-1]}|{len(scores)} scores for 2 content tokens"
+        ValueError,
+        match=f"finite numbers; position 1 is {scores[-1]}|{len(scores)} scores for 2 content "
+        "tokens",
     ):
         exact.converse([("x", faithfulness.erase(tokens, np.array(scores), [0.5]))])
 
 
 @settings(max_examples=20)
 @given(
-    columns=st.lists(st.lists(st.one_of(few_values, st.just(np.nan)), min_size=4, max_size=4), min_size=1, max_size=3),
+    columns=st.lists(
+        st.lists(st.one_of(few_values, st.just(np.nan)), min_size=4, max_size=4),
+        min_size=1,
+        max_size=3,
+    ),
     level=st.sampled_from([0.5, 0.95]),
 )
 def test_bootstrap_equals_resampling_one_by_one(columns, level):
@@ -160,10 +189,17 @@ def test_bootstrap_draws_by_name_keeps_shapes_and_refuses_what_has_no_mean():
     first = intervals.bootstrap_mean(values, 50, 0.9, "a")
     again = intervals.bootstrap_mean(values, 50, 0.9, "a")
     other = intervals.bootstrap_mean(values, 50, 0.9, "b")
-    assert first[1].shape == (2, 3) and (first[1] == again[1]).all() and (first[1] != other[1]).any()
-    alone = intervals.bootstrap_mean(values[:, 1, 2], 50, 0.9, "a")  # whatever is compared gets the same draws
+    assert (
+        first[1].shape == (2, 3) and (first[1] == again[1]).all() and (first[1] != other[1]).any()
+    )
+    alone = intervals.bootstrap_mean(
+        values[:, 1, 2], 50, 0.9, "a"
+    )  # whatever is compared gets the same draws
     np.testing.assert_allclose(alone[1], first[1][1, 2], atol=1e-12)
-    for bad, said in ((np.array([1.0, -np.inf]), "infinite"), (np.zeros((0, 2)), "at least one instance")):
+    for bad, said in (
+        (np.array([1.0, -np.inf]), "infinite"),
+        (np.zeros((0, 2)), "at least one instance"),
+    ):
         with pytest.raises(ValueError, match=said):
             intervals.bootstrap_mean(bad, 10, 0.95)
 
@@ -174,6 +210,10 @@ def test_a_constant_scores_exactly_what_random_scores(k):
     other = np.array([2.0, 0.0, 1.0, 1.0, -3.0])
     orders = [np.array(p, float) for p in permutations(range(5))]
     random = np.mean([agreement.agreement_at_k([order, other], k) for order in orders])
-    np.testing.assert_allclose(agreement.agreement_at_k([np.zeros(5), other], k), random, atol=1e-12)
+    np.testing.assert_allclose(
+        agreement.agreement_at_k([np.zeros(5), other], k), random, atol=1e-12
+    )
     alone = np.mean([agreement.agreement_at_k([order, orders[0]], k) for order in orders])
-    np.testing.assert_allclose(agreement.agreement_at_k([np.ones(5), np.zeros(5)], k), alone, atol=1e-12)
+    np.testing.assert_allclose(
+        agreement.agreement_at_k([np.ones(5), np.zeros(5)], k), alone, atol=1e-12
+    )

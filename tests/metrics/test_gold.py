@@ -23,7 +23,10 @@ HYPOTHESIS = "A film was not bad ."
 def relation(level, labels, annotators, premise, hypothesis, name="r"):
     """A relation between two pieces of the texts, as the published records have it."""
     found = {"labels": labels, "annotators": annotators, "level": level, "id": name}
-    for side, whole, piece in (("premise", PREMISE, premise), ("hypothesis", HYPOTHESIS, hypothesis)):
+    for side, whole, piece in (
+        ("premise", PREMISE, premise),
+        ("hypothesis", HYPOTHESIS, hypothesis),
+    ):
         start = whole.index(piece)
         found |= {f"{side}_text": piece, f"start_{side}": start, f"end_{side}": start + len(piece)}
     return found
@@ -56,7 +59,9 @@ def write(tmp_path, *labels):
 
 def test_labels_are_matched_by_name(tmp_path):
     counts = Counts()
-    rows = build_spanex_fever(write(tmp_path, "supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2), counts)
+    rows = build_spanex_fever(
+        write(tmp_path, "supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2), counts
+    )
     found = [TASKS["spanex_fever"].labels[row.label] for row in rows]
     assert found == ["SUPPORTS", "NOT ENOUGH INFO", "NOT ENOUGH INFO", "REFUTES"]
     assert counts.dropped == {"label 2 is none of the task's": 1}
@@ -65,11 +70,18 @@ def test_labels_are_matched_by_name(tmp_path):
 def test_relations_become_interactions_over_words(tmp_path):
     counts = Counts()
     (row,) = build_spanex_snli(write(tmp_path, "neutral"), counts)
-    assert (row.id, row.split, row.segments) == ("spanex_snli/test/7", "test", (PREMISE, HYPOTHESIS))
+    assert (row.id, row.split, row.segments) == (
+        "spanex_snli/test/7",
+        "test",
+        (PREMISE, HYPOTHESIS),
+    )
     assert TASKS["spanex_snli"].labels[row.label] == "neutral"
     found = row.evidence(row.segments, words_of(row.segments))
     assert found.interactions == INTERACTIONS
-    why = ("relation without a whole word on one side", "relation that the authors' code leaves out")
+    why = (
+        "relation without a whole word on one side",
+        "relation that the authors' code leaves out",
+    )
     assert counts.dropped == dict.fromkeys(why, 1)
 
 
@@ -80,7 +92,9 @@ def case(tiny, evidence):
 
 
 def test_relations_as_gold(tiny):
-    """A dangler gives the units of its own side, the named one or the one that is no whole part, and no piece."""
+    """A dangler gives the units of its own side, the named one or the one that is no whole part,
+    and no piece.
+    """
     (gold,) = read_gold(*case(tiny, SPANEX))
     assert gold.interactions == {"low": (((2,), (7,)),), "high": (((3, 4), (9, 10)),)}
     assert gold.units == {"low": {2, 7}, "high": {0, 1, 3, 4, 6, 7, 9, 10}}
@@ -91,7 +105,9 @@ def test_relations_as_gold(tiny):
 
 
 def test_highlights_as_gold_and_none_where_nobody_marked_anything(tiny):
-    marks = np.array([np.isin(np.arange(12), marked) for marked in ([3, 4, 9], [4, 9, 10], [7])], float)
+    marks = np.array(
+        [np.isin(np.arange(12), marked) for marked in ([3, 4, 9], [4, 9, 10], [7])], float
+    )
     (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
     assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
     assert set(gold.interactions["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}

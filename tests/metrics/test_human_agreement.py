@@ -1,4 +1,6 @@
-"""Marks of people on words, on tokens, and on words that white space parts; the rated sentences; texts left out."""
+"""Marks of people on words, on tokens, and on words that white space parts; the rated sentences;
+texts left out.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,17 @@ from compendium.corpora.fetch import sources
 
 
 def marked(*segments: str, marks, split="test", **fields) -> Instance:
-    return replace(models.instance(*segments, **fields), split=split, evidence=Evidence(marks=np.array(marks, float)))
+    return replace(
+        models.instance(*segments, **fields),
+        split=split,
+        evidence=Evidence(marks=np.array(marks, float)),
+    )
 
 
 def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
-    instance = marked("an unbelievable plot ,", "not bad", marks=[[0, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0]])
+    instance = marked(
+        "an unbelievable plot ,", "not bad", marks=[[0, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0]]
+    )
     marks = people.token_marks(instance, tiny.tokens(instance))
     assert marks.tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
     assert people.relevance(marks).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
@@ -38,13 +46,23 @@ def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
 
 
 def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(tiny):
-    """As in the authors' tokenizer, where it reads `[UNK]`; one that is in the vocabulary is punctuation."""
+    """As in the authors' tokenizer, where it reads `[UNK]`; one that is in the vocabulary is
+    punctuation.
+    """
     texts = {"Sentence1": "good \N{ROCKET} \N{ROCKET} \N{GRINNING FACE} !", "Sentence2": "bad"}
-    marks = {f"Sentence{part}_marked_{person}": texts[f"Sentence{part}"] for part in "12" for person in "123"}
+    marks = {
+        f"Sentence{part}_marked_{person}": texts[f"Sentence{part}"]
+        for part in "12"
+        for person in "123"
+    }
     marks["Sentence1_marked_2"] = "*good* \N{ROCKET} *\N{ROCKET}* *\N{GRINNING FACE}* *!*"
-    (row,) = text_pairs.annotated_row({"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts())
+    (row,) = text_pairs.annotated_row(
+        {"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts()
+    )
     words = table.words_of(row.segments)
-    instance = Instance("x", row.segments, row.label, words, "test", row.evidence(row.segments, words))
+    instance = Instance(
+        "x", row.segments, row.label, words, "test", row.evidence(row.segments, words)
+    )
     tokens = tiny.tokens(instance)
     read = [tokens.texts[c] for c in tokens.content]
     assert read == ["good", "[UNK]", "[UNK]", "\N{GRINNING FACE}", "!", "bad"]
@@ -53,7 +71,9 @@ def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(t
 
 def test_words_are_joined_where_no_white_space_parts_them():
     words = np.array([[0, 0, 2], [0, 2, 5], [0, 6, 9], [1, 0, 3], [1, 3, 4]])
-    instance = Instance("x", ("don't who", "yes."), 0, words, "test", Evidence(marks=np.array([[0.0, 1, 0, 0, 1]])))
+    instance = Instance(
+        "x", ("don't who", "yes."), 0, words, "test", Evidence(marks=np.array([[0.0, 1, 0, 0, 1]]))
+    )
     assert people.spaced_marks(instance).tolist() == [[1, 0, 1]]
 
 
@@ -70,8 +90,22 @@ def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_th
     for text, label, name in sentences:
         marks = np.zeros((2, len(text.split())))
         marks[:, :4] = ratings * ("great" in text)
-        made.append(marked(text, marks=marks, label=label, name=f"vader_movies/{name}", split=name.split("/")[0]))
-    known = marked("known to the MODEL, word for word ...", marks=np.zeros((0, 7)), label=1, name="r1", split="train")
+        made.append(
+            marked(
+                text,
+                marks=marks,
+                label=label,
+                name=f"vader_movies/{name}",
+                split=name.split("/")[0],
+            )
+        )
+    known = marked(
+        "known to the MODEL, word for word ...",
+        marks=np.zeros((0, 7)),
+        label=1,
+        name="r1",
+        split="train",
+    )
     paths = {name: tmp_path / f"{name}.parquet" for name in ("vader_movies", "rotten_tomatoes")}
     write_instances(paths["vader_movies"], made, {})
     write_instances(paths["rotten_tomatoes"], [known], {})
@@ -80,13 +114,20 @@ def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_th
     assert [row.id for row in rows] == ["rated_movies/test/1", "rated_movies/test/2"]
     positive, negative = (row.evidence(row.segments, row.words).marks.tolist() for row in rows)
     assert positive == [[0, 1, 0, 0], [0, 0, 0, 0]] and negative == [[0, 0, 0, 1], [0, 1, 0, 1]]
-    assert sum(counts.dropped.values()) == 3 and counts.dropped["in train or dev of rotten_tomatoes"] == 1
+    assert (
+        sum(counts.dropped.values()) == 3
+        and counts.dropped["in train or dev of rotten_tomatoes"] == 1
+    )
     assert counts.dropped["no word rated like the sentence"] == 1
 
 
 def test_a_known_text_is_recognised_in_another_spelling_and_inside_another():
     known = reviews.Known(["the whole story of a dog"])
-    same = ("The whole   story, of a dog!", "he whole story of a do", "And then: the whole story of a dog, and more")
+    same = (
+        "The whole   story, of a dog!",
+        "he whole story of a do",
+        "And then: the whole story of a dog, and more",
+    )
     other = ("story of a dog and a cat", "", "whole story of a")  # the last is too short to be sure
     assert all(map(known.holds, same)) and not any(map(known.holds, other))
 
@@ -102,9 +143,12 @@ explain: { methods: [random, lime] }
 
 
 @pytest.mark.parametrize(
-    ("optional", "there", "left_out"), [("true", False, ["esnli"]), ("true", True, []), ("false", False, [])]
+    ("optional", "there", "left_out"),
+    [("true", False, ["esnli"]), ("true", True, []), ("false", False, [])],
 )
-def test_an_optional_task_is_left_out_where_its_files_are_not(tmp_path, monkeypatch, optional, there, left_out):
+def test_an_optional_task_is_left_out_where_its_files_are_not(
+    tmp_path, monkeypatch, optional, there, left_out
+):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
     if there:
@@ -115,11 +159,17 @@ def test_an_optional_task_is_left_out_where_its_files_are_not(tmp_path, monkeypa
     path.write_text(PROFILE.replace("OPTIONAL", optional))
     loaded = config.load(str(path))
     assert loaded.left_out == left_out and ("esnli" in loaded.tasks) == (not left_out)
-    assert corpora.at_hand("esnli") == there and corpora.at_hand("snli") and corpora.at_hand("rated_movies")
+    assert (
+        corpora.at_hand("esnli") == there
+        and corpora.at_hand("snli")
+        and corpora.at_hand("rated_movies")
+    )
     assert pickle.loads(pickle.dumps(loaded)) == loaded
 
 
 def test_what_is_at_hand_counts_the_tables_a_task_is_made_from(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    assert not sources.at_hand(corpora.TASKS["hybrid_newsgroups"]) and sources.at_hand(corpora.TASKS["hybrid_bbc"])
+    assert not sources.at_hand(corpora.TASKS["hybrid_newsgroups"]) and sources.at_hand(
+        corpora.TASKS["hybrid_bbc"]
+    )

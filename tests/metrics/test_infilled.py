@@ -1,4 +1,6 @@
-"""Erasure by words that a masked language model writes: a slow twin, what is never written, and refusals."""
+"""Erasure by words that a masked language model writes: a slow twin, what is never written, and
+refusals.
+"""
 
 from dataclasses import replace
 
@@ -24,7 +26,12 @@ def folder(tmp_path_factory):
     """A masked language model with random weights and the vocabulary of the tiny classifier."""
     place = tmp_path_factory.mktemp("masked")
     tokenizer = models.tiny_tokenizer()
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     network = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes))
     models.draw_weights(network, 5)
     network.save_pretrained(place)
@@ -44,7 +51,9 @@ def test_erased_places_alone_are_written_with_words_and_always_alike(tiny, infil
     rows = infill(tokens, kept)
     assert rows.shape == kept.shape and (np.where(kept, rows, tokens.ids) == tokens.ids).all()
     written = rows[~kept]
-    assert len(np.unique(written)) > 10 and not np.isin(written, tiny.tokenizer.all_special_ids).any()
+    assert (
+        len(np.unique(written)) > 10 and not np.isin(written, tiny.tokenizer.all_special_ids).any()
+    )
     np.testing.assert_array_equal(infill(tokens, kept), rows)
 
 
@@ -56,7 +65,12 @@ def test_words_are_drawn_as_the_language_model_weighs_them(tiny, folder, infill)
     drawn = np.bincount(infill(tokens, kept)[:, place], minlength=len(tiny.tokenizer)) / len(kept)
     ids = np.where(kept[0], tokens.ids, tokens.mask_id)
     with torch.no_grad():
-        logits = BertForMaskedLM.from_pretrained(folder).eval()(torch.tensor(ids)[None]).logits[0, place].numpy()
+        logits = (
+            BertForMaskedLM.from_pretrained(folder)
+            .eval()(torch.tensor(ids)[None])
+            .logits[0, place]
+            .numpy()
+        )
     logits[tiny.tokenizer.all_special_ids] = -np.inf
     chances = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
     assert np.abs(drawn - chances).max() < 4 * 0.5 / np.sqrt(len(kept))
@@ -64,7 +78,9 @@ def test_words_are_drawn_as_the_language_model_weighs_them(tiny, folder, infill)
 
 @pytest.mark.parametrize("scores", [[3, 1, 2, 0], [0, 0, 0, 0], [1]])
 def test_both_metrics_equal_their_twin(tiny, exact, infill, scores):
-    text = scored(tiny, " ".join(["film", "bad", "very", "good"][: len(scores)]), scores, infill=infill)
+    text = scored(
+        tiny, " ".join(["film", "bad", "very", "good"][: len(scores)]), scores, infill=infill
+    )
     network = tiny.at("float64")
     tokens = text.tokens
     order = order_of(text, "m")
@@ -76,8 +92,13 @@ def test_both_metrics_equal_their_twin(tiny, exact, infill, scores):
         kept = []
         for size in sizes:
             chosen = set(tokens.content[order[:size]].tolist())
-            kept += [[tokens.special[p] or (p in chosen) != without for p in range(len(tokens))]] * REWRITTEN
-        z = [np.exp(erasures.logits(network, row, tokens.segments)) for row in infill(tokens, np.array(kept))]
+            kept += [
+                [tokens.special[p] or (p in chosen) != without for p in range(len(tokens))]
+            ] * REWRITTEN
+        z = [
+            np.exp(erasures.logits(network, row, tokens.segments))
+            for row in infill(tokens, np.array(kept))
+        ]
         drops = [full[k] / full.sum() - one[k] / one.sum() for one in z]
         assert found[name] == pytest.approx(np.mean(drops), abs=1e-9)
 
@@ -92,7 +113,11 @@ def test_nothing_is_asked_without_an_infiller_and_nan_is_refused(tiny, exact, in
 def test_a_query_is_never_written_anew(tiny, exact, infill):
     seen = []
     text = scored(tiny, ("good film", "bad plot"), np.arange(4.0), settings=Settings(query=1))
-    ask(exact, NAMES, replace(text, infill=lambda tokens, kept: seen.append(kept) or infill(tokens, kept)))
+    ask(
+        exact,
+        NAMES,
+        replace(text, infill=lambda tokens, kept: seen.append(kept) or infill(tokens, kept)),
+    )
     of_query = text.tokens.offsets[:, 0] == 1
     assert len(seen) == 2 and all(kept[:, of_query | text.tokens.special].all() for kept in seen)
     assert not all(kept.all() for kept in seen)

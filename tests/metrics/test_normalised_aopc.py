@@ -1,4 +1,6 @@
-"""Limits of erasure: against every order, between each other, and where there is nothing to be told."""
+"""Limits of erasure: against every order, between each other, and where there is nothing to be
+told.
+"""
 
 import numpy as np
 import pytest
@@ -27,7 +29,9 @@ def answer(scorer, talk):
 def shares_of(scorer, tokens, scores, **settings):
     """Both metrics of one explanation, by measure."""
     text = ScoredText(models.instance("any"), tokens, {"m": scores}, settings=Settings(**settings))
-    return {measure: answer(scorer, METRICS[f"naopc_{measure}"].ask(text, "m")) for measure in MEASURES}
+    return {
+        measure: answer(scorer, METRICS[f"naopc_{measure}"].ask(text, "m")) for measure in MEASURES
+    }
 
 
 @pytest.mark.parametrize("ratios", [SOME, EACH])
@@ -41,13 +45,21 @@ def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text
 
 
 @settings(max_examples=10)
-@given(words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=7), beam=st.integers(1, 4), data=st.data())
-def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(tiny, words, beam, data):
+@given(
+    words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=7),
+    beam=st.integers(1, 4),
+    data=st.data(),
+)
+def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(
+    tiny, words, beam, data
+):
     tokens = tiny.tokens(models.instance(" ".join(words)))
     scorer = Scorer(tiny, precision="float64")
     ratios = data.draw(st.sampled_from([SOME, EACH]))
     widths = ((1, 9), (beam, 0), (99, 0))  # and up to how many tokens the limits are exact
-    true, found, wide = (answer(scorer, find_limits(tokens, ratios, beam=b, exact=least)) for b, least in widths)
+    true, found, wide = (
+        answer(scorer, find_limits(tokens, ratios, beam=b, exact=least)) for b, least in widths
+    )
     assert true.exact and not found.exact
     for measure in MEASURES:
         low, high = getattr(true, measure)
@@ -85,11 +97,15 @@ def test_nothing_can_be_told_of_one_token_or_of_a_model_that_never_moves(tiny, e
 
 
 def test_the_query_takes_no_place_in_orders_of_many_tokens(tiny, exact):
-    """With more tokens than all orders are tried of, those of the explanations count for the limits."""
+    """With more tokens than all orders are tried of, those of the explanations count for the
+    limits.
+    """
     tokens = tiny.tokens(models.instance(" ".join([*WORDS, "film", "good"]), "good plot"))
     scores = np.random.default_rng(0).integers(0, 4, len(tokens.content)).astype(float)
     rng = generator("ties", "m")
-    limits, areas = answer(exact, areas_in_limits(tokens, [scores], [rng], Settings().protocol, query=1))
+    limits, areas = answer(
+        exact, areas_in_limits(tokens, [scores], [rng], Settings().protocol, query=1)
+    )
     assert not limits.exact
     found = shares_of(exact, tokens, scores, query=1)
     for measure, area in zip(MEASURES, areas[0], strict=True):
@@ -106,14 +122,20 @@ def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):
 
 
 @settings(max_examples=15)
-@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), seed=st.integers(0, 99), data=st.data())
+@given(
+    words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
 def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
     tokens = tiny.tokens(models.instance(" ".join(words)))
     scorer = Scorer(tiny, precision="float64")
     ratios = data.draw(st.sampled_from([SOME, EACH, Protocol().ratios]))
     limits = answer(scorer, find_limits(tokens, ratios))
     for draw in range(4):
-        scores = np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)
+        scores = (
+            np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)
+        )
         hard = answer(scorer, erase(tokens, scores, ratios))
         for measure in MEASURES:
             least, greatest = getattr(limits, measure)

@@ -28,12 +28,18 @@ def scored(draw, longest=9):
 @given(given=scored())
 def test_pointing_equals_enumeration_of_ties(given):
     scores, evidence = given
-    assert pointing.point(scores, evidence) == pytest.approx(float(slow.point(scores, evidence)), abs=1e-15)
+    assert pointing.point(scores, evidence) == pytest.approx(
+        float(slow.point(scores, evidence)), abs=1e-15
+    )
     assert pointing.point(scores, evidence, "first") == evidence[np.argmax(scores)]
 
 
 def test_what_is_no_number_points_nowhere():
-    wrong = {"position 1 is nan": [1.0, np.nan], "position 0 is inf": [np.inf, 0.0], "one score a word": [1.0]}
+    wrong = {
+        "position 1 is nan": [1.0, np.nan],
+        "position 0 is inf": [np.inf, 0.0],
+        "one score a word": [1.0],
+    }
     for said, scores in wrong.items():
         with pytest.raises(ValueError, match=said):
             pointing.point(scores, [True, False])
@@ -43,14 +49,24 @@ def test_what_is_no_number_points_nowhere():
 
 def attribute(tokens, scores, method="m"):
     """An Attribution of (n,) scores to the content tokens."""
-    return Attribution("x", method, 0, "token", tuple((int(t),) for t in tokens.content), np.asarray(scores, float))
+    return Attribution(
+        "x", method, 0, "token", tuple((int(t),) for t in tokens.content), np.asarray(scores, float)
+    )
 
 
 def hits_of(rows, metric):
     return {row["method"]: row["hit"] for row in rows if row["metric"] == metric}
 
 
-WORDS = ("unbelievably", "the", "film", "was", "good", "unbelievable", "slow")  # two of them in several pieces
+WORDS = (
+    "unbelievably",
+    "the",
+    "film",
+    "was",
+    "good",
+    "unbelievable",
+    "slow",
+)  # two of them in several pieces
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -71,12 +87,16 @@ def test_hybrid_documents_with_pieces_of_words_and_truncation_equal_the_slow_twi
         else:
             assert hit == pytest.approx(float(expected))
             read = [c for c, score in zip(classes, by_word, strict=True) if score is not None]
-            assert hits_of(rows, "hybrid")["random"] == pytest.approx(np.mean(np.array(read) == predicted))
+            assert hits_of(rows, "hybrid")["random"] == pytest.approx(
+                np.mean(np.array(read) == predicted)
+            )
 
 
 def agreeing(text, tags, subject, label, attractors=0):
     spans = ((subject, subject + 1, 0),)
-    return instance(text, label=label, evidence=Evidence(spans=spans, tags=tags, attractors=attractors))
+    return instance(
+        text, label=label, evidence=Evidence(spans=spans, tags=tags, attractors=attractors)
+    )
 
 
 def test_agreement_counts_the_subject_and_words_of_the_predicted_number():
@@ -96,12 +116,19 @@ def test_agreement_counts_the_subject_and_words_of_the_predicted_number():
             assert hits_of(rows, "hit_feat")["random"] == pytest.approx(len(feature) / 5)
 
 
-@given(tags=st.lists(st.sampled_from(["NN", "NNS", "VBZ", "VBP", "DT", "PRP"]), min_size=1, max_size=6))
+@given(
+    tags=st.lists(st.sampled_from(["NN", "NNS", "VBZ", "VBP", "DT", "PRP"]), min_size=1, max_size=6)
+)
 def test_features_are_those_of_the_paper(tags):
     made = agreeing(" ".join("a" for _ in tags), tuple(tags), 0, 0)
     for predicted in (0, 1):
-        games = {game.metric: game for game in pointing.find_games(made, predicted, np.ones(len(tags), bool))}
-        assert games["hit_feat"].evidence.tolist() == [slow.feature(tag) == predicted for tag in tags]
+        games = {
+            game.metric: game
+            for game in pointing.find_games(made, predicted, np.ones(len(tags), bool))
+        }
+        assert games["hit_feat"].evidence.tolist() == [
+            slow.feature(tag) == predicted for tag in tags
+        ]
         assert games["hit_target"].evidence.tolist() == [at == 0 for at in range(len(tags))]
 
 
@@ -111,11 +138,21 @@ def test_manual_lists_go_by_the_chosen_rule_and_discard_wrong_predictions():
     tokens = tokenize(made, tiny_tokenizer(), 64)
     for affix, hits in {"code": (1, 0, 0), "paper": (0, 1, 0), "both": (1, 1, 0)}.items():
         for at, hit in enumerate(hits):
-            rows = pointing.play(made, tokens, 1, {"m": attribute(tokens, np.eye(3)[at])}, affix=affix)
+            rows = pointing.play(
+                made, tokens, 1, {"m": attribute(tokens, np.eye(3)[at])}, affix=affix
+            )
             assert hits_of(rows, "manual")["m"] == hit
     of_people = replace(made, evidence=Evidence(marks=np.vstack([marks, [0, 0, 1.0]])))
-    for at in range(3):  # rows are rules only where the task says so; of people, what anybody marked counts
-        assert hits_of(pointing.play(of_people, tokens, 1, {"m": attribute(tokens, np.eye(3)[at])}), "manual")["m"] == 1
+    for at in range(
+        3
+    ):  # rows are rules only where the task says so; of people, what anybody marked counts
+        assert (
+            hits_of(
+                pointing.play(of_people, tokens, 1, {"m": attribute(tokens, np.eye(3)[at])}),
+                "manual",
+            )["m"]
+            == 1
+        )
     rows = pointing.play(made, tokens, 0, {"m": attribute(tokens, np.eye(3)[0])})
     assert {row["discarded"] for row in rows} == {"the prediction is wrong"}
     with pytest.raises(ValueError, match=r"unknown rule 'codes'.*code, paper, both"):
@@ -129,18 +166,34 @@ def test_drawn_words_hit_as_often_as_random_says_and_do_not_depend_on_other_meth
     tokens = tokenize(made, tiny_tokenizer(), 64)
     more = {"m": attribute(tokens, np.arange(5)), "random": attribute(tokens, np.arange(5))}
     hits = [
-        [hits_of(pointing.play(made, tokens, 0, given, "first", names=(at,)), "hit_target") for at in range(300)]
+        [
+            hits_of(pointing.play(made, tokens, 0, given, "first", names=(at,)), "hit_target")
+            for at in range(300)
+        ]
         for given in ({}, more)
     ]
     alone, beside = ([row["random_drawn"] for row in rows] for rows in hits)
     assert alone == beside and abs(np.mean(alone) - 0.2) < 0.06
-    assert all(row["random"] == pytest.approx(0.2) for row in hits[1]), "a drawn attribution is not the exact random"
+    assert all(row["random"] == pytest.approx(0.2) for row in hits[1]), (
+        "a drawn attribution is not the exact random"
+    )
 
 
 def test_adding_a_method_moves_no_other_interval():
-    base = {"task": "t", "model": "m", "metric": "hybrid", "seed": 1, "correct": True, "discarded": ""}
+    base = {
+        "task": "t",
+        "model": "m",
+        "metric": "hybrid",
+        "seed": 1,
+        "correct": True,
+        "discarded": "",
+    }
     rng = np.random.default_rng(5)
-    hits = [base | {"instance": at, "method": m, "hit": rng.random()} for at in range(24) for m in ("a", "b", "c")]
+    hits = [
+        base | {"instance": at, "method": m, "hit": rng.random()}
+        for at in range(24)
+        for m in ("a", "b", "c")
+    ]
     whole, less = (
         pointing.summarise(pd.DataFrame(rows), 100, 0.9).set_index("method")
         for rows in (hits, [row for row in hits if row["method"] != "a"])
@@ -149,8 +202,17 @@ def test_adding_a_method_moves_no_other_interval():
 
 
 def test_discards_are_counted_and_conditions_are_kept_apart():
-    base = {"task": "agreement_parsed", "model": "gru", "metric": "hit_feat", "method": "m", "discarded": ""}
-    rows = [base | {"seed": 1, "instance": f"{at}", "correct": at < 6, "hit": float(at < 3)} for at in range(8)]
+    base = {
+        "task": "agreement_parsed",
+        "model": "gru",
+        "metric": "hit_feat",
+        "method": "m",
+        "discarded": "",
+    }
+    rows = [
+        base | {"seed": 1, "instance": f"{at}", "correct": at < 6, "hit": float(at < 3)}
+        for at in range(8)
+    ]
     rows += [row | {"seed": 2, "hit": 1.0} for row in rows]
     table = pointing.summarise(pd.DataFrame(rows), 100, 0.9).set_index("condition")
     assert table.accuracy["correct"] == pytest.approx((3 * 1 + 3 * 0.5) / 6)
@@ -158,16 +220,37 @@ def test_discards_are_counted_and_conditions_are_kept_apart():
     assert table.instances.to_dict() == {"all": 8, "correct": 6, "wrong": 2}
     assert table.right["all"] == pytest.approx(6 / 8)
     hybrid = [r | {"metric": "hybrid", "task": "hybrid_bbc"} for r in rows]
-    hybrid += [base | {"metric": "hybrid", "task": "hybrid_bbc", "seed": 1, "instance": "gone", "correct": False}]
+    hybrid += [
+        base
+        | {
+            "metric": "hybrid",
+            "task": "hybrid_bbc",
+            "seed": 1,
+            "instance": "gone",
+            "correct": False,
+        }
+    ]
     hybrid[-1] |= {"hit": np.nan, "discarded": "the predicted class is that of no word"}
     (row,) = pointing.summarise(pd.DataFrame(hybrid), 100, 0.9).to_dict("records")
-    assert (row["condition"], row["instances"], row["discarded"]) == ("all", 8, pytest.approx(1 / 17))
+    assert (row["condition"], row["instances"], row["discarded"]) == (
+        "all",
+        8,
+        pytest.approx(1 / 17),
+    )
 
 
 def test_attractors_are_counted_together_from_four_on():
-    base = {"task": "agreement_parsed", "model": "gru", "metric": "hit_target", "method": "m", "discarded": ""}
+    base = {
+        "task": "agreement_parsed",
+        "model": "gru",
+        "metric": "hit_target",
+        "method": "m",
+        "discarded": "",
+    }
     base |= {"seed": 1, "correct": True}
-    rows = [base | {"instance": f"{at}", "attractors": at, "hit": float(at == 0)} for at in (6, 0, 4, 1)]
+    rows = [
+        base | {"instance": f"{at}", "attractors": at, "hit": float(at == 0)} for at in (6, 0, 4, 1)
+    ]
     table = pointing.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9)
     table = table[table.condition == "correct"]
     assert table.attractors.tolist() == [0, 1, 4]
@@ -182,7 +265,9 @@ def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_revers
         words = [*rng.choice(["film", "slow", "the", "good"], 9), SIGNAL]
         order = rng.permutation(10)
         evidence = Evidence(classes=tuple(int(at == 9) for at in order))
-        made = instance(" ".join(words[at] for at in order), name=f"d{number}", label=1, evidence=evidence)
+        made = instance(
+            " ".join(words[at] for at in order), name=f"d{number}", label=1, evidence=evidence
+        )
         tokens = model.tokens(made)
         oracle = np.array([float(tokens.texts[t] == SIGNAL) for t in tokens.content])
         found = {"oracle": oracle, "reversed": -oracle, "noise": rng.standard_normal(10)}

@@ -37,7 +37,10 @@ def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
 
 def test_layouts_count_what_the_protocol_says(tiny):
     tokens = tiny.tokens(models.instance("the film was good"))
-    assert find_layout(tokens, Protocol()).size == 4 and find_layout(tokens, Protocol(count_first=True)).size == 5
+    assert (
+        find_layout(tokens, Protocol()).size == 4
+        and find_layout(tokens, Protocol(count_first=True)).size == 5
+    )
     assert list(find_layout(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
     assert (find_layout(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
     words = tiny_words("gru").tokens(models.instance("the film"))
@@ -47,7 +50,12 @@ def test_layouts_count_what_the_protocol_says(tiny):
 
 
 @pytest.mark.parametrize(
-    "fields, words", [({"ratios": (0.0,)}, "ratios are shares"), ({"draws": 0}, "one draw"), ({"keep_rate": 1}, "mean")]
+    "fields, words",
+    [
+        ({"ratios": (0.0,)}, "ratios are shares"),
+        ({"draws": 0}, "one draw"),
+        ({"keep_rate": 1}, "mean"),
+    ],
 )
 def test_protocols_refuse_what_means_nothing(fields, words):
     with pytest.raises(ValueError, match=words):
@@ -56,7 +64,10 @@ def test_protocols_refuse_what_means_nothing(fields, words):
 
 def test_scores_must_fit_the_layout(tiny):
     tokens = tiny.tokens(PAIR)
-    for scores, protocol in ((np.zeros(3), Protocol()), (np.zeros(len(tokens.content)), Protocol(separator=True))):
+    for scores, protocol in (
+        (np.zeros(3), Protocol()),
+        (np.zeros(len(tokens.content)), Protocol(separator=True)),
+    ):
         with pytest.raises(ValueError, match=f"got {len(scores)} scores"):
             next(erase(tokens, scores, protocol=protocol))
     both = np.arange(9.0)
@@ -75,17 +86,26 @@ def test_drift_lowers_the_baseline_call_by_call(tiny):
         for drift, calls in ((False, 0), (True, 0), (True, 30))
     )
     room = plain.full - plain.erased
-    assert all(0 < value < 1 for value in (*plain.normalised_sufficiency, *plain.normalised_comprehensiveness))
+    assert all(
+        0 < value < 1
+        for value in (*plain.normalised_sufficiency, *plain.normalised_comprehensiveness)
+    )
     for found, calls in ((first, 0), (later, 30)):
         sunk = calls + np.arange(5)
         kept = 1 - plain.sufficiency / (room + 1e-4 * (1 + sunk))
         np.testing.assert_allclose(found.normalised_sufficiency, kept)
-        np.testing.assert_allclose(found.normalised_comprehensiveness, plain.comprehensiveness / (room + 1e-4 * sunk))
+        np.testing.assert_allclose(
+            found.normalised_comprehensiveness, plain.comprehensiveness / (room + 1e-4 * sunk)
+        )
 
 
 def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
-    """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
-    tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
+    """Six methods, two measures, four draws: beyond hard erasure of one text at most two more
+    passes of the model.
+    """
+    tokens = tiny.tokens(
+        models.instance("a very very brave plot was believable - was it not ? the film is good")
+    )
     rows = np.random.default_rng(0).standard_normal((6, len(tokens.content)))
     passes = []
     evaluations = []

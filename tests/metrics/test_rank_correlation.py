@@ -1,4 +1,6 @@
-"""Judges compared: tau-b against scipy and its definition, the bootstrap, prices and overlaps against slow twins."""
+"""Judges compared: tau-b against scipy and its definition, the bootstrap, prices and overlaps
+against slow twins.
+"""
 
 from itertools import product
 
@@ -29,7 +31,9 @@ def test_tau_b_is_that_of_scipy_and_of_its_definition(pair):
 
 def test_rounding_orders_nobody_and_nan_stays():
     a = np.array([0.1 + 0.2, 0.3, 0.7])
-    assert rank_correlation.tau_b(a, np.array([1.0, 2.0, 3.0])) == pytest.approx(slow.tau_b([0, 0, 1], [1, 2, 3]))
+    assert rank_correlation.tau_b(a, np.array([1.0, 2.0, 3.0])) == pytest.approx(
+        slow.tau_b([0, 0, 1], [1, 2, 3])
+    )
     assert np.isnan(rank_correlation.tau_b(np.array([1.0, np.nan, 2.0]), np.arange(3.0)))
     assert np.isnan(rank_correlation.tau_b(np.ones(4), np.arange(4.0)))
     with pytest.raises(ValueError, match="same methods"):
@@ -39,7 +43,9 @@ def test_rounding_orders_nobody_and_nan_stays():
 @given(values=arrays.arrays(float, st.tuples(*[st.integers(1, 4)] * 3), elements=holes))
 def test_drawn_means_are_those_of_the_drawn_texts_and_seeds(values):
     seeds, texts, methods = values.shape
-    found = rank_correlation.draw_judges({"x": values}, [f"m{i}" for i in range(methods)], 6, "test")
+    found = rank_correlation.draw_judges(
+        {"x": values}, [f"m{i}" for i in range(methods)], 6, "test"
+    )
     rng = generator("judges", "test")
     of_seed, of_text = (rng.multinomial(n, np.full(n, 1 / n), size=6) for n in (seeds, texts))
     for draw in range(6):
@@ -59,11 +65,18 @@ def test_all_judges_see_the_same_draws():
         rank_correlation.draw_judges({"a": values, "b": values[:, 1:]}, list("vwxyz"), 20, "run")
 
 
-@given(values=arrays.arrays(float, st.tuples(st.just(2), st.integers(1, 3), st.integers(4, 7)), elements=holes))
+@given(
+    values=arrays.arrays(
+        float, st.tuples(st.just(2), st.integers(1, 3), st.integers(4, 7)), elements=holes
+    )
+)
 def test_exchanged_names_are_followed_to_a_method_of_the_run(values):
     names = ["random", *(f"m{at}" for at in range(values.shape[2] - 1))]
     # of a judge each, a mean a method, NaN for what it does not judge
-    runs = [rank_correlation.Drawn(tuple(names), {"a": a, "b": b}, {}, {}) for a, b in values.swapaxes(0, 1)]
+    runs = [
+        rank_correlation.Drawn(tuple(names), {"a": a, "b": b}, {}, {})
+        for a, b in values.swapaxes(0, 1)
+    ]
     rng = np.random.default_rng(0)
     known = sorted([*names, "nowhere"])
     orders = np.stack([rng.permutation(len(names) + 1) for _ in range(5)])
@@ -78,15 +91,23 @@ def test_exchanged_names_say_how_much_of_an_order_is_chance():
     methods = tuple("abcdefghij")
     rng = np.random.default_rng(1)
     names = methods, np.stack([rng.permutation(10) for _ in range(999)])
-    means = {"x": np.arange(10.0), "like": np.arange(10.0) ** 2, "other": rng.permutation(10).astype(float)}
+    means = {
+        "x": np.arange(10.0),
+        "like": np.arange(10.0) ** 2,
+        "other": rng.permutation(10).astype(float),
+    }
     run = rank_correlation.Drawn(methods, means, {}, {})
     like = rank_correlation.exchange_names([run], "x", "like", *names)
     assert rank_correlation.p_of_names(1.0, like) == 1 / 1000 and abs(like.mean()) < 0.03
     # several runs of the same methods trade places alike: they are no more evidence than one
-    np.testing.assert_allclose(rank_correlation.exchange_names([run] * 3, "x", "like", *names), like)
+    np.testing.assert_allclose(
+        rank_correlation.exchange_names([run] * 3, "x", "like", *names), like
+    )
     other = rank_correlation.exchange_names([run], "x", "other", *names)
     known = kendalltau(means["x"], means["other"], method="exact")
-    assert rank_correlation.p_of_names(known.statistic, other) == pytest.approx(known.pvalue, abs=0.05)
+    assert rank_correlation.p_of_names(known.statistic, other) == pytest.approx(
+        known.pvalue, abs=0.05
+    )
     assert np.isnan(rank_correlation.p_of_names(float("nan"), other))
     assert np.isnan(rank_correlation.p_of_names(0.5, np.full(1, np.nan)))
 
@@ -117,7 +138,9 @@ def test_undominated_is_that_of_every_comparison(rows):
 @given(pair=pairs, k=st.integers(1, 4))
 def test_overlap_is_the_mean_over_tie_breaks(pair, k):
     a, b = map(np.array, pair)
-    np.testing.assert_allclose(agreement.overlap_at_k(a, b, k), slow.overlap_at_k(a, b, k), atol=1e-12)
+    np.testing.assert_allclose(
+        agreement.overlap_at_k(a, b, k), slow.overlap_at_k(a, b, k), atol=1e-12
+    )
     assert np.isnan(agreement.overlap_at_k(a[:0], b[:0], k))
     with pytest.raises(ValueError, match="same tokens"):
         agreement.overlap_at_k(a, np.append(b, 0), k)
@@ -131,7 +154,9 @@ DRAWS = 120
 
 
 def covered(methods, texts, tau, tails, rng):
-    """(runs,) and (pools,) whether nominal 95 % intervals hold the tau-b of true means, and their own estimate."""
+    """(runs,) and (pools,) whether nominal 95 % intervals hold the tau-b of true means, and their
+    own estimate.
+    """
     worlds = RUNS * 12
     shape = (worlds, texts, methods, 2)
     rho = np.sin(np.pi * tau / 2)
@@ -148,10 +173,16 @@ def covered(methods, texts, tau, tails, rng):
     single = [(float(np.median(one)), one) for one in taus]
     runs = [(0.0, one, methods) for one in taus]
     pooled = [rank_correlation.pool(runs[at : at + RUNS])[:2] for at in range(0, worlds, RUNS)]
-    assert all(low <= middle <= high for middle, one in single + pooled for low, high in [ends(one)])
+    assert all(
+        low <= middle <= high for middle, one in single + pooled for low, high in [ends(one)]
+    )
     truths = (truth, truth.reshape(-1, RUNS).mean(axis=1))
     return [
-        [low <= t <= high for t, (_, one) in zip(of, found, strict=True) for low, high in [ends(one)]]
+        [
+            low <= t <= high
+            for t, (_, one) in zip(of, found, strict=True)
+            for low, high in [ends(one)]
+        ]
         for of, found in zip(truths, (single, pooled), strict=True)
     ]
 
@@ -170,5 +201,7 @@ def test_an_interval_of_rank_correlation_holds_the_truth_as_often_as_it_says(tex
     said = {cell: [round(float(np.mean(held)), 3) for held in of] for cell, of in cells.items()}
     single, pooled = (np.mean(np.concatenate(held)) for held in zip(*cells.values(), strict=True))
     most = 0.98 if texts < 100 else 1  # of the few that are pooled all may hold
-    assert 0.92 <= single <= 0.98 and 0.92 <= pooled <= most, f"{single:.3f}, {pooled:.3f} pooled; of each: {said}"
+    assert 0.92 <= single <= 0.98 and 0.92 <= pooled <= most, (
+        f"{single:.3f}, {pooled:.3f} pooled; of each: {said}"
+    )
     assert min(one for one, _ in said.values()) >= 0.89, said

@@ -1,4 +1,6 @@
-"""METRICS: no metric lacks a fact, a name means one quantity with one direction, and a file is enough for a new one."""
+"""METRICS: no metric lacks a fact, a name means one quantity with one direction, and a file is
+enough for a new one.
+"""
 
 from types import SimpleNamespace
 
@@ -17,7 +19,13 @@ from attreval.trial.measure import OFFERED, evaluate
 from compendium.papers.sun2024 import contrasts, properties, tables
 
 RUN = {"task": "snli", "model": "m", "seed": 1}
-FACTS = {"judge": "agreement", "source": "ours", "needs": ("scores",), "higher_is_better": True, "about": "What."}
+FACTS = {
+    "judge": "agreement",
+    "source": "ours",
+    "needs": ("scores",),
+    "higher_is_better": True,
+    "about": "What.",
+}
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -30,9 +38,13 @@ def test_no_metric_lacks_a_fact(metric):
     assert metric.level in ("token", "pair")
     assert not metric.hard or METRICS[metric.hard].sign == metric.sign
     assert not metric.turned or metric.higher_is_better
-    assert not metric.joint or metric.higher_is_better, "the joint study compares what is better when higher"
+    assert not metric.joint or metric.higher_is_better, (
+        "the joint study compares what is better when higher"
+    )
     assert not metric.notebook or any((CHECKOUT / "notebooks").glob(f"{metric.notebook}.ipynb"))
-    others = [other for one in METRICS.values() if one is not metric for other in (one.name, *one.also)]
+    others = [
+        other for one in METRICS.values() if one is not metric for other in (one.name, *one.also)
+    ]
     assert not {metric.name, *metric.also} & set(others)
 
 
@@ -72,8 +84,19 @@ def diagnosis():
     """What two techniques get: everything of the first differs from everything of the second."""
     rows = []
     for at, technique in enumerate(list(TECHNIQUES)[:2]):
-        row = RUN | {"instance": "a", "technique": technique, "type": "token", "k": 1, "form": "symbol"}
-        row |= {"comprehensiveness": 0.9 - at / 2, "sufficiency": 0.1 + at / 2, "drop_without": 0.0, "drop_only": 0.0}
+        row = RUN | {
+            "instance": "a",
+            "technique": technique,
+            "type": "token",
+            "k": 1,
+            "form": "symbol",
+        }
+        row |= {
+            "comprehensiveness": 0.9 - at / 2,
+            "sufficiency": 0.1 + at / 2,
+            "drop_without": 0.0,
+            "drop_only": 0.0,
+        }
         row |= {"token": 0.8 - at / 2, "interaction": 0.7 - at / 2, "correct": 1.0 - at}
         rows.append(row | {"units": 2, "entropy": 0.2 + at / 2, "random": 1.0, "uniform": 2.0})
     frame = pd.DataFrame(rows)
@@ -103,14 +126,26 @@ def test_forms_of_a_measure_have_the_direction_of_what_they_say():
 
 def test_properties_are_turned_as_the_registry_says():
     for name, about in tables.PROPERTIES.items():
-        row = RUN | {"kind": "encoder", "technique": "t", "type": "token", "form": None, "instance": "a", "agent": 0}
+        row = RUN | {
+            "kind": "encoder",
+            "technique": "t",
+            "type": "token",
+            "form": None,
+            "instance": "a",
+            "agent": 0,
+        }
         frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
         lead = contrasts.mean_of_cells(frame, contrasts.TypeContrast(name, "token", ("random",)))
         assert lead == METRICS[about.metric].sign * 0.25
 
 
-# asked by name alone, and not of a method on many texts, of which there is no right and wrong on a single one
-ASKED = {name: one for name, one in METRICS.items() if one.by_name and not one.planted and set(one.needs) <= OFFERED}
+# asked by name alone, and not of a method on many texts, of which there is no right and wrong on a
+# single one
+ASKED = {
+    name: one
+    for name, one in METRICS.items()
+    if one.by_name and not one.planted and set(one.needs) <= OFFERED
+}
 ASKED = {name: one for name, one in ASKED.items() if name not in ("lexical_bias", "position_bias")}
 BLIND = {"monotonicity", "monotonicity_ranks", "sparseness"}
 
@@ -119,8 +154,18 @@ def test_the_truth_comes_before_random_and_reversed_scores():
     """Contract 7, in the mean over two planted worlds, but for metrics that are known not to."""
     for disturbs, texts, draws in ((True, 3, 1), (False, 6, 2)):  # disturbed texts are dear
         some = {name: one for name, one in ASKED.items() if one.disturbs == disturbs}
-        cells = evaluate(some, texts, draws, worlds=("one", "additive"), explainers=("oracle", "random", "reversed"))
-        first = separation(cells, 20, 0.95).groupby(["metric", "explainer"]).separation.mean().unstack()
+        cells = evaluate(
+            some,
+            texts,
+            draws,
+            worlds=("one", "additive"),
+            explainers=("oracle", "random", "reversed"),
+        )
+        first = (
+            separation(cells, 20, 0.95).groupby(["metric", "explainer"]).separation.mean().unstack()
+        )
         assert set(first.index) == set(some)
-        assert set(first.index[first[["random", "reversed"]].min(axis=1) <= 0.6]) == BLIND & set(some), first
+        assert set(first.index[first[["random", "reversed"]].min(axis=1) <= 0.6]) == BLIND & set(
+            some
+        ), first
     assert {name for name in ASKED if METRICS[name].blind} == BLIND and len(ASKED) > 20

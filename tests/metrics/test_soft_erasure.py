@@ -1,4 +1,6 @@
-"""The methods and soft measures of Zhao & Aletras (2023) against slow twins, and what must hold whatever the scores."""
+"""The methods and soft measures of Zhao & Aletras (2023) against slow twins, and what must hold
+whatever the scores.
+"""
 
 from itertools import product
 
@@ -28,7 +30,9 @@ from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
-sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "z"]), min_size=1, max_size=6).map(" ".join)
+sentence = st.lists(
+    st.sampled_from([*VOCABULARY, "unbelievable", "z"]), min_size=1, max_size=6
+).map(" ".join)
 text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
 OVER_RATES = ("pi_soft_nc", "pi_soft_ns")
@@ -39,7 +43,9 @@ def talk(scorer, tokens, target, name, steps=9):
     """The Scores of one method on several texts that share batches."""
     budget = Budget(path_steps=steps, path_steps_most=steps)
     run = METHODS[name].converse
-    return scorer.converse(("x", run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens))
+    return scorer.converse(
+        ("x", run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens)
+    )
 
 
 def ask(question):
@@ -47,13 +53,28 @@ def ask(question):
 
 
 @settings(max_examples=4)
-@given(texts=st.lists(text, min_size=1, max_size=3), target=st.integers(0, 2), budget=st.sampled_from([1, 30, 8192]))
+@given(
+    texts=st.lists(text, min_size=1, max_size=3),
+    target=st.integers(0, 2),
+    budget=st.sampled_from([1, 30, 8192]),
+)
 def test_methods_equal_their_twins(tiny, texts, target, budget):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(tiny, budget, "float64")
     network = tiny.at("float64")
-    names = ("attention", "scaled_attention", "scaled_attention_squared", "gradient_x_input_shared", "deeplift")
-    names += ("integrated_gradients_released", "deeplift_released", "gradient_x_input", "gradient_x_input_absolute")
+    names = (
+        "attention",
+        "scaled_attention",
+        "scaled_attention_squared",
+        "gradient_x_input_shared",
+        "deeplift",
+    )
+    names += (
+        "integrated_gradients_released",
+        "deeplift_released",
+        "gradient_x_input",
+        "gradient_x_input_absolute",
+    )
     found = {name: talk(scorer, tokens, target, name) for name in names}
     steps = [*np.arange(10) / 10, 1.0]
     for i, t in enumerate(tokens):
@@ -63,12 +84,16 @@ def test_methods_equal_their_twins(tiny, texts, target, budget):
             "scaled_attention": weights * slope,
             "scaled_attention_squared": weights**2,
             "gradient_x_input_shared": np.abs(attributions.shared_products(network, t, target)),
-            "integrated_gradients_released": attributions.shared_products(network, t, target, steps),
+            "integrated_gradients_released": attributions.shared_products(
+                network, t, target, steps
+            ),
             "deeplift": attributions.deeplift(network, t, target),
             "deeplift_released": attributions.deeplift(network, t, target, bare=True),
         }
         for name, values in expected.items():
-            np.testing.assert_allclose(found[name][i].values, values[t.content], atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(
+                found[name][i].values, values[t.content], atol=1e-9, err_msg=name
+            )
         plain = found["gradient_x_input"][i].values
         size = found["gradient_x_input_absolute"][i].values
         np.testing.assert_allclose(size, np.abs(plain), atol=1e-9)
@@ -81,7 +106,9 @@ def test_they_explain_word_level_models_too(architecture):
     scorer = Scorer(model, precision="float64")
     names = ("gradient_x_input", "gradient_x_input_absolute", "gradient_x_input_shared")
     names += ("integrated_gradients_zero", "integrated_gradients")
-    plain, size, shared, zero, padding = (talk(scorer, tokens, 1, name, steps=100)[0].values for name in names)
+    plain, size, shared, zero, padding = (
+        talk(scorer, tokens, 1, name, steps=100)[0].values for name in names
+    )
     np.testing.assert_allclose(size, np.abs(plain), atol=1e-9)
     last = plain[3:].sum()  # the two last words are one
     np.testing.assert_allclose(shared, np.abs([*plain[:3], last, last]), atol=1e-9)
@@ -101,7 +128,11 @@ def test_attention_has_layers_and_only_transformers_have_it(exact, tiny):
 
 
 @settings(max_examples=40)
-@given(scores=st.lists(few_values, min_size=1, max_size=7), norm=st.sampled_from(NORMS), rate=st.floats(0.05, 0.95))
+@given(
+    scores=st.lists(few_values, min_size=1, max_size=7),
+    norm=st.sampled_from(NORMS),
+    rate=st.floats(0.05, 0.95),
+)
 def test_norms_equal_their_twins(scores, norm, rate):
     found = soft.to_unit_interval(np.array(scores), norm, rate)
     np.testing.assert_allclose(found, softness.importance(scores, norm, rate), atol=1e-9)
@@ -124,7 +155,10 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
     scorer = Scorer(tiny, 40, "float64")
     network = tiny.at("float64")
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
-    scores = [np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n))) for t in tokens]
+    scores = [
+        np.array(data.draw(st.lists(few_values, min_size=(n := len(t.content)), max_size=n)))
+        for t in tokens
+    ]
     kind = data.draw(st.sampled_from(["keep", "noise", "variance"]))
     protocol = Protocol(soft=kind, norm=norm, draws=2, variance=0.5)
     hard = scorer.converse(("x", erase(t, s)) for t, s in zip(tokens, scores, strict=True))
@@ -136,11 +170,20 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
         a = np.zeros(len(t))
         a[t.content] = softness.importance(s, norm)
         for name, chance, half in (("sufficiency", a, "a"), ("comprehensiveness", 1 - a, "1-a")):
-            gone = {"noise": np.sqrt(0.5) * (1 - chance), "variance": np.sqrt(0.5 * (1 - chance))}.get(kind)
-            strengths = np.where(t.special, 1.0, chance) if kind == "keep" else np.where(t.special, 0.0, gone)
+            gone = {
+                "noise": np.sqrt(0.5) * (1 - chance),
+                "variance": np.sqrt(0.5 * (1 - chance)),
+            }.get(kind)
+            strengths = (
+                np.where(t.special, 1.0, chance)
+                if kind == "keep"
+                else np.where(t.special, 0.0, gone)
+            )
             drawn = "keep" if kind == "keep" else "noise"
             seeds = [seed_of("soft", "twin", i, half, d) for d in (0, 1)]
-            expected = [softness.probability(network, t, strengths, seed, drawn, h.target) for seed in seeds]
+            expected = [
+                softness.probability(network, t, strengths, seed, drawn, h.target) for seed in seeds
+            ]
             np.testing.assert_allclose(getattr(one, name), expected, atol=1e-6)
         for at, name in enumerate(("comprehensiveness", "sufficiency")):
             value = softness.soft_values(h.full, h.erased, getattr(one, name).mean())[at]
@@ -165,10 +208,14 @@ def test_soft_erasure_over_many_rates_equals_its_twin(tiny, scores):
         strengths = np.ones(len(tokens))
         chances = np.array(softness.importance(scores, "calibrated", rate))
         strengths[content] = chances if kept == "a" else 1 - chances
-        p = softness.probability(network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k)
+        p = softness.probability(
+            network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k
+        )
         values.append(softness.soft_values(full, none, p)[at])
     values = np.reshape(values, (len(RATES), 2))
-    np.testing.assert_allclose(found, [walks.area(RATES, column.tolist()) / 0.8 for column in values.T], atol=1e-6)
+    np.testing.assert_allclose(
+        found, [walks.area(RATES, column.tolist()) / 0.8 for column in values.T], atol=1e-6
+    )
     equal = ask_metrics(Scorer(tiny, precision="float64"), ("soft_nc_equal", "soft_ns_equal"), text)
     np.testing.assert_allclose(list(equal.values()), values[RATES.index(0.5)], atol=1e-6)
     for name in OVER_RATES:
@@ -180,7 +227,9 @@ def soft_erase(model, tokens, scores, protocol, query=None):
     """Hard and soft values of one attribution."""
     scorer = Scorer(model, precision="float64")
     (hard,) = scorer.converse([("x", erase(tokens, scores, None, None, protocol, query))])
-    (found,) = scorer.converse([("x", soft.soft_erase(tokens, scores, hard.target, ("x",), protocol, query))])
+    (found,) = scorer.converse(
+        [("x", soft.soft_erase(tokens, scores, hard.target, ("x",), protocol, query))]
+    )
     return hard, soft.soft_values(hard, found)
 
 
@@ -189,23 +238,33 @@ def test_scores_of_all_or_nothing_leave_or_take_the_whole_text(tiny):
     tokens = tiny.tokens(models.instance("the brave film", "not bad"))
     rows = np.stack([np.ones(len(tokens)), tokens.special.astype(float)])
     scorer = Scorer(tiny, precision="float64")
-    kept, gone = scorer.converse([("x", ask(SoftErasure(tokens.ids, tokens.segments, rows, (1, 2))))])[0]
+    kept, gone = scorer.converse(
+        [("x", ask(SoftErasure(tokens.ids, tokens.segments, rows, (1, 2))))]
+    )[0]
     np.testing.assert_allclose(kept, scorer.logits([(tokens.ids, tokens.segments)])[0], atol=1e-12)
-    hard, _ = soft_erase(tiny, tokens, np.arange(5.0), Protocol(erased="vector", baseline="content"))
-    np.testing.assert_allclose(hard.erased, np.exp(gone - np.logaddexp.reduce(gone))[hard.target], atol=1e-12)
+    hard, _ = soft_erase(
+        tiny, tokens, np.arange(5.0), Protocol(erased="vector", baseline="content")
+    )
+    np.testing.assert_allclose(
+        hard.erased, np.exp(gone - np.logaddexp.reduce(gone))[hard.target], atol=1e-12
+    )
 
 
 def test_draws_follow_their_seed_and_keep_the_share_that_is_asked_for():
     one, two = (draw_factors("keep", np.full(50, 0.3), 7, 400) for _ in range(2))
     assert (one == two).all() and set(np.unique(one)) == {0.0, 1.0} and abs(one.mean() - 0.3) < 0.01
-    assert all((draw_factors("keep", np.full(5, share), 7, 16) == share).all() for share in (0.0, 1.0))
+    assert all(
+        (draw_factors("keep", np.full(5, share), 7, 16) == share).all() for share in (0.0, 1.0)
+    )
     noise = draw_factors("noise", np.full(50, 0.5), 7, 400)
     assert abs(noise.mean() - 1) < 0.02 and abs(noise.std() - 0.5) < 0.02
 
 
 @settings(max_examples=60)
 @given(
-    values=st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 0.5 + 5e-7, 1.0])] * 2), min_size=1, max_size=9),
+    values=st.lists(
+        st.tuples(*[st.sampled_from([0.0, 0.5, 0.5 + 5e-7, 1.0])] * 2), min_size=1, max_size=9
+    ),
     ties=st.sampled_from(["lose", "half", "win"]),
     margin=st.sampled_from([0.0, 1e-6]),
 )
@@ -239,13 +298,17 @@ CHANGES = RELEASED | OURS | SCALE
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_change_runs_and_changes_what_it_says(tiny, name):
-    """A change of the hard side moves hard numbers, a change of the soft side soft ones, and no other."""
+    """A change of the hard side moves hard numbers, a change of the soft side soft ones, and no
+    other.
+    """
     change = CHANGES[name]
     query = 1 if CHANGES[name].queries_only else None
     tokens = tiny.tokens(models.instance("the brave film was not very good , not bad", "good plot"))
     before = Protocol(draws=3)
     protocol = change.apply(Protocol(draws=3))
-    scores = np.random.default_rng(3).standard_normal(len(find_layout(tokens, protocol, query).scored))
+    scores = np.random.default_rng(3).standard_normal(
+        len(find_layout(tokens, protocol, query).scored)
+    )
     plain = scores[: len(find_layout(tokens, before, query).scored)].copy()
     scores[len(plain) :] = 9.0  # of the separator, where it has a score
     hard, values = soft_erase(tiny, tokens, scores, protocol, query)
@@ -255,12 +318,16 @@ def test_every_change_runs_and_changes_what_it_says(tiny, name):
         return not all(np.allclose(getattr(now, m), getattr(then, m)) for m in measures)
 
     both = ("comprehensiveness", "sufficiency")
-    moved_hard = hard.ratios != old.ratios or moved(hard, old, *both, *(f"normalised_{m}" for m in both))
+    moved_hard = hard.ratios != old.ratios or moved(
+        hard, old, *both, *(f"normalised_{m}" for m in both)
+    )
     soft_only = {"inverted", "norm", "unprotected", "sigmoid", "softmax", "rank", "calibrated"}
     neither = {"ties_win", "ties_half", "permuted"} | {n for n in CHANGES if n.startswith("swap")}
     # with another text as the baseline soft numbers are divided by others
     baseline = {"content", "mask", "vector"}
-    assert moved(values, soft_before, *both) == (name in soft_only | baseline | {"all", "separator"})
+    assert moved(values, soft_before, *both) == (
+        name in soft_only | baseline | {"all", "separator"}
+    )
     assert moved_hard == (name not in soft_only | neither)
 
 
@@ -270,7 +337,9 @@ def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
     scores = np.array([0.0, 4.0, 1.0, 1.0, 1.0])
 
     def rates(**fields):
-        (found,) = scorer.converse([("x", soft.soft_erase(tokens, scores, 0, ("t",), Protocol(**fields)))])
+        (found,) = scorer.converse(
+            [("x", soft.soft_erase(tokens, scores, 0, ("t",), Protocol(**fields)))]
+        )
         return found.keep_rate, found.drop_rate
 
     mean = (4 + 3) / 4 / 5  # of the scores by min-max
@@ -284,35 +353,57 @@ def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
 
 
 @pytest.mark.parametrize("inverted", [False, True])
-def test_the_oracle_beats_random_scores_in_the_papers_direction_and_softly_loses_in_the_released(inverted):
+def test_the_oracle_beats_random_scores_in_the_papers_direction_and_softly_loses_in_the_released(
+    inverted,
+):
     """Contract 7, on a text of 200 tokens and a model that one of them decides."""
     length = 200
     pairs = 40
     model = models.Graded(length)
     ids = np.arange(1, length + 1)
     nought = np.zeros(length, int)
-    tokens = Tokens(ids, nought, nought > 0, ids - 1, np.zeros((length, 3), int), ("x",) * length, mask_id=0, pad_id=0)
+    tokens = Tokens(
+        ids,
+        nought,
+        nought > 0,
+        ids - 1,
+        np.zeros((length, 3), int),
+        ("x",) * length,
+        mask_id=0,
+        pad_id=0,
+    )
     protocol = Protocol(inverted=inverted)
 
     def judge(scores, name):
         hard = yield from erase(tokens, scores, None, generator("ties", name), protocol)
-        softened = yield from soft.soft_erase(tokens, scores, hard.target, ("graded", name), protocol)
+        softened = yield from soft.soft_erase(
+            tokens, scores, hard.target, ("graded", name), protocol
+        )
         values = soft.soft_values(hard, softened)
-        area = {"nc": hard.normalised_comprehensiveness.mean(), "ns": hard.normalised_sufficiency.mean()}
+        area = {
+            "nc": hard.normalised_comprehensiveness.mean(),
+            "ns": hard.normalised_sufficiency.mean(),
+        }
         return area | {"soft_nc": values.comprehensiveness, "soft_ns": values.sufficiency}
 
     talks = [(f"oracle {i}", model.worth[tokens.ids]) for i in range(pairs)]
     talks += [(i, generator("graded", i).standard_normal(length)) for i in range(pairs)]
-    found = Scorer(model, 60_000, "float64").converse(("x", judge(scores, name)) for name, scores in talks)
+    found = Scorer(model, 60_000, "float64").converse(
+        ("x", judge(scores, name)) for name, scores in talks
+    )
     for metric in FAITHFULNESS:
         oracle, random = np.array([one[metric] for one in found]).reshape(2, pairs)
         wins = diagnosticity.wins(oracle, random).mean()
         assert wins == (0 if inverted and metric.startswith("soft") else 1), metric
 
 
-def test_integrated_gradients_from_zero_are_complete_and_leave_special_tokens_alone(tiny, exact, texts):
+def test_integrated_gradients_from_zero_are_complete_and_leave_special_tokens_alone(
+    tiny, exact, texts
+):
     tokens = [tiny.tokens(one) for one in texts]
-    for t, scores in zip(tokens, talk(exact, tokens, 1, "integrated_gradients_zero", steps=200), strict=True):
+    for t, scores in zip(
+        tokens, talk(exact, tokens, 1, "integrated_gradients_zero", steps=200), strict=True
+    ):
         empty = np.where(t.special, t.ids, -1)
         ends = PathGradient(t.ids, t.segments, 1, (0.0, 1.0), (0.0, 0.0), empty)
         low, high = exact.converse([("x", ask(ends))])[0].values

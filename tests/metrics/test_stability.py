@@ -1,4 +1,6 @@
-"""Scores of disturbed texts and of models with other weights: definitions, constants, nothing where nobody asked."""
+"""Scores of disturbed texts and of models with other weights: definitions, constants, nothing where
+nobody asked.
+"""
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ def value(name, scores, others, **fields):
     """A metric of one explanation, beside which others stand."""
     kind = "neighbours" if name == "max_sensitivity" else "randomised"
     held = {"m": np.array(scores, float)}
-    text = ScoredText(models.instance("good"), None, held, **{kind: {"m": np.array(others, float)}}, **fields)
+    text = ScoredText(
+        models.instance("good"), None, held, **{kind: {"m": np.array(others, float)}}, **fields
+    )
     return without_asking(METRICS[name].ask(text, "m"))
 
 
@@ -39,14 +43,21 @@ def test_max_sensitivity_equals_its_definition(case):
 @given(case=profiles(2))
 def test_parameter_randomisation_equals_its_twin(case):
     scores, others = case
-    alike = [1.0 if slow.ranks(one) == slow.ranks(scores) else abs(slow.spearman(scores, one)) for one in others]
-    assert value("parameter_randomisation", scores, others) == pytest.approx(1 - np.mean(alike), abs=1e-9)
+    alike = [
+        1.0 if slow.ranks(one) == slow.ranks(scores) else abs(slow.spearman(scores, one))
+        for one in others
+    ]
+    assert value("parameter_randomisation", scores, others) == pytest.approx(
+        1 - np.mean(alike), abs=1e-9
+    )
 
 
 def test_what_never_changes_is_stable_and_knows_nothing_of_the_model():
     assert value("max_sensitivity", [1, 1, 1], [[1, 1, 1]] * 3) == 0.0
     assert value("parameter_randomisation", [1, 1, 1], [[1, 1, 1], [2, 2, 2]]) == 0.0
-    assert value("parameter_randomisation", [1, 2, 3], [[3, 2, 1]]) == pytest.approx(0.0)  # the reverse is no news
+    assert value("parameter_randomisation", [1, 2, 3], [[3, 2, 1]]) == pytest.approx(
+        0.0
+    )  # the reverse is no news
     rng = np.random.default_rng(0)
     assert value("parameter_randomisation", rng.random(200), rng.random((20, 200))) > 0.9
 

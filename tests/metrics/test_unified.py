@@ -1,4 +1,6 @@
-"""Units, spans, rankings, budgets, average precision and entropy against slow twins and scikit-learn."""
+"""Units, spans, rankings, budgets, average precision and entropy against slow twins and
+scikit-learn.
+"""
 
 import math
 from itertools import product
@@ -55,12 +57,23 @@ def test_pairs_of_words_take_the_mean_or_the_largest_of_their_pieces(tiny, first
     for by, of in (("mean", np.mean), ("max", np.max)):
         found = mean_matrix(matrix, units, by)
         for (a, g), (b, h) in product(enumerate(units.groups), repeat=2):
-            np.testing.assert_allclose(found[a, b], of([matrix[i, j] for i in g for j in h]), atol=1e-12)
+            np.testing.assert_allclose(
+                found[a, b], of([matrix[i, j] for i in g for j in h]), atol=1e-12
+            )
 
 
 @settings(max_examples=60)
-@given(first=part, second=part, seed=seeds, kind=kinds, rule=st.sampled_from(list(RULES)), unit=st.booleans())
-def test_spans_are_runs_of_whole_words_of_one_community(tiny, first, second, seed, kind, rule, unit):
+@given(
+    first=part,
+    second=part,
+    seed=seeds,
+    kind=kinds,
+    rule=st.sampled_from(list(RULES)),
+    unit=st.booleans(),
+)
+def test_spans_are_runs_of_whole_words_of_one_community(
+    tiny, first, second, seed, kind, rule, unit
+):
     tokens, units = read(tiny, first, second, "word" if unit else "subword")
     matrix = some_matrix(units, seed, kind)
     made = UnitSettings(unit="word" if unit else "subword", span_rule=rule)
@@ -68,13 +81,18 @@ def test_spans_are_runs_of_whole_words_of_one_community(tiny, first, second, see
     assert found.features == again.features and (found.values == again.values).all()
     communities = find_communities(units, matrix, made, generator("x", seed))
     words = find_units(tokens, "word")
-    by_side = {s: [g for g, side in zip(words.groups, words.side, strict=True) if side == s] for s in (0, 1)}
+    by_side = {
+        s: [g for g, side in zip(words.groups, words.side, strict=True) if side == s]
+        for s in (0, 1)
+    }
     inside = [set(units.covered(c).tolist()) for c in communities]
     assert sorted(map(list, found.features)) == pieces.spans(tokens, inside, by_side)
     at = units.of_position()
     for feature, score in zip(found.features, found.values, strict=True):
         a, b = ({at[p] for p in feature if tokens.offsets[p, 0] == s} for s in (0, 1))
-        np.testing.assert_allclose(score, np.mean([(matrix[i, j] + matrix[j, i]) / 2 for i in a for j in b]))
+        np.testing.assert_allclose(
+            score, np.mean([(matrix[i, j] + matrix[j, i]) / 2 for i in a for j in b])
+        )
 
 
 def blocks(units, split=(2, 2)):
@@ -86,9 +104,14 @@ def blocks(units, split=(2, 2)):
 @pytest.mark.parametrize("rule", ["louvain", "greedy_modularity"])
 def test_two_blocks_are_two_communities(tiny, rule):
     tokens, units = read(tiny, "the film was good", "slow plot , the film")
-    found = find_spans(tokens, units, blocks(units), UnitSettings(unit="word", span_rule=rule), generator("x"))
+    found = find_spans(
+        tokens, units, blocks(units), UnitSettings(unit="word", span_rule=rule), generator("x")
+    )
     at = units.of_position()
-    assert sorted(sorted({at[p] for p in f}) for f in found.features) == [[0, 1, 4, 5], [2, 3, 6, 7, 8]]
+    assert sorted(sorted({at[p] for p in f}) for f in found.features) == [
+        [0, 1, 4, 5],
+        [2, 3, 6, 7, 8],
+    ]
     assert found.values.tolist() == [1.0, 1.0]
 
 
@@ -99,12 +122,19 @@ def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
     assert nx.get_edge_attributes(pair_graph(units, matrix), "weight") == edges
     assert set(pair_graph(units, matrix, drop_last=True).edges) == {(0, 2), (2, 0)}
     with pytest.raises(ValueError, match="span rule 'none' is not known; there are: louvain,"):
-        find_communities(units, matrix, SimpleNamespace(span_rule="none", louvain_drop_last=False), generator("x"))
+        find_communities(
+            units,
+            matrix,
+            SimpleNamespace(span_rule="none", louvain_drop_last=False),
+            generator("x"),
+        )
 
 
 @pytest.mark.parametrize("rule", ["louvain", "louvain_first_level"])
 def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny, rule):
-    """Nodes take their turns in text order: other names in the same order make the same communities."""
+    """Nodes take their turns in text order: other names in the same order make the same
+    communities.
+    """
     _, units = read(tiny, "the film was not very good , slow", "a brave plot was not bad")
     names = generator("names").permutation(1000)[: len(units)].tolist()
     for seed in range(12):
@@ -132,7 +162,9 @@ def span_rankings(units, seed, kind="signed", tokens=None):
     pairs = [tuple(p) for p in units.pairs().tolist()]
     return {
         "token": diagnosis.make_ranking([(u,) for u in range(len(units))], single, units, rng),
-        "pair": diagnosis.make_ranking(pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng),
+        "pair": diagnosis.make_ranking(
+            pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng
+        ),
         "span": diagnosis.make_ranking(held(spans.features), spans.values, units, rng),
         "combined": diagnosis.make_ranking(held(joined.features), joined.values, units, rng),
     }
@@ -153,21 +185,31 @@ def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
             assert sets[kind_of] == pieces.spend(flat, ranked.scores, len(sets["span"]), ranked.tie)
 
 
-def test_the_last_pair_gives_up_the_unit_that_is_worth_less_and_thresholds_are_distinct_scores(tiny):
+def test_the_last_pair_gives_up_the_unit_that_is_worth_less_and_thresholds_are_distinct_scores(
+    tiny,
+):
     _, units = read(tiny, "the film", "was good")
     pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]
     ranked = diagnosis.make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
-    assert diagnosis.take_units(ranked, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 weighs 3.5, unit 3 weighs 5
+    assert diagnosis.take_units(ranked, 3) == [
+        ((0,), (2,)),
+        ((), (3,)),
+    ]  # unit 1 weighs 3.5, unit 3 weighs 5
     assert diagnosis.features_needed(ranked, 3) == 2
     spans = diagnosis.make_ranking(pairs, np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x"))
     assert plausibility.threshold_counts(spans) == [2, 3, 4]  # no more than there are
-    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3] and diagnosis.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
+    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3] and diagnosis.piece_counts(
+        spans, (1, 3, 5), 9
+    ) == [1, 3]
 
 
 def test_equal_scores_are_ordered_by_chance(tiny):
     units = find_units(tiny.tokens(models.instance("the film was good")), "word")
     record = Attribution("x", "random", 0, "token", units.groups, np.zeros(4))
-    seen = {diagnosis.rank_features(record, units, generator("tie", i)).features[0][0][0] for i in range(60)}
+    seen = {
+        diagnosis.rank_features(record, units, generator("tie", i)).features[0][0][0]
+        for i in range(60)
+    }
     assert seen == {0, 1, 2, 3}
 
 
@@ -198,7 +240,9 @@ def test_average_precision_of_a_whole_ranking_is_scikit_learns(n, seed, ties):
     sets = [set(np.flatnonzero(scores >= t).tolist()) for t in np.unique(scores)[::-1]]
     found = plausibility.unit_agreement(sets, set(np.flatnonzero(gold).tolist()))
     np.testing.assert_allclose(found, average_precision_score(gold, scores), atol=1e-12)
-    np.testing.assert_allclose(found, pieces.average_precision(sets, set(np.flatnonzero(gold).tolist())), atol=1e-12)
+    np.testing.assert_allclose(
+        found, pieces.average_precision(sets, set(np.flatnonzero(gold).tolist())), atol=1e-12
+    )
 
 
 @settings(max_examples=40)
@@ -208,7 +252,9 @@ def test_the_gold_ranking_is_perfect(tiny, first, second, seed, rule):
     spans = span_rankings(units, seed, "positive", tokens)["span"]
     if len(spans):
         gold = list(spans.features)
-        found = plausibility.interaction_agreement(plausibility.features_at(spans, spans), gold, rule)
+        found = plausibility.interaction_agreement(
+            plausibility.features_at(spans, spans), gold, rule
+        )
         assert found == pytest.approx(1.0)
         all_units = diagnosis.units_in(gold)
         sets = plausibility.units_at(spans, spans)
@@ -228,16 +274,24 @@ def test_when_a_piece_is_one_that_people_gave():
     }
     for piece, expected in cases.items():
         assert {
-            rule for rule in ("overlap", "exact", "iou50") if plausibility.matches(rule, piece, gold)
+            rule
+            for rule in ("overlap", "exact", "iou50")
+            if plausibility.matches(rule, piece, gold)
         } == expected, piece
     # of four pairs of units found, two are gold, which has six
     found = plausibility.interaction_agreement([[((0, 2), (5, 6))]], [gold], "token_pairs")
     assert found == pytest.approx(2 / 4 * 2 / 6)
-    with pytest.raises(ValueError, match="matching rule 'some' is not known; there are: overlap, exact"):
+    with pytest.raises(
+        ValueError, match="matching rule 'some' is not known; there are: overlap, exact"
+    ):
         plausibility.interaction_agreement([[gold]], [gold], "some")
 
 
-@given(scores=st.lists(st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=12))
+@given(
+    scores=st.lists(
+        st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=12
+    )
+)
 def test_entropy(scores):
     found = complexity.entropy(np.array(scores))
     assert found == pytest.approx(pieces.entropy(scores), abs=1e-9)
@@ -257,6 +311,8 @@ def test_entropy_of_equal_scores_of_none_of_the_first_and_of_random_ones():
             complexity.entropy([1.0, bad])
     for k, kind in product((1, 5), ("exponential", "uniform")):
         drawn = getattr(np.random.default_rng(k), kind)(size=(20_000, k))
-        assert complexity.random_entropy(k, kind) == pytest.approx(library_entropy(drawn, axis=1).mean(), abs=0.02)
+        assert complexity.random_entropy(k, kind) == pytest.approx(
+            library_entropy(drawn, axis=1).mean(), abs=0.02
+        )
     with pytest.raises(ValueError, match="`uniform` or `exponential`; got 'normal'"):
         complexity.random_entropy(1, "normal")

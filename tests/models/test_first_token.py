@@ -1,4 +1,6 @@
-"""The last layer for the first token alone: the same logits and gradients as with the whole layer, for less work."""
+"""The last layer for the first token alone: the same logits and gradients as with the whole layer,
+for less work.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,10 @@ from attreval.models.transformer import Transformer
 from attreval.models.transformer_hooks import AttentionWeights
 
 SHORT = {"bert", "distilbert", "electra", "mpnet", "roberta", "xlm_roberta"}
-TEXTS = (instance("the film was not good", "was it ?"), instance("a very slow plot , not good at all", "no", name="y"))
+TEXTS = (
+    instance("the film was not good", "was it ?"),
+    instance("a very slow plot , not good at all", "no", name="y"),
+)
 
 
 def padded(model, texts=TEXTS):
@@ -30,7 +35,9 @@ def test_logits_and_gradients_are_those_of_the_whole_layer(kind):
         for whole in (False, True):
             vectors = model.embed(ids, "float64").detach().requires_grad_()
             out = model.logits(None, mask, segments, "float64", embeddings=vectors, whole=whole)
-            gradients += torch.autograd.grad(out.softmax(dim=-1)[:, 1].sum() + out[:, 0].sum(), vectors)
+            gradients += torch.autograd.grad(
+                out.softmax(dim=-1)[:, 1].sum() + out[:, 0].sum(), vectors
+            )
         assert gradients[0].abs().max() > 1e-4
         torch.testing.assert_close(*gradients, atol=1e-9, rtol=0)
         factors = torch.from_numpy(rng.random((*ids.shape, model.width)))
@@ -46,7 +53,9 @@ def test_logits_and_gradients_are_those_of_the_whole_layer(kind):
 
 @pytest.mark.parametrize("kind", sorted(SHORT))
 def test_attention_implementations_and_precisions(kind):
-    """Masks are numbers or truth values, as transformers attends; and it computes in any precision."""
+    """Masks are numbers or truth values, as transformers attends; and it computes in any
+    precision.
+    """
     ids = torch.tensor([[5, 9, 12, 7, 3], [5, 11, 3, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
     for how in ("eager", "sdpa") if kind != "mpnet" else ("eager",):
@@ -85,7 +94,11 @@ def test_gradients_of_weights_are_those_of_the_whole_layer(kind):
         model.logits(*padded(model), whole=whole)[:, 1].sum().backward()
         gradients.append([p.grad for p in model.network.parameters()])
     assert model.network.training and model.first_alone
-    (missing,) = [whole for first, whole in zip(*gradients, strict=True) if first is None and whole is not None]
+    (missing,) = [
+        whole
+        for first, whole in zip(*gradients, strict=True)
+        if first is None and whole is not None
+    ]
     assert missing.abs().max() < 1e-9
     for first, whole in zip(*gradients, strict=True):
         if first is not None:
@@ -127,8 +140,12 @@ def test_attention_of_the_last_layer_is_seen_whole():
         watch = AttentionWeights(2, (0, 1))
         with watch, torch.no_grad():
             logits, seen = model.attend(*rows, "float64", wanted, half)
-        assert set(seen) == set(wanted) and all(w.shape[2:] == (length, length) for w in seen.values())
-        torch.testing.assert_close(logits, model.attend(*rows, "float64", (0, 1), {0: 0.5})[0], atol=1e-9, rtol=0)
+        assert set(seen) == set(wanted) and all(
+            w.shape[2:] == (length, length) for w in seen.values()
+        )
+        torch.testing.assert_close(
+            logits, model.attend(*rows, "float64", (0, 1), {0: 0.5})[0], atol=1e-9, rtol=0
+        )
         assert watch.seen[1].shape[2] == computed
 
 
@@ -142,7 +159,9 @@ def test_the_network_is_left_as_it_was():
 
 
 def test_a_network_that_reads_other_tokens_computes_them():
-    """A head of one's own that averages all tokens: found out by its logits, and read by the plain road."""
+    """A head of one's own that averages all tokens: found out by its logits, and read by the plain
+    road.
+    """
     model = tiny_model()
     own = model.network.bert.pooler.forward
     model.network.bert.pooler.forward = lambda states: own(states.mean(dim=1, keepdim=True))

@@ -1,4 +1,6 @@
-"""Language models as classifiers: their own logits of label words, an untouched template, a planted keyword."""
+"""Language models as classifiers: their own logits of label words, an untouched template, a planted
+keyword.
+"""
 
 import functools
 import json
@@ -27,11 +29,15 @@ TEXTS = ("the film was not good.", "Is a very slow plot !")
 @pytest.fixture(scope="module")
 def folder_of(tmp_path_factory):
     """Folders of tiny language models by kind."""
-    return functools.cache(lambda kind: shapes.save_speaking(kind, tmp_path_factory.mktemp("speaking") / kind))
+    return functools.cache(
+        lambda kind: shapes.save_speaking(kind, tmp_path_factory.mktemp("speaking") / kind)
+    )
 
 
 def own(network, tokenizer, prompt, words):
-    """(K,) by transformers: logits of the next token, or sums of log probabilities where a label has several."""
+    """(K,) by transformers: logits of the next token, or sums of log probabilities where a label
+    has several.
+    """
     start = tokenizer(prompt)["input_ids"]
     scores = []
     for word in words:
@@ -57,19 +63,26 @@ def test_class_scores_are_the_language_models_own(folder_of, kind, template, lab
     model = av.load(folder, template=template, labels=labels, device="cpu")
     network = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
     tokenizer = hf.AutoTokenizer.from_pretrained(folder)
-    expected = [own(network, tokenizer, template.replace("{text}", one), tuple(labels.values())) for one in TEXTS]
+    expected = [
+        own(network, tokenizer, template.replace("{text}", one), tuple(labels.values()))
+        for one in TEXTS
+    ]
     tokens, found = read(model, TEXTS)
     np.testing.assert_allclose(found, expected, atol=1e-9)
     assert np.ptp(found, axis=0).max() > 1e-2 and not any(one.special.any() for one in tokens)
     ids, mask, segments = Scorer(model).padded([(t.ids, t.segments) for t in tokens])
     with torch.no_grad():
-        by_vectors = model.logits(None, mask, segments, "float64", embeddings=model.embed(ids, "float64"))
+        by_vectors = model.logits(
+            None, mask, segments, "float64", embeddings=model.embed(ids, "float64")
+        )
     np.testing.assert_allclose(by_vectors.numpy(), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(("kind", "labels"), [("gpt2", SINGLE), ("llama", SEVERAL)])
 def test_nothing_touches_the_template(folder_of, kind, labels, monkeypatch):
-    """Methods and metrics change the text inside it: whatever enters the network begins and ends as the template."""
+    """Methods and metrics change the text inside it: whatever enters the network begins and ends as
+    the template.
+    """
     model = av.load(folder_of(kind), template="Review: {text}\nIt was", labels=labels, device="cpu")
     before = [*model.prompt.before]
     behind = [*model.prompt.behind]
@@ -82,36 +95,57 @@ def test_nothing_touches_the_template(folder_of, kind, labels, monkeypatch):
             if ids is not None:
                 rows.append(ids[at][kept].tolist())
             else:
-                rows.append([int((table == x).all(dim=1).float().argmax()) for x in embeddings[at][kept]])
+                rows.append(
+                    [int((table == x).all(dim=1).float().argmax()) for x in embeddings[at][kept]]
+                )
         return classify(network, mask, segments, ids, embeddings, entering)
 
     monkeypatch.setattr(label_words.forward, "classify", spy)
-    names = ["lime", "omission_7", "kernel_shap", "limsse_logit", "integrated_gradients_zero", "gradient_x_input"]
+    names = [
+        "lime",
+        "omission_7",
+        "kernel_shap",
+        "limsse_logit",
+        "integrated_gradients_zero",
+        "gradient_x_input",
+    ]
     found = av.explain(model, ["the film was not good", "so slow"], names, samples=20)
     av.evaluate(model, found)
     said = [list(words) for words in model.prompt.begun]
     assert len(rows) > 100
     for row in rows:
-        assert row[: len(before)] == before and any(row[-len(behind + words) :] == behind + words for words in said)
+        assert row[: len(before)] == before and any(
+            row[-len(behind + words) :] == behind + words for words in said
+        )
     assert any(len(row) == len(before + behind) for row in rows)  # nothing is left of the text
 
 
 def test_soft_erasure_of_all_words_leaves_the_template(folder_of):
-    model = av.load(folder_of("llama"), template="Review: {text}\nIt was", labels=SINGLE, device="cpu")
+    model = av.load(
+        folder_of("llama"), template="Review: {text}\nIt was", labels=SINGLE, device="cpu"
+    )
     one = model.tokens(instance(TEXTS[0]))
     question = SoftErasure(one.ids, one.segments, np.zeros((1, len(one))), (1,))
     (found,) = Scorer(model, precision="float64").answer([question], [""])
     network = model.at("float64")
     count = len(model.prompt.before)
-    vectors = network.get_input_embeddings()(torch.tensor([model.prompt.before + model.prompt.behind])).detach()
+    vectors = network.get_input_embeddings()(
+        torch.tensor([model.prompt.before + model.prompt.behind])
+    ).detach()
     gone = torch.zeros((1, len(one), vectors.shape[2]), dtype=vectors.dtype)
     with torch.no_grad():
-        logits = network(inputs_embeds=torch.cat([vectors[:, :count], gone, vectors[:, count:]], dim=1)).logits[0, -1]
-    np.testing.assert_allclose(found[0], logits[[word[0] for word in model.prompt.spoken]].numpy(), atol=1e-9)
+        logits = network(
+            inputs_embeds=torch.cat([vectors[:, :count], gone, vectors[:, count:]], dim=1)
+        ).logits[0, -1]
+    np.testing.assert_allclose(
+        found[0], logits[[word[0] for word in model.prompt.spoken]].numpy(), atol=1e-9
+    )
 
 
 def test_a_long_text_is_cut_and_the_template_stays(folder_of):
-    model = av.load(folder_of("gpt2"), template="Review: {text} It was", labels=SEVERAL, device="cpu")
+    model = av.load(
+        folder_of("gpt2"), template="Review: {text} It was", labels=SEVERAL, device="cpu"
+    )
     text = "the film was not very slow " * 30
     (tokens,), logits = read(model, [text])
     assert len(tokens) + model.prompt.room == 64 and tokens.dropped > 0
@@ -128,7 +162,9 @@ def test_what_the_tokenizer_would_join_with_the_template_stays_apart(folder_of, 
     made["model"]["merges"].append([".", "."])
     from tokenizers import Tokenizer
 
-    tokenizer = hf.PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(made)), eos_token="<end>")
+    tokenizer = hf.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(made)), eos_token="<end>"
+    )
     folder = shapes.save_speaking("gpt2", tmp_path / "joining", tokenizer)
     model = av.load(folder, template="{text}. It was", labels=SINGLE, device="cpu")
     (plain, joined), _ = read(model, ["the film", "the film."])
@@ -137,7 +173,10 @@ def test_what_the_tokenizer_would_join_with_the_template_stays_apart(folder_of, 
 
 def test_a_chat_template_makes_the_template_a_users_message(tmp_path):
     tokenizer = shapes.byte_tokenizer("padded")
-    chat = "{% for m in messages %}<|endoftext|>{{ m['role'] }}: {{ m['content'] }}<|im_end|>{% endfor %}"
+    chat = (
+        "{% for m in messages %}<|endoftext|>{{ m['role'] }}: {{ m['content'] }}<|im_end|>{% "
+        "endfor %}"
+    )
     tokenizer.chat_template = chat + "{% if add_generation_prompt %}a:{% endif %}"
     folder = shapes.save_speaking("qwen3", tmp_path / "chat", tokenizer)
     model = av.load(folder, template="How is this? {text}", labels=SINGLE, chat=True, device="cpu")
@@ -150,7 +189,9 @@ def test_a_chat_template_makes_the_template_a_users_message(tmp_path):
 
 def test_what_applies_to_decoders_applies(folder_of):
     model = load_language_model(folder_of("llama"), TEMPLATES[1], SINGLE, device="cpu")
-    attention = {name for name, m in METHODS.items() if m.kind == "attention"} | {"gradients_combined"}
+    attention = {name for name, m in METHODS.items() if m.kind == "attention"} | {
+        "gradients_combined"
+    }
     assert {name for name, reason in try_methods(model).items() if reason} == attention
     budget = LEAST.changed(path_steps=64, path_steps_most=512)
     found = av.explain(model, TEXTS[0], ["integrated_gradients"], budget=budget)
@@ -166,8 +207,14 @@ def test_what_applies_to_decoders_applies(folder_of):
         ({"labels": ["yes", "no"]}, "both a `template` with {text} and `labels`"),
         ({"template": None}, "both a `template`"),
         ({"labels": {"yes": "good", "no": "good"}}, "two labels are the same tokens"),
-        ({"labels": {"yes": " good", "no": ""}}, "the label word '' of 'no' joins what stands before it"),
-        ({"template": "{text} is ", "labels": {"yes": "good", "no": "bad"}}, "joins what stands before it, '.* is '"),
+        (
+            {"labels": {"yes": " good", "no": ""}},
+            "the label word '' of 'no' joins what stands before it",
+        ),
+        (
+            {"template": "{text} is ", "labels": {"yes": "good", "no": "bad"}},
+            "joins what stands before it, '.* is '",
+        ),
         ({"chat": True}, "has no chat template"),
     ],
 )
@@ -183,7 +230,11 @@ def test_a_pair_has_no_place_in_a_template(folder_of):
 
 
 def test_a_classifier_needs_no_template_and_a_language_model_does(folder_of, tmp_path):
-    with pytest.raises(ValueError, match="or ask it as a language model: give `template` and `labels`"):
+    with pytest.raises(
+        ValueError, match="or ask it as a language model: give `template` and `labels`"
+    ):
         av.load(folder_of("gpt2"))
-    with pytest.raises(ValueError, match="holds GPT2ForSequenceClassification, and a template and label words are"):
+    with pytest.raises(
+        ValueError, match="holds GPT2ForSequenceClassification, and a template and label words are"
+    ):
         av.load(shapes.save_tiny("gpt2", tmp_path / "gpt2"), template="{text} is", labels=SINGLE)

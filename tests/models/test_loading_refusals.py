@@ -1,4 +1,6 @@
-"""What lies in a folder is a whole classifier of texts, or is refused with the reason; nothing is made up."""
+"""What lies in a folder is a whole classifier of texts, or is refused with the reason; nothing is
+made up.
+"""
 
 import json
 import os
@@ -53,7 +55,9 @@ def cut(folder, size):
 
 
 def name_all(folder, names):
-    configure(folder, id2label=dict(enumerate(names)), label2id={name: k for k, name in enumerate(names)})
+    configure(
+        folder, id2label=dict(enumerate(names)), label2id={name: k for k, name in enumerate(names)}
+    )
 
 
 def behead(folder, kind, **changes):
@@ -96,17 +100,32 @@ def tokenize_slowly(folder):
 
 
 def save_characters(folder):
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "num_hash_buckets": 64}
-    for made in (hf.CanineForSequenceClassification(hf.CanineConfig(**sizes)), hf.CanineTokenizer()):
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_hash_buckets": 64,
+    }
+    for made in (
+        hf.CanineForSequenceClassification(hf.CanineConfig(**sizes)),
+        hf.CanineTokenizer(),
+    ):
         made.save_pretrained(folder)
 
 
 def save_mixing(folder):
     """FNet mixes all tokens of a row, padding or not."""
     _, tokenizer = shapes.tiny_network("bert")
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 32, "max_position_embeddings": 64}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "intermediate_size": 32,
+        "max_position_embeddings": 64,
+    }
     torch.manual_seed(0)
-    network = hf.FNetForSequenceClassification(hf.FNetConfig(vocab_size=len(tokenizer), pad_token_id=0, **sizes))
+    network = hf.FNetForSequenceClassification(
+        hf.FNetConfig(vocab_size=len(tokenizer), pad_token_id=0, **sizes)
+    )
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
@@ -117,28 +136,55 @@ def save_mixing(folder):
         (lambda f: behead(f, hf.BertModel), "BertModel"),
         (lambda f: behead(f, hf.BertForMaskedLM), "BertForMaskedLM"),
         (lambda f: behead(f, hf.BertForTokenClassification), "BertForTokenClassification"),
-        (lambda f: behead(f, hf.BertModel, architectures=None), "holds no weights for .*(classifier|pooler)"),
+        (
+            lambda f: behead(f, hf.BertModel, architectures=None),
+            "holds no weights for .*(classifier|pooler)",
+        ),
         (lambda f: weigh(f, DENSE, None), f"holds no weights for {DENSE}: "),
-        (lambda f: weigh(f, DENSE, torch.zeros(16, 31)), r"dense.weight \(16, 31\), config.json asks for \(16, 32\)"),
+        (
+            lambda f: weigh(f, DENSE, torch.zeros(16, 31)),
+            r"dense.weight \(16, 31\), config.json asks for \(16, 32\)",
+        ),
         (lambda f: weigh(f, BIAS, torch.full((16,), torch.nan)), f"NaN or infinite, in {BIAS}"),
         (lambda f: weigh(f, BIAS, torch.full((16,), torch.inf)), f"NaN or infinite, in {BIAS}"),
         (lambda f: cut(f, 20_000), "cannot be read: .*cut off or damaged"),
         (lambda f: cut(f, 100), "cannot be read: .*cut off or damaged"),
         (lambda f: cut(f, 0), "cannot be read: .*cut off or damaged"),
-        (pickle_weights, r"no weights \(\*.safetensors\) but pytorch_model.bin, which is pickled .*save"),
+        (
+            pickle_weights,
+            r"no weights \(\*.safetensors\) but pytorch_model.bin, which is pickled .*save",
+        ),
         (lambda f: name_all(f, "abcde"), r"classifier.bias \(3,\), config.json asks for \(5,\)"),
         (lambda f: name_all(f, "aab"), "two classes are called 'a'"),
         (lambda f: name_all(f, ["a", None, "b"]), "None is no name"),
         (lambda f: name_all(f, [3.5, "a", "b"]), "3.5 is no name"),
-        (lambda f: configure(f, id2label={0: "a", 2: "b", 3: "c"}), "its 3 classes 0, 2, 3 .*from 0 to 2"),
+        (
+            lambda f: configure(f, id2label={0: "a", 2: "b", 3: "c"}),
+            "its 3 classes 0, 2, 3 .*from 0 to 2",
+        ),
         (lambda f: configure(f, id2label=["a", "b", "c"]), "cannot be loaded as a classifier"),
-        (lambda f: configure(f, problem_type="regression"), "is a regression.* two or more classes of which one"),
-        (lambda f: configure(f, problem_type="multi_label_classification"), "several labels at once"),
-        (lambda f: shapes.save_tiny("bert", f, id2label={0: "x"}, label2id={"x": 0}), "has 1 output: .*one sigmoid"),
+        (
+            lambda f: configure(f, problem_type="regression"),
+            "is a regression.* two or more classes of which one",
+        ),
+        (
+            lambda f: configure(f, problem_type="multi_label_classification"),
+            "several labels at once",
+        ),
+        (
+            lambda f: shapes.save_tiny("bert", f, id2label={0: "x"}, label2id={"x": 0}),
+            "has 1 output: .*one sigmoid",
+        ),
         (take_tokenizer, r"holds no tokenizer \(tokenizer.json, vocab.txt.*copy the tokenizer"),
         (know, "knows no words, only"),
-        (lambda f: know(f, "ZZ", "YY"), r"turns every word into \[UNK\]"),  # its normaliser puts all in lower case
-        (lambda f: learn(f, "later"), r"gives ids up to \d+ \('later'\), the model has \d+ embeddings"),
+        (
+            lambda f: know(f, "ZZ", "YY"),
+            r"turns every word into \[UNK\]",
+        ),  # its normaliser puts all in lower case
+        (
+            lambda f: learn(f, "later"),
+            r"gives ids up to \d+ \('later'\), the model has \d+ embeddings",
+        ),
         (tokenize_slowly, "CTRLTokenizer, does not say which characters a token covers"),
         (save_characters, r"characters \(ByT5, CANINE\) have no fast form"),
         (save_mixing, "FNet.* change with what stands beside a text in a batch"),
@@ -154,11 +200,15 @@ def test_what_is_no_whole_classifier_is_refused_in_a_line(bert, spoil, said):
 def test_code_beside_the_weights_is_not_run(bert):
     run = bert / "ran"
     configure(bert, auto_map={"AutoModelForSequenceClassification": "own.Own"})
-    with pytest.warns(UserWarning, match="brings Python code for its model .*read as the bert of transformers"):
+    with pytest.warns(
+        UserWarning, match="brings Python code for its model .*read as the bert of transformers"
+    ):
         load(bert)
     configure(bert, auto_map={"AutoConfig": "own.Own"}, model_type="own")
     (bert / "own.py").write_text(f"open({str(run)!r}, 'w')\n")
-    with pytest.raises(ValueError, match="needs Python code that lies beside its weights, which is never run"):
+    with pytest.raises(
+        ValueError, match="needs Python code that lies beside its weights, which is never run"
+    ):
         load(bert)
     assert not run.exists()
 
@@ -180,7 +230,10 @@ def test_a_misspelt_folder_is_not_asked_of_the_hub(bert, monkeypatch):
     for name, said in (
         ("models/robeta", r"no folder models/robeta; did you mean models/roberta\?"),
         ("a/b/c", r"no folder a/b/c \(and no a/b either\)"),
-        ("models/roberta/config.json", "is a file; give the folder that it lies in, models/roberta"),
+        (
+            "models/roberta/config.json",
+            "is a file; give the folder that it lies in, models/roberta",
+        ),
         ("models", "models holds no config.json"),
     ):
         with pytest.raises(FileNotFoundError, match=said):
@@ -202,7 +255,9 @@ def test_outputs_that_are_only_numbered_take_names_and_others_keep_theirs():
 
 
 def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypatch):
-    """GPT-2 as if it were an encoder, which takes the last of a padded row; alone it would be right."""
+    """GPT-2 as if it were an encoder, which takes the last of a padded row; alone it would be
+    right.
+    """
     folder = shapes.save_tiny("gpt2_padded", tmp_path / "gpt2")
     assert load(folder).refusal("embeddings") == ""
     monkeypatch.setattr(forward, "reads_last_token", lambda network: False)
@@ -214,7 +269,11 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
     (said,) = [how for what, how in examine_model(model) if what == "gradients by word embeddings"]
     assert said.startswith("its logits by word embeddings differ")
     monkeypatch.undo()
-    monkeypatch.setattr(forward, "first_position", lambda network: 3 if network.config.model_type == "bert" else None)
+    monkeypatch.setattr(
+        forward,
+        "first_position",
+        lambda network: 3 if network.config.model_type == "bert" else None,
+    )
     said = r"BertForSequenceClassification, cannot be .*not transformers' \(ids alone and "
     with pytest.raises(ValueError, match=said):
         load(shapes.save_tiny("bert", tmp_path / "bert"))
@@ -231,7 +290,11 @@ def test_rounding_is_told_from_another_number(bert, monkeypatch):
 
     monkeypatch.setattr(forward, "classify", rounded)
     model = load(bert)
-    assert model.refusals == {"embeddings": ""} and torch.float64 in asked and "float64" not in model.copies
+    assert (
+        model.refusals == {"embeddings": ""}
+        and torch.float64 in asked
+        and "float64" not in model.copies
+    )
 
 
 def test_a_full_gpu_says_nothing_of_a_model(bert, monkeypatch):

@@ -1,4 +1,6 @@
-"""The word-level networks, LRP, DeepLIFT and cell decomposition against their equations, written out token by token."""
+"""The word-level networks, LRP, DeepLIFT and cell decomposition against their equations, written
+out token by token.
+"""
 
 import numpy as np
 import pytest
@@ -31,7 +33,9 @@ def test_forward_pass_equals_the_equations(kind, gate):
         rows = words.rows(seed)
         found = Scorer(model, precision="float64").logits([(r, np.zeros_like(r)) for r in rows])
         for ids, logits in zip(rows, found, strict=True):
-            np.testing.assert_allclose(logits, networks.forward(model, embedded(model, ids))[2], atol=1e-10)
+            np.testing.assert_allclose(
+                logits, networks.forward(model, embedded(model, ids))[2], atol=1e-10
+            )
 
 
 @KINDS

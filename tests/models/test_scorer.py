@@ -19,7 +19,9 @@ from attreval.models.scorer import Scorer, cut_batches, pad_rows
 
 
 class Fake:
-    """Logits are the sum and the number of a row's unmasked ids (and 1 at bfloat16); batches are recorded."""
+    """Logits are the sum and the number of a row's unmasked ids (and 1 at bfloat16); batches are
+    recorded.
+    """
 
     labels = ("sum", "count", "rounded")
     family = "transformer"
@@ -36,7 +38,9 @@ class Fake:
             raise RuntimeError("out of memory")
         self.batches.append((tuple(mask.shape), precision))
         total = (ids * mask).sum(dim=1) + 100 * (segments * mask).sum(dim=1)
-        return torch.stack([total, mask.sum(dim=1), torch.full_like(total, precision == "bfloat16")], dim=1).float()
+        return torch.stack(
+            [total, mask.sum(dim=1), torch.full_like(total, precision == "bfloat16")], dim=1
+        ).float()
 
 
 def row(*ids, side=0):
@@ -53,7 +57,15 @@ def test_answers_come_back_in_the_order_asked_and_every_evaluation_is_told():
     rows = [row(1), row(1, 2, 3), row(5, 5), row(1), row(1, 2), row(1, 2, side=1), row(2, 2, 2, 2)]
     found = Scorer(Fake(), token_budget=5, notify=heard.append).logits(rows)
     assert found.dtype == np.float64 and sum(heard) == 6
-    assert found.tolist() == [[1, 1, 0], [6, 3, 0], [10, 2, 0], [1, 1, 0], [3, 2, 0], [203, 2, 0], [8, 4, 0]]
+    assert found.tolist() == [
+        [1, 1, 0],
+        [6, 3, 0],
+        [10, 2, 0],
+        [1, 1, 0],
+        [3, 2, 0],
+        [203, 2, 0],
+        [8, 4, 0],
+    ]
 
 
 def test_costs_are_counted_by_hand_and_stay_when_answers_are_forgotten():
@@ -62,12 +74,18 @@ def test_costs_are_counted_by_hand_and_stay_when_answers_are_forgotten():
     assert scorer.costs["first"] == Cost(requested=3, unique=2, requested_tokens=8, unique_tokens=5)
     assert scorer.costs["first"].reused == 1
     scorer.logits([row(4, 5), row(7)], account="second")
-    assert scorer.costs["second"] == Cost(requested=2, unique=1, requested_tokens=3, unique_tokens=1)
+    assert scorer.costs["second"] == Cost(
+        requested=2, unique=1, requested_tokens=3, unique_tokens=1
+    )
     scorer.logits([row(7)], account="second")
-    assert scorer.costs["second"] == Cost(requested=3, unique=1, requested_tokens=4, unique_tokens=1)
+    assert scorer.costs["second"] == Cost(
+        requested=3, unique=1, requested_tokens=4, unique_tokens=1
+    )
     scorer.forget()
     scorer.logits([row(7)], account="second")
-    assert scorer.costs["second"] == Cost(requested=4, unique=2, requested_tokens=5, unique_tokens=2)
+    assert scorer.costs["second"] == Cost(
+        requested=4, unique=2, requested_tokens=5, unique_tokens=2
+    )
     assert Cost(1, 2, 3, 4, 5) + Cost(10, 20, 30, 40, 50) == Cost(11, 22, 33, 44, 55)
 
 
@@ -86,7 +104,11 @@ def test_conversations_share_answers_and_batches():
     a, b = scorer.converse([("a", ask((1, 2), (3, 4))), ("b", ask((3, 4), (5, 6)))])
     assert a.tolist() == [[3, 2, 0], [7, 2, 0]] and b.tolist() == [[7, 2, 0], [11, 2, 0]]
     assert model.batches == [((3, 2), "float32")]
-    assert scorer.costs["a"].unique == 2 and scorer.costs["b"].unique == 1 and scorer.costs["b"].reused == 1
+    assert (
+        scorer.costs["a"].unique == 2
+        and scorer.costs["b"].unique == 1
+        and scorer.costs["b"].reused == 1
+    )
 
 
 def test_conversations_of_any_length_run_side_by_side():
@@ -95,13 +117,17 @@ def test_conversations_of_any_length_run_side_by_side():
         second = yield Evaluate(np.array([[int(first[0, 0]) + 1]]), np.zeros(1, np.int64))
         return second[0, 0]
 
-    said = Scorer(Fake()).converse([("x", (nothing for nothing in ())), ("y", twice()), ("z", twice())])
+    said = Scorer(Fake()).converse(
+        [("x", (nothing for nothing in ())), ("y", twice()), ("z", twice())]
+    )
     assert said == [None, 2, 2]
 
 
 def test_precisions_are_kept_apart():
     scorer = Scorer(model := Fake(), sampled_precision="bfloat16")
-    found = scorer.converse([("x", ask((1, 2))), ("y", ask((1, 2), sampled=True)), ("z", ask((1, 2)))])
+    found = scorer.converse(
+        [("x", ask((1, 2))), ("y", ask((1, 2), sampled=True)), ("z", ask((1, 2)))]
+    )
     assert [f[0, 2] for f in found] == [0, 1, 0]
     assert sorted(p for _, p in model.batches) == ["bfloat16", "float32"]
     assert [scorer.costs[n].unique for n in "xyz"] == [1, 1, 0]
@@ -119,13 +145,20 @@ def test_batches_are_the_cheapest_of_all_cuts(lengths, budget, batch, step):
     lengths = sorted(lengths, reverse=True)
 
     def price(cuts):
-        parts = [(end - at, max(1, lengths[at])) for at, end in itertools.pairwise([0, *cuts, len(lengths)])]
+        parts = [
+            (end - at, max(1, lengths[at]))
+            for at, end in itertools.pairwise([0, *cuts, len(lengths)])
+        ]
         if any(n > 1 and n * size > budget for n, size in parts):
             return np.inf
         return sum(batch + size * (step + n) for n, size in parts)
 
     inner = range(1, len(lengths))
-    cheapest = min(price(cuts) for count in range(len(lengths)) for cuts in itertools.combinations(inner, count))
+    cheapest = min(
+        price(cuts)
+        for count in range(len(lengths))
+        for cuts in itertools.combinations(inner, count)
+    )
     found = cut_batches(lengths, budget, batch, step)
     assert price([part.stop for part in found[:-1]]) == cheapest
 
@@ -136,7 +169,14 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
     scorer = Scorer(recorder, sampled_precision="bfloat16")
     sampled = [m for m in known if METHODS[m].sampled]
     few = UnitSettings(shapley_samples=10)
-    budget = Budget(path_steps=2, path_steps_most=2, riemann_steps=2, limsse_epochs=2, lime_samples=30, units=few)
+    budget = Budget(
+        path_steps=2,
+        path_steps_most=2,
+        riemann_steps=2,
+        limsse_epochs=2,
+        lime_samples=30,
+        units=few,
+    )
     explain(scorer, texts[1:2], [m for m in known if m not in sampled], budget)
     assert {p for _, _, p in recorder.batches} == {"float32"}
     for name in sampled:
@@ -144,7 +184,9 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
         recorder.batches.clear()
         (exact,), (fast,) = (explain(s, texts[1:2], [name], budget) for s in (Scorer(tiny), scorer))
         assert "bfloat16" in {p for _, _, p in recorder.batches}, name
-        assert 0 < np.abs(exact.attributions[name].scores - fast.attributions[name].scores).max() < 0.1, name
+        assert (
+            0 < np.abs(exact.attributions[name].scores - fast.attributions[name].scores).max() < 0.1
+        ), name
 
 
 @pytest.mark.parametrize(
@@ -154,7 +196,12 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
         ([40] * 8 + [39] * 8, 1024, {}, [16]),
         ([40, 20], 1024, {}, [2]),  # two batches of a row would cost more than what is padded
         ([240] * 2 + [200] * 8, 16384, {"batch": 0, "step": 6}, [10]),
-        ([400] * 5 + [2] * 9, 2000, None, [5, 14]),  # None: a GPU, which is given the fewest batches
+        (
+            [400] * 5 + [2] * 9,
+            2000,
+            None,
+            [5, 14],
+        ),  # None: a GPU, which is given the fewest batches
         ([400] * 4 + [2], 2000, None, [5]),
     ],
 )
@@ -212,7 +259,9 @@ def test_paths_are_counted_and_shared(tiny, texts):
     scorer = Scorer(tiny)
     tokens = tiny.tokens(texts[2])
     length = len(tokens)
-    first, again, other = scorer.answer([path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"])
+    first, again, other = scorer.answer(
+        [path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"]
+    )
     assert first is again and other is not first and np.abs(first.gradient).max() > 0
     assert scorer.costs["a"] == Cost(2, 2, 2 * length, 2 * length, gradients=2)
     assert scorer.costs["b"] == Cost(3, 1, 3 * length, length, gradients=3)
@@ -220,7 +269,12 @@ def test_paths_are_counted_and_shared(tiny, texts):
 
 def test_paths_that_differ_in_anything_are_different_questions():
     one = PathGradient(np.array([1, 2, 3]), np.zeros(3, np.int64), 0, (0.25, 0.5), (0.3, 0.7))
-    others = {"ids": np.array([1, 2, 4]), "segments": np.array([0, 0, 1]), "target": 1, "nodes": (0.2, 0.5)}
+    others = {
+        "ids": np.array([1, 2, 4]),
+        "segments": np.array([0, 0, 1]),
+        "target": 1,
+        "nodes": (0.2, 0.5),
+    }
     others |= {"weights": (0.5, 0.5), "baseline": np.array([0, 0, 0]), "of": "probability"}
     assert replace(one).key() == one.key()
     for name, other in others.items():
@@ -228,14 +282,23 @@ def test_paths_that_differ_in_anything_are_different_questions():
 
 
 FORMS = [
-    *(("transformer", form) for form in ({}, {"where": "entry"}, {"where": "bare"}, {"rule": DEEPLIFT})),
-    *((kind, form) for kind in ("lstm", "gru", "qlstm", "cnn") for form in ({}, {"rule": DEEPLIFT})),
+    *(
+        ("transformer", form)
+        for form in ({}, {"where": "entry"}, {"where": "bare"}, {"rule": DEEPLIFT})
+    ),
+    *(
+        (kind, form)
+        for kind in ("lstm", "gru", "qlstm", "cnn")
+        for form in ({}, {"rule": DEEPLIFT})
+    ),
 ]
 
 
 @pytest.mark.parametrize(("which", "form"), FORMS, ids=str)
 def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
-    """Logit and probability, of any class, along one path: one forward pass a node, and the very same numbers."""
+    """Logit and probability, of any class, along one path: one forward pass a node, and the very
+    same numbers.
+    """
     model = tiny if which == "transformer" else words.tiny_words(which)
     asked = []
     for t in (model.tokens(one) for one in texts[1:3]):
@@ -248,9 +311,15 @@ def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
     for kind in range(3):
         for question, there in zip(asked[kind::3], together[kind::3], strict=True):
             (alone,) = Scorer(model).answer([question], [""])
-            np.testing.assert_allclose(there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max())
-        for found, same in zip(Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True):
-            assert (found.gradient == same.gradient).all() and (found.difference == same.difference).all()
+            np.testing.assert_allclose(
+                there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max()
+            )
+        for found, same in zip(
+            Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True
+        ):
+            assert (found.gradient == same.gradient).all() and (
+                found.difference == same.difference
+            ).all()
             assert np.array_equal(found.values, same.values, equal_nan=True)
 
 
@@ -265,17 +334,32 @@ def test_a_copy_that_sampled_rows_made_gives_gradients(texts):
 def test_methods_on_one_text_share_what_they_ask(tiny):
     """n = 4 content tokens, L = 6; tests/methods/test_method_facts.py has each method's formula."""
     scorer = Scorer(tiny)
-    budget = Budget(path_steps=5, path_steps_most=5, lime_samples=30, riemann_steps=7, limsse_epochs=5)
+    budget = Budget(
+        path_steps=5, path_steps_most=5, lime_samples=30, riemann_steps=7, limsse_epochs=5
+    )
     asked = [models.instance("good bad slow film", name="x")]
     (found,) = explain(scorer, asked, methods_for("transformer"), budget)
     costs = {name: one.cost for name, one in found.attributions.items()}
-    new = {"gradient_l1": 1, "gradient_l2": 0, "gradient_x_input": 0, "integrated_gradients_plain": 0}
+    new = {
+        "gradient_l1": 1,
+        "gradient_l2": 0,
+        "gradient_x_input": 0,
+        "integrated_gradients_plain": 0,
+    }
     new |= {"integrated_gradients": 5 + 1}  # the whole text is known from the prediction
     new |= {"gradient_integrated_logit_dot": 0, "gradient_integrated_probability_dot": 0}
-    new |= {"attention": 1, "scaled_attention": 0, "scaled_attention_squared": 0, "occlusion_1": 4, "omission_1": 4}
+    new |= {
+        "attention": 1,
+        "scaled_attention": 0,
+        "scaled_attention_squared": 0,
+        "occlusion_1": 4,
+        "omission_1": 4,
+    }
     new |= {"limsse_logit": 0, "limsse_probability": 0}
     assert {name: costs[name].unique for name in new} == new
-    assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
+    assert (
+        costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
+    )
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
     assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}
 
@@ -286,5 +370,9 @@ def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     z = np.exp(scorer.logits([text])[0])
     asked = [PathGradient(*text, k) for k in range(3)] + [PathGradient(*text, 1, of="probability")]
     *by_logit, found = scorer.answer(asked, [""] * 4)
-    expected = z[1] / z.sum() * sum(((k == 1) - z[k] / z.sum()) * a.gradient for k, a in enumerate(by_logit))
+    expected = (
+        z[1]
+        / z.sum()
+        * sum(((k == 1) - z[k] / z.sum()) * a.gradient for k, a in enumerate(by_logit))
+    )
     np.testing.assert_allclose(found.gradient, expected, atol=1e-10)

@@ -1,4 +1,6 @@
-"""Any function from texts to probabilities is explained and judged by all that asks about texts alone."""
+"""Any function from texts to probabilities is explained and judged by all that asks about texts
+alone.
+"""
 
 import json
 
@@ -12,20 +14,38 @@ import attreval as av
 from attreval.methods import METHODS, methods_for
 from attreval.models.scorer import Scorer
 
-WORDS = ("the", "film", "plot", "was", "slow", "dull", "fine", "great", "bad", "good", "actor", "music")
+WORDS = (
+    "the",
+    "film",
+    "plot",
+    "was",
+    "slow",
+    "dull",
+    "fine",
+    "great",
+    "bad",
+    "good",
+    "actor",
+    "music",
+)
 TEXT = "The film was good not so bad at all"
 
 
 @pytest.fixture(scope="module")
 def pipeline():
-    """TF-IDF and logistic regression on texts of which a few words decide; its texts and labels beside it."""
+    """TF-IDF and logistic regression on texts of which a few words decide; its texts and labels
+    beside it.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(WORDS, 8)) for _ in range(150)]
-    labels = ["pos" if sum(w in ("good", "great") for w in t.split()) > t.count("bad") else "neg" for t in texts]
+    labels = [
+        "pos" if sum(w in ("good", "great") for w in t.split()) > t.count("bad") else "neg"
+        for t in texts
+    ]
     return make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, labels), texts, labels
 
 
@@ -34,13 +54,17 @@ def test_a_pipeline_is_explained_as_brute_force_explains_it(pipeline, mask):
     """Occlusion and omission by each word, Shapley values over all 2^n texts."""
     predict = pipeline[0].predict_proba
     model = av.wrap(predict, labels=("neg", "pos"), mask=mask)
-    (found,) = av.explain(model, TEXT, ["occlusion_1", "omission_1", "kernel_shap"], target="pos", samples=1000)
+    (found,) = av.explain(
+        model, TEXT, ["occlusion_1", "omission_1", "kernel_shap"], target="pos", samples=1000
+    )
     n = len(TEXT.split())
     whole = predict([TEXT])[0]
     np.testing.assert_allclose(list(found.probabilities.values()), whole, atol=1e-12)
     for name, put in (("occlusion_1", mask), ("omission_1", None)):
         left = predict([without(TEXT, {at}, put) for at in range(n)])
-        np.testing.assert_allclose(found.scores(name), np.log(whole[1]) - np.log(left[:, 1]), atol=1e-9)
+        np.testing.assert_allclose(
+            found.scores(name), np.log(whole[1]) - np.log(left[:, 1]), atol=1e-9
+        )
     gone = [{at for at in range(n) if not code >> at & 1} for code in range(2**n)]
     values = predict([without(TEXT, some, mask) for some in gone])[:, 1]
     expected = coalitions.shapley_by_subsets(values, n)
@@ -59,7 +83,10 @@ def test_words_put_together_again_are_the_text_to_the_letter():
     pair = (" a film ", "it's\tslow ?")
     model = av.wrap(predict, labels=("no", "yes"))
     heard.clear()
-    tokens = [model.tokens(models.instance(*([one] if isinstance(one, str) else one))) for one in (text, pair)]
+    tokens = [
+        model.tokens(models.instance(*([one] if isinstance(one, str) else one)))
+        for one in (text, pair)
+    ]
     Scorer(model).logits([(t.ids, t.segments) for t in tokens])
     assert set(heard) == {text, pair}
     heard.clear()
@@ -82,7 +109,9 @@ def test_every_method_of_texts_alone_explains_and_the_others_say_why_not():
     others = [m for m in METHODS.values() if m.kind in ("gradient", "attention", "propagation")]
     assert len(others) > 30
     for method in others:
-        with pytest.raises(ValueError, match=f"'{method.name}' does not apply to function .* it asks for "):
+        with pytest.raises(
+            ValueError, match=f"'{method.name}' does not apply to function .* it asks for "
+        ):
             av.explain(model, "good film", method.name)
 
 
@@ -90,10 +119,14 @@ def test_metrics_that_disturb_vectors_are_left_out_or_refused_by_name():
     model = function_model()
     found = av.explain(model, ["the film was good", "not bad at all"], ["occlusion_1", "lime"])
     table = av.evaluate(model, found)
-    assert {"nc", "ns", "comprehensiveness"} <= {*table.metric} and not {"soft_nc", "soft_ns"} & {*table.metric}
+    assert {"nc", "ns", "comprehensiveness"} <= {*table.metric} and not {"soft_nc", "soft_ns"} & {
+        *table.metric
+    }
     (nc,) = table[(table.metric == "comprehensiveness") & (table.method == "occlusion_1")]["mean"]
     assert nc > 0
-    with pytest.raises(ValueError, match=r"the metric 'soft_nc' disturbs vectors .* a function from texts to prob"):
+    with pytest.raises(
+        ValueError, match=r"the metric 'soft_nc' disturbs vectors .* a function from texts to prob"
+    ):
         av.evaluate(model, found, ["nc", "soft_nc"])
 
 
@@ -101,10 +134,22 @@ def test_a_pipeline_and_labelled_texts_give_a_recommendation(pipeline, tmp_path)
     estimator, texts, labels = pipeline
     model = av.wrap(estimator.predict_proba)
     assert model.labels == ("neg", "pos")
-    assert av.wrap(estimator.predict_proba, labels=["pos", "neg"]).labels == ("neg", "pos")  # its columns keep theirs
+    assert av.wrap(estimator.predict_proba, labels=["pos", "neg"]).labels == (
+        "neg",
+        "pos",
+    )  # its columns keep theirs
     found = av.evaluate_texts(model, {"text": texts, "label": labels}, tmp_path / "out", texts=12)
-    assert {*found.choice.method} == {"occlusion_1", "lime", "partition_shap", "limsse_logit", "random"}
-    assert json.loads((tmp_path / "out" / "settings.json").read_text())["model"] == "Pipeline.predict_proba"
+    assert {*found.choice.method} == {
+        "occlusion_1",
+        "lime",
+        "partition_shap",
+        "limsse_logit",
+        "random",
+    }
+    assert (
+        json.loads((tmp_path / "out" / "settings.json").read_text())["model"]
+        == "Pipeline.predict_proba"
+    )
 
 
 def test_a_tokenizer_of_ones_own_makes_the_words():
@@ -119,7 +164,10 @@ def test_a_tokenizer_of_ones_own_makes_the_words():
 
 
 def test_a_probability_of_zero_has_a_score():
-    model = av.wrap(lambda texts: np.array([["good" in t, "good" not in t] for t in texts], float), labels=["a", "b"])
+    model = av.wrap(
+        lambda texts: np.array([["good" in t, "good" not in t] for t in texts], float),
+        labels=["a", "b"],
+    )
     (found,) = av.explain(model, "good film", "occlusion_1")
     assert found.scores("occlusion_1")[0] > 20 and found.scores("occlusion_1")[1] == 0
 
@@ -128,12 +176,21 @@ def test_a_probability_of_zero_has_a_score():
     ("predict", "said"),
     [
         (lambda texts: [{"a": 1.0}] * len(texts), "gives a list that is no table of numbers"),
-        (lambda texts: np.full((len(texts), 3), 1 / 3), r"shape \(2, 3\) for 2 texts; with 2 labels \(a, b\)"),
+        (
+            lambda texts: np.full((len(texts), 3), 1 / 3),
+            r"shape \(2, 3\) for 2 texts; with 2 labels \(a, b\)",
+        ),
         (lambda texts: np.full(len(texts), 0.5), r"shape \(2,\) for 2 texts"),
-        (lambda texts: np.full((len(texts), 2), 0.6), r"gives \[0.6, 0.6\] for the text 'a good film'; .* sum to 1"),
+        (
+            lambda texts: np.full((len(texts), 2), 0.6),
+            r"gives \[0.6, 0.6\] for the text 'a good film'; .* sum to 1",
+        ),
         (lambda texts: np.array([[1.5, -0.5]] * len(texts)), r"gives \[1.5, -0.5\]"),
         (lambda texts: np.array([[np.nan, 1.0]] * len(texts)), r"gives \[nan, 1.0\]"),
-        (lambda texts: [[1 / len(texts), 1 - 1 / len(texts)]] * len(texts), "other probabilities beside another"),
+        (
+            lambda texts: [[1 / len(texts), 1 - 1 / len(texts)]] * len(texts),
+            "other probabilities beside another",
+        ),
     ],
 )
 def test_what_gives_no_probabilities_is_refused(predict, said):

@@ -1,4 +1,6 @@
-"""A classifier on disk and in memory, BART too: same answers, labels by name, sizes as asked, long texts cut."""
+"""A classifier on disk and in memory, BART too: same answers, labels by name, sizes as asked, long
+texts cut.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,20 @@ def logits(model, one):
 
 
 @pytest.mark.parametrize("make", [models.tiny_model, lambda: shapes.tiny_classifier("bart")])
-def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(make, texts, tmp_path):
+def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(
+    make, texts, tmp_path
+):
     model = make()
     model.save(tmp_path / "m")
-    loaded = load_classifier(tmp_path / "m", device="cpu", max_length=500, labels=("yes", "no", "maybe"))
+    loaded = load_classifier(
+        tmp_path / "m", device="cpu", max_length=500, labels=("yes", "no", "maybe")
+    )
     assert loaded.family == "transformer" and loaded.labels == ("yes", "no", "maybe")
     assert loaded.max_length == 64  # the model has no more positions
-    assert not any(p.requires_grad for p in loaded.network.parameters()) and not loaded.network.training
+    assert (
+        not any(p.requires_grad for p in loaded.network.parameters())
+        and not loaded.network.training
+    )
     assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
     for one in texts:
         assert loaded.tokens(one).texts == model.tokens(one).texts
@@ -41,7 +50,11 @@ def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_f
 
 
 def test_labels_are_matched_by_name(folder):
-    assert load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe")).labels == ("Yes", "no", "maybe")
+    assert load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe")).labels == (
+        "Yes",
+        "no",
+        "maybe",
+    )
     assert match_labels(("a", "b"), ("A", "B"), "x") is None
     with pytest.raises(ValueError, match=r"has classes no, maybe, yes, the task has good, bad"):
         load_transformer(folder, device="cpu", labels=("good", "bad"))
@@ -66,7 +79,13 @@ def test_precisions_are_copies_made_once(texts):
     [
         ("AMD EPYC", False, True, "AVX512", "bfloat16"),
         ("Intel Xeon", True, True, "AVX512", "bfloat16"),
-        ("Intel Xeon", False, True, "AVX512", "float32"),  # it has the instruction, at half the rate of float32
+        (
+            "Intel Xeon",
+            False,
+            True,
+            "AVX512",
+            "float32",
+        ),  # it has the instruction, at half the rate of float32
         ("AMD EPYC", False, False, "AVX512", "float32"),
         ("Intel Xeon", True, True, "AVX2", "float32"),
     ],
@@ -79,9 +98,13 @@ def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, leve
         assert pick_precision(asked, torch.device("cpu")) == found
 
 
-@pytest.mark.parametrize("first, second, most", [(40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)])
+@pytest.mark.parametrize(
+    "first, second, most", [(40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)]
+)
 def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
-    """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of models."""
+    """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of
+    models.
+    """
     texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
     instance = models.instance(*texts)
     short = min(first, second)
@@ -90,17 +113,23 @@ def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
     for tokens in (words, pieces):
         kept = np.bincount(tokens.offsets[tokens.content, 0], minlength=2)
         assert kept.sum() == min(most, first + second)
-        assert kept.min() == min(short, most // 2) and (first == second or kept.argmax() == int(second > first))
+        assert kept.min() == min(short, most // 2) and (
+            first == second or kept.argmax() == int(second > first)
+        )
         assert tokens.dropped == first + second - kept.sum()
 
 
 def test_positions_do_not_depend_on_ids():
-    """RoBERTa and MPNet skip padding ids when they count positions: an erased token must move no other."""
+    """RoBERTa and MPNet skip padding ids when they count positions: an erased token must move no
+    other.
+    """
     network, tokenizer = shapes.tiny_network("mpnet")
     model = Transformer("mpnet", network, tokenizer, shapes.LABELS, 64)
     assert model.first_alone  # tried out, before anything is counted
     seen = []
-    network.mpnet.embeddings.position_embeddings.register_forward_hook(lambda m, given, out: seen.append(given[0]))
+    network.mpnet.embeddings.position_embeddings.register_forward_hook(
+        lambda m, given, out: seen.append(given[0])
+    )
     pad = network.mpnet.embeddings.padding_idx
     for ids in ([[5, 6, 7, 8]], [[5, pad, pad, 8]]):
         model.logits(*(torch.tensor(x) for x in (ids, [[1] * 4], [[0] * 4])))
@@ -113,15 +142,28 @@ def test_positions_do_not_depend_on_ids():
 def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
     model = models.untrained_model()
     seen = []
-    texts = [models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2) for i in range(8)]
-    model.network.register_forward_hook(lambda m, args, given, out: seen.append(given["input_ids"]), with_kwargs=True)
+    texts = [
+        models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2)
+        for i in range(8)
+    ]
+    model.network.register_forward_hook(
+        lambda m, args, given, out: seen.append(given["input_ids"]), with_kwargs=True
+    )
     spec = TrainingSpec(batch_rows=4, evaluations_per_epoch=1, precision="float32", tokens=10)
     train(model, texts, texts, spec, tmp_path / "model", ("test",))
-    assert {ids.shape[1] for ids in seen if len(ids) > 2} == {10}  # its last layer is tried out on two rows
+    assert {ids.shape[1] for ids in seen if len(ids) > 2} == {
+        10
+    }  # its last layer is tried out on two rows
     assert len(model.tokens(texts[0])) == 32
 
 
-BART = {"architecture": "encoder_decoder", "layers": 2, "decoder_layers": 1, "hidden": 32, "heads": 2}
+BART = {
+    "architecture": "encoder_decoder",
+    "layers": 2,
+    "decoder_layers": 1,
+    "hidden": 32,
+    "heads": 2,
+}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +171,9 @@ def body(tiny, tmp_path_factory):
     """The folder of a BERT-shaped encoder without a head."""
     folder = tmp_path_factory.mktemp("encoder") / "body"
     torch.manual_seed(0)
-    config = BertConfig(**tiny.network.config.to_dict() | {"intermediate_size": 128, "initializer_range": 0.3})
+    config = BertConfig(
+        **tiny.network.config.to_dict() | {"intermediate_size": 128, "initializer_range": 0.3}
+    )
     BertModel(config).save_pretrained(folder)
     tiny.tokenizer.save_pretrained(folder)
     return folder
@@ -137,7 +181,9 @@ def body(tiny, tmp_path_factory):
 
 def make(body, seed=1, **more):
     spec = ModelSpec(**BART | {"tokenizer": "local"} | more)
-    return new_classifier(spec, ("a", "b"), ("m", seed), [], "small", "cpu", resolve=lambda name: str(body))
+    return new_classifier(
+        spec, ("a", "b"), ("m", seed), [], "small", "cpu", resolve=lambda name: str(body)
+    )
 
 
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "transformer"])
@@ -147,7 +193,12 @@ def test_a_new_model_has_the_sizes_and_seed_asked(body, architecture):
     again = make(body, 1, **asked)
     other = make(body, 2, **asked)
     config = first.network.config
-    assert first.layers == 1 and config.hidden_size == 16 and config.num_labels == 2 and first.labels == ("a", "b")
+    assert (
+        first.layers == 1
+        and config.hidden_size == 16
+        and config.num_labels == 2
+        and first.labels == ("a", "b")
+    )
     assert len(first.tokens(models.instance("good " * 40))) == 16
     weights = [next(iter(m.network.base_model.encoder.parameters())) for m in (first, again, other)]
     assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
@@ -155,14 +206,18 @@ def test_a_new_model_has_the_sizes_and_seed_asked(body, architecture):
 
 def test_pretrained_weights_get_a_fresh_head(body):
     spec = ModelSpec(weights="local")
-    made = new_classifier(spec, ("a", "b"), (1,), [], "small", "cpu", resolve=lambda name: str(body))
+    made = new_classifier(
+        spec, ("a", "b"), (1,), [], "small", "cpu", resolve=lambda name: str(body)
+    )
     assert made.network.config.num_labels == 2
     theirs = BertModel.from_pretrained(body).encoder.layer[0].output.dense.weight
     assert torch.equal(made.network.bert.encoder.layer[0].output.dense.weight, theirs)
 
 
 def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
-    """Its encoder gives the states that the other one gives to a text of one part, layer by layer."""
+    """Its encoder gives the states that the other one gives to a text of one part, layer
+    by layer.
+    """
     started = make(body, start="local")
     encoder = BertModel.from_pretrained(body)
     tokens = tiny.tokens(texts[1])
@@ -171,7 +226,9 @@ def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
         theirs = encoder.eval()(ids, output_hidden_states=True).hidden_states
         ours = started.network.eval().model.encoder(ids, output_hidden_states=True).hidden_states
     for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-3)  # BERT and BART stabilise their normalisation differently
+        np.testing.assert_allclose(
+            a, b, atol=1e-3
+        )  # BERT and BART stabilise their normalisation differently
     layer = started.network.model.decoder.layers[0]
     source = encoder.encoder.layer[0]
     for own in (layer.self_attn, layer.encoder_attn):
@@ -197,7 +254,10 @@ def test_an_encoder_that_does_not_fit_says_so(body, change, said):
     [
         ({"weights": "x", "layers": None, "hidden": None, "heads": None}, "is a transformer"),
         ({"architecture": "transformer", "start": "x"}, "`start` is for an encoder_decoder"),
-        ({"architecture": "gru", "start": "x", "layers": None, "heads": None}, "no tokenizer, start"),
+        (
+            {"architecture": "gru", "start": "x", "layers": None, "heads": None},
+            "no tokenizer, start",
+        ),
         ({"layers": None}, "give either `weights`"),
     ],
 )

@@ -19,8 +19,19 @@ from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 from attreval.models.transformer_deeplift import Rescale
 
-# their reference, zero embeddings, leaves nothing to normalise; in XLNet the batch is not the first dimension
-REFUSED = {"modernbert", "modernbert_mean", "t5", "llama", "llama_padded", "qwen2", "qwen3", "xlnet", "longformer"}
+# their reference, zero embeddings, leaves nothing to normalise; in XLNet the batch is not the first
+# dimension
+REFUSED = {
+    "modernbert",
+    "modernbert_mean",
+    "t5",
+    "llama",
+    "llama_padded",
+    "qwen2",
+    "qwen3",
+    "xlnet",
+    "longformer",
+}
 TEXTS = ("the film", "a very slow plot , not good at all , was it ?", "good")
 
 
@@ -41,18 +52,27 @@ def read(model, precision="float64"):
 def test_a_bert_is_explained_layer_by_layer(seed):
     model = tiny_model(seed)
     mask, segments, words = read(model)
-    found = model.relevance(words, mask, segments, torch.tensor([seed] * 3), DEEPLIFT_COMPLETE).sum(2).numpy()
+    found = (
+        model.relevance(words, mask, segments, torch.tensor([seed] * 3), DEEPLIFT_COMPLETE)
+        .sum(2)
+        .numpy()
+    )
     network = model.at("float64")
     layer = network.bert.embeddings
     for b, length in enumerate(mask.sum(1).tolist()):
         added = layer.position_embeddings.weight[:length] + layer.token_type_embeddings.weight[0]
         expected = slow.bert(network, words[b, :length].numpy(), added.detach().numpy(), seed)
-        np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max())
+        )
 
 
 @pytest.mark.parametrize(
     "kind, precision, close",
-    [*((kind, "float64", 1e-12) for kind in sorted(set(shapes.KINDS) - REFUSED)), ("bert", "float32", 2e-5)],
+    [
+        *((kind, "float64", 1e-12) for kind in sorted(set(shapes.KINDS) - REFUSED)),
+        ("bert", "float32", 2e-5),
+    ],
 )
 def test_scores_sum_to_the_difference_of_logits(kind, precision, close):
     model = loaded(kind)
@@ -60,7 +80,10 @@ def test_scores_sum_to_the_difference_of_logits(kind, precision, close):
     targets = torch.tensor([0, 1, 2])
     found = model.relevance(words, mask, segments, targets, DEEPLIFT_COMPLETE).sum((1, 2))
     with torch.no_grad():
-        ends = [model.logits(None, mask, segments, precision, embeddings=x) for x in (words, torch.zeros_like(words))]
+        ends = [
+            model.logits(None, mask, segments, precision, embeddings=x)
+            for x in (words, torch.zeros_like(words))
+        ]
     owed = (ends[0] - ends[1]).gather(1, targets[:, None])[:, 0]
     assert float((found - owed).abs().max()) < close * max(1, float(owed.abs().max()))
     assert float(owed.abs().max()) > 1e-2
@@ -92,7 +115,9 @@ def test_differences_are_handed_back_whole(compute):
     for at in (0, -1):
         (gradient,) = torch.autograd.grad(out[0, 0, at], points, retain_graph=True)
         owed = (out[0, 0, at] - out[1, 0, at]).detach()
-        torch.testing.assert_close((gradient[0] * (real - reference)).sum(), owed, atol=1e-10, rtol=1e-9)
+        torch.testing.assert_close(
+            (gradient[0] * (real - reference)).sum(), owed, atol=1e-10, rtol=1e-9
+        )
     with Rescale(nn.Identity()):  # where both are equal it has the slope there
         out = compute(torch.cat([points, points]))
     found = torch.autograd.grad(out[0, 0, 0], points)[0]
@@ -102,7 +127,10 @@ def test_differences_are_handed_back_whole(compute):
 
 def test_products_of_three_are_refused():
     x = torch.ones(2, 2, requires_grad=True)
-    with Rescale(nn.Identity()), pytest.raises(ValueError, match="products of two; einsum is given 3 factors"):
+    with (
+        Rescale(nn.Identity()),
+        pytest.raises(ValueError, match="products of two; einsum is given 3 factors"),
+    ):
         torch.einsum("bi,bi,bi->bi", x, x, x)
 
 
@@ -115,7 +143,9 @@ def test_what_is_not_complete_is_refused(kind):
 @pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.Sigmoid, nn.ELU])
 def test_captum_agrees_where_it_knows_every_layer(activation):
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(5, 7), activation(), nn.Linear(7, 6), activation(), nn.Linear(6, 2)).double()
+    network = nn.Sequential(
+        nn.Linear(5, 7), activation(), nn.Linear(7, 6), activation(), nn.Linear(6, 2)
+    ).double()
     network.requires_grad_(False)
     x = torch.randn(4, 5, dtype=torch.float64)
     expected = DeepLift(network).attribute(x, baselines=torch.zeros_like(x), target=1)

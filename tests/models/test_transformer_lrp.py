@@ -1,4 +1,6 @@
-"""LRP of transformers: its rules layer by layer, what is conserved in each architecture, and what is refused."""
+"""LRP of transformers: its rules layer by layer, what is conserved in each architecture, and what
+is refused.
+"""
 
 import functools
 
@@ -20,21 +22,33 @@ from attreval.models.transformer import Transformer
 from attreval.models.transformer_lrp import Propagation, unaccounted
 
 # they compute norms, attention, or the rotation by positions in it
-IN_FLOAT32 = {"llama", "llama_padded", "qwen2", "qwen3", "t5", "longformer", "modernbert", "modernbert_mean"}
+IN_FLOAT32 = {
+    "llama",
+    "llama_padded",
+    "qwen2",
+    "qwen3",
+    "t5",
+    "longformer",
+    "modernbert",
+    "modernbert_mean",
+}
 TEXTS = ("the film", "a very slow plot , not good at all , was it ?", "good")
 RULES = pytest.mark.parametrize("rule", [LRP, CP_LRP], ids=["attnlrp", "cp"])
 
 
 @functools.cache
 def without_biases(kind):
-    """A network to which nothing but words adds anything: no biases, positions and types, and nothing to begin with."""
+    """A network to which nothing but words adds anything: no biases, positions and types, and
+    nothing to begin with.
+    """
     network, tokenizer = shapes.tiny_network(kind)
     with torch.no_grad():
         for name, weight in network.named_parameters():
             weight.mul_(not name.endswith("bias"))
         for module in network.modules():
-            if isinstance(module, nn.Embedding) and module is not network.get_input_embeddings():
-                module.weight.zero_() if module.weight is not network.get_input_embeddings().weight else None
+            words = network.get_input_embeddings()
+            if isinstance(module, nn.Embedding) and module.weight is not words.weight:
+                module.weight.zero_()
         if network.config.is_encoder_decoder:
             network.get_input_embeddings().weight[network.config.decoder_start_token_id] = 0
     return classifier(kind, network, tokenizer)
@@ -51,13 +65,18 @@ def classifier(kind, network, tokenizer):
     return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
 
 
-# a model, what it adds to the vectors of words, and its twin, which relevance is read from layer by layer
+# a model, what it adds to the vectors of words, and its twin, which relevance is read from layer by
+# layer
 
 
 def make_bert(seed, normed=True):
     model = tiny_model(seed, normed=normed)
     layer = model.at("float64").bert.embeddings
-    return model, layer.position_embeddings.weight + layer.token_type_embeddings.weight[0], slow.bert
+    return (
+        model,
+        layer.position_embeddings.weight + layer.token_type_embeddings.weight[0],
+        slow.bert,
+    )
 
 
 def make_gpt2():
@@ -68,8 +87,12 @@ def make_gpt2():
 
 
 def make_llama(shared):
-    """A Llama in which so many key-value heads serve two heads, its norms in the precision that they are given."""
-    network, tokenizer = shapes.tiny_network("llama", num_attention_heads=2, num_key_value_heads=shared)
+    """A Llama in which so many key-value heads serve two heads, its norms in the precision that
+    they are given.
+    """
+    network, tokenizer = shapes.tiny_network(
+        "llama", num_attention_heads=2, num_key_value_heads=shared
+    )
     for layer in network.model.layers:
         for name in ("input_layernorm", "post_attention_layernorm"):
             setattr(layer, name, slow_llama.Norm(getattr(layer, name)))
@@ -96,12 +119,16 @@ def test_a_network_is_explained_layer_by_layer(rule, make, more, close):
         own = words[b, :length]
         entered = own if added is None else (own + added[:length]).detach()
         expected = twin(model.at("float64"), entered, own.numpy(), b, rule.attention)
-        np.testing.assert_allclose(found[b, :length], expected, atol=close * max(1, np.abs(expected).max()))
+        np.testing.assert_allclose(
+            found[b, :length], expected, atol=close * max(1, np.abs(expected).max())
+        )
         assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
 
 
 class Kept(Propagation):
-    """Adds up the relevance that arrives at attention weights and does not leave at their scores."""
+    """Adds up the relevance that arrives at attention weights and does not leave at their
+    scores.
+    """
 
     def __init__(self, network, rule):
         super().__init__(network, rule)
@@ -115,7 +142,11 @@ class Kept(Propagation):
         outputs = weights.detach()
 
         def count(arriving):
-            leaving = torch.where(outputs > 0, inputs, 0) * outputs * (arriving - (outputs * arriving).sum(-1, True))
+            leaving = (
+                torch.where(outputs > 0, inputs, 0)
+                * outputs
+                * (arriving - (outputs * arriving).sum(-1, True))
+            )
             self.kept += float((outputs * arriving).sum() - leaving.sum())
 
         weights.register_hook(count)
@@ -125,9 +156,11 @@ class Kept(Propagation):
 @RULES
 @pytest.mark.parametrize("kind", shapes.KINDS)
 def test_relevance_is_conserved(kind, rule):
-    """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps what it is at 0.
+    """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps
+    what it is at 0.
 
-    The forward pass is the network's own; where biases add something they get what the words do not.
+    The forward pass is the network's own; where biases add something they get what the words do
+    not.
     """
     model = without_biases(kind)
     mask, segments, words = read(model)
@@ -141,7 +174,9 @@ def test_relevance_is_conserved(kind, rule):
     (gradient,) = torch.autograd.grad(scores, points)
     found = gradient * words
     close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
-    assert abs(float(found.sum()) + watch.kept - float(owed)) < max(close, 1e-9 * (kind not in IN_FLOAT32))
+    assert abs(float(found.sum()) + watch.kept - float(owed)) < max(
+        close, 1e-9 * (kind not in IN_FLOAT32)
+    )
     assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
     asked = model.relevance(words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
     torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
@@ -217,14 +252,22 @@ def test_gim_softens_the_softmax_and_leaves_activations_alone():
 
 
 @pytest.mark.parametrize(
-    "causal, grouped, masked", [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)]
+    "causal, grouped, masked",
+    [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)],
 )
 def test_attention_is_written_out_as_torch_computes_it(causal, grouped, masked):
     rng = torch.Generator().manual_seed(1)
-    q, k, v = (torch.randn(2, heads, 5, 4, generator=rng) for heads in ((4, 2, 2) if grouped else (4, 4, 4)))
+    q, k, v = (
+        torch.randn(2, heads, 5, 4, generator=rng)
+        for heads in ((4, 2, 2) if grouped else (4, 4, 4))
+    )
     hidden = torch.zeros(2, 1, 5, 5, dtype=torch.bool)
     hidden[1, ..., 3:] = True
-    mask = {None: None, bool: ~hidden, float: torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf)}[masked]
+    mask = {
+        None: None,
+        bool: ~hidden,
+        float: torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf),
+    }[masked]
     given = {"attn_mask": mask, "is_causal": causal, "enable_gqa": grouped}
     expected = functional.scaled_dot_product_attention(q, k, v, **given)
     for rule in (LRP, CP_LRP, GIM):
@@ -249,14 +292,24 @@ def test_what_has_no_rule_is_refused():
 
 def test_what_cannot_be_asked_is_refused():
     x = torch.ones(1, 1, 2, 2, requires_grad=True)
-    with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match=r"without dropout; it is 0\.5"):
+    with (
+        Propagation(nn.Identity(), LRP),
+        pytest.raises(ValueError, match=r"without dropout; it is 0\.5"),
+    ):
         functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
-    with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match="mul_ writes a product into its first"):
+    with (
+        Propagation(nn.Identity(), LRP),
+        pytest.raises(ValueError, match="mul_ writes a product into its first"),
+    ):
         (x * 2).mul_(x)
     for reference, attention in ((True, "constant"), (True, "softened"), (False, "rescaled")):
-        with pytest.raises(ValueError, match=f"attention='{attention}' goes with reference={not reference}"):
+        with pytest.raises(
+            ValueError, match=f"attention='{attention}' goes with reference={not reference}"
+        ):
             Rule(reference=reference, attention=attention)
     model = tiny_model()
     tokens = model.tokens(instance("the film"))
     with pytest.raises(ValueError, match="where='bare' goes with DEEPLIFT"):
-        Scorer(model).answer([PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")], [""])
+        Scorer(model).answer(
+            [PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")], [""]
+        )

@@ -1,4 +1,6 @@
-"""Word-level classifiers: the numbers of torch's own layers, in any batch, after a trip to the disk; and they learn."""
+"""Word-level classifiers: the numbers of torch's own layers, in any batch, after a trip to the
+disk; and they learn.
+"""
 
 import json
 from dataclasses import replace
@@ -16,7 +18,13 @@ from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
 from attreval.models.words import layers
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
-from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
+from attreval.models.words.vocabulary import (
+    WordVectors,
+    count_words,
+    read_glove,
+    read_vectors,
+    start_embeddings,
+)
 from compendium import corpora
 from compendium.config import ModelSpec, TrainingSpec
 from compendium.papers.pipeline.training import load_vectors
@@ -59,7 +67,9 @@ def test_an_empty_text_scores_the_bias(kind):
 def test_tokens_are_the_words():
     model = replace(words.tiny_words(), max_length=4)
     tokens = model.tokens(models.instance("the film was", "zebra good"))
-    assert tokens.texts == ("the", "film", "zebra", "good") and tokens.dropped == 1  # cut from the longer text
+    assert (
+        tokens.texts == ("the", "film", "zebra", "good") and tokens.dropped == 1
+    )  # cut from the longer text
     assert tokens.ids.tolist() == [2, 3, 1, 5] and tokens.segments.tolist() == [0, 0, 1, 1]
     assert tokens.word.tolist() == [0, 1, 3, 4] and not tokens.special.any()
     with pytest.raises(ValueError, match="'empty' has no words"):
@@ -75,29 +85,56 @@ def test_vocabulary_is_the_most_frequent_words_ties_in_order():
 def test_embeddings_start_from_known_vectors_where_there_are_some():
     known = WordVectors(["film", "good"], np.arange(8.0).reshape(2, 4))
     table = start_embeddings(["Film", "good", "odd"], 4, np.random.default_rng(0), known)
-    assert table[0].tolist() == [0] * 4 and table[2].tolist() == [0, 1, 2, 3] and table[3].tolist() == [4, 5, 6, 7]
+    assert (
+        table[0].tolist() == [0] * 4
+        and table[2].tolist() == [0, 1, 2, 3]
+        and table[3].tolist() == [4, 5, 6, 7]
+    )
     assert 0 < np.abs(table[[1, 4]]).max() <= 0.05
-    cased = start_embeddings(["Film", "good"], 4, np.random.default_rng(0), replace(known, cased=True))
-    assert np.abs(cased[2]).max() <= 0.05 and cased[3].tolist() == [4, 5, 6, 7]  # vectors that know capitals lack Film
-    with pytest.raises(ValueError, match="the word vectors have 4 dimensions, the model 7; give the model"):
+    cased = start_embeddings(
+        ["Film", "good"], 4, np.random.default_rng(0), replace(known, cased=True)
+    )
+    assert np.abs(cased[2]).max() <= 0.05 and cased[3].tolist() == [
+        4,
+        5,
+        6,
+        7,
+    ]  # vectors that know capitals lack Film
+    with pytest.raises(
+        ValueError, match="the word vectors have 4 dimensions, the model 7; give the model"
+    ):
         start_embeddings(["good"], 7, np.random.default_rng(0), known)
 
 
 def test_word_vectors_are_read_from_two_files_or_a_text_file(tmp_path):
-    """As GloVe 840B writes them: a word may hold blanks, or be a number; other words than those asked for are left."""
+    """As GloVe 840B writes them: a word may hold blanks, or be a number; other words than those
+    asked for are left.
+    """
     np.save(tmp_path / "e.npy", np.eye(2, dtype=np.float32))
     pd.DataFrame({"index": ["the", "film"]}).to_parquet(tmp_path / "i.parquet")
     found = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
-    assert found.words == ["the", "film"] and found.table.tolist() == [[1, 0], [0, 1]] and not found.cased
+    assert (
+        found.words == ["the", "film"]
+        and found.table.tolist() == [[1, 0], [0, 1]]
+        and not found.cased
+    )
     path = tmp_path / "v.txt"
-    path.write_text("the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n", encoding="utf-8")
+    path.write_text(
+        "the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n", encoding="utf-8"
+    )
     found = read_vectors(path, ["The", "12", ". . .", "no"])
     assert found.words == [". . .", "The", "12"] and found.cased
     np.testing.assert_allclose(found.table, [[4, 5, 6], [7, 8, 9], [-0.1, 0, 1]])
     assert read_vectors(path, []).table.shape == (0, 3)
-    path.write_text("2 3\nthe 1 2 3\na 4 5 6\n")  # counts of words and numbers first, as word2vec writes them
+    path.write_text(
+        "2 3\nthe 1 2 3\na 4 5 6\n"
+    )  # counts of words and numbers first, as word2vec writes them
     assert read_vectors(path, ["a", "2"]).table.tolist() == [[4, 5, 6]]
-    wrong = {"a 1 2\nb 3\n": "line 2 of v.txt is not", "a 1 2\nb c d\n": "line 2", "": "no word vectors"}
+    wrong = {
+        "a 1 2\nb 3\n": "line 2 of v.txt is not",
+        "a 1 2\nb c d\n": "line 2",
+        "": "no word vectors",
+    }
     for text, said in wrong.items():
         path.write_text(text)
         with pytest.raises(ValueError, match=said):
@@ -109,12 +146,16 @@ def test_a_model_starts_from_the_file_that_its_embeddings_name(tmp_path, monkeyp
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
     for name in ("v.txt", str(tmp_path / "v.txt")):
         spec = ModelSpec(architecture="cnn", hidden=4, embeddings=name, embedding_size=3)
-        made = new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors)
+        made = new_word_classifier(
+            spec, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors
+        )
         assert made.network.embedding.weight[made.index["bad"]].tolist() == [4, 5, 6]
     wide = spec.model_copy(update={"embedding_size": 300})
     with pytest.raises(ValueError, match="have 3 dimensions, the model 300"):
         new_word_classifier(wide, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors)
-    with pytest.raises(corpora.FetchError, match=r"'w.txt'.*folder that ATTREVAL_CORPORA names.*embeddings"):
+    with pytest.raises(
+        corpora.FetchError, match=r"'w.txt'.*folder that ATTREVAL_CORPORA names.*embeddings"
+    ):
         load_vectors("w.txt", ["good"])
     monkeypatch.delenv("ATTREVAL_CORPORA")
     with pytest.raises(corpora.FetchError, match="ATTREVAL_CORPORA is not set"):
@@ -123,19 +164,33 @@ def test_a_model_starts_from_the_file_that_its_embeddings_name(tmp_path, monkeyp
 
 @pytest.mark.parametrize("architecture", words.ARCHITECTURES)
 def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
-    spec = ModelSpec(architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16)
+    spec = ModelSpec(
+        architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16
+    )
     model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu")
     before = evaluate(model, models.toy(40, 2)).accuracy
-    curve = train(model, models.toy(96), models.toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"})
+    curve = train(
+        model, models.toy(96), models.toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"}
+    )
     assert evaluate(model, models.toy(40, 2)).accuracy > 0.95 > before
-    assert not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
+    assert (
+        not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
+    )
     record = json.loads((tmp_path / "m" / "training.json").read_text())
     assert record["curve"] == curve and record["task"] == "toy"
     loaded = load_classifier(tmp_path / "m", device="cpu", labels=("good", "bad"))
-    assert (loaded.family, loaded.sizes, loaded.vocabulary) == (model.family, model.sizes, model.vocabulary)
+    assert (loaded.family, loaded.sizes, loaded.vocabulary) == (
+        model.family,
+        model.sizes,
+        model.vocabulary,
+    )
     pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
-    np.testing.assert_array_equal(Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs))
-    assert model.network.embedding.weight[0].abs().max() == 0  # a word that is occluded stays a zero vector
+    np.testing.assert_array_equal(
+        Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs)
+    )
+    assert (
+        model.network.embedding.weight[0].abs().max() == 0
+    )  # a word that is occluded stays a zero vector
 
 
 def train_small(folder, **changes):
@@ -149,7 +204,9 @@ def train_small(folder, **changes):
 @pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
 def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
     checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
-    monkeypatch.setattr(training, "evaluate", lambda *a, **k: training.Evaluation(*next(checks), 0, None, None))
+    monkeypatch.setattr(
+        training, "evaluate", lambda *a, **k: training.Evaluation(*next(checks), 0, None, None)
+    )
     assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
 
 
@@ -157,7 +214,9 @@ def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
     rates = []
     step = torch.optim.AdamW.step
     monkeypatch.setattr(
-        torch.optim.AdamW, "step", lambda self, *a, **k: (rates.append(self.param_groups[0]["lr"]), step(self))[1]
+        torch.optim.AdamW,
+        "step",
+        lambda self, *a, **k: (rates.append(self.param_groups[0]["lr"]), step(self))[1],
     )
     train_small(tmp_path / "m", learning_rate=1e-12, epochs=6, halve_after=2)
     assert [r / 1e-12 for r in rates] == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
@@ -177,14 +236,24 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
 def test_lstm_is_that_of_torch(directions):
     ours = layers.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
     theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
-    parts = {"weight_ih": ours.input_kernel, "weight_hh": ours.recurrent_kernel, "bias_ih": ours.bias}
+    parts = {
+        "weight_ih": ours.input_kernel,
+        "weight_hh": ours.recurrent_kernel,
+        "bias_ih": ours.bias,
+    }
     parts["bias_hh"] = torch.zeros_like(ours.bias)
     with torch.no_grad():
-        for (d, end), (name, part) in product(enumerate(["", "_reverse"][:directions]), parts.items()):
-            turned = part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)  # torch has i f g o
+        for (d, end), (name, part) in product(
+            enumerate(["", "_reverse"][:directions]), parts.items()
+        ):
+            turned = (
+                part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)
+            )  # torch has i f g o
             getattr(theirs, f"{name}_l0{end}").copy_(turned.mT if turned.ndim == 2 else turned)
         x, mask = layer_input(1)
-        packed = torch.nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=0).flatten(), enforce_sorted=False)
+        packed = torch.nn.utils.rnn.pack_padded_sequence(
+            x, mask.sum(dim=0).flatten(), enforce_sorted=False
+        )
         expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
         torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
 

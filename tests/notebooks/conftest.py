@@ -1,4 +1,6 @@
-"""A copy of the project that tests may run, change and break; downloads are shared with the checkout."""
+"""A copy of the project that tests may run, change and break; downloads are shared with the
+checkout.
+"""
 
 import os
 import shutil
@@ -45,14 +47,22 @@ class Copy:
     def run(self, *words: str, **given) -> subprocess.CompletedProcess:
         """Run `python -m words`, output captured."""
         return subprocess.run(
-            self.command(*words), cwd=self.home, env=self.env, capture_output=True, text=True, timeout=2400, **given
+            self.command(*words),
+            cwd=self.home,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=2400,
+            **given,
         )
 
     def tables(self, profile: str) -> dict[str, bytes]:
         """Every table, attribution, value of an instance and number of a profile, by name."""
         kinds = ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json")
         root = self.results_of(profile)
-        return {str(p.relative_to(root)): p.read_bytes() for k in kinds for p in sorted(root.glob(k))}
+        return {
+            str(p.relative_to(root)): p.read_bytes() for k in kinds for p in sorted(root.glob(k))
+        }
 
 
 def copy_project(home: Path) -> Copy:
@@ -61,7 +71,9 @@ def copy_project(home: Path) -> Copy:
     for part in PARTS:
         source = CHECKOUT / part
         if source.is_dir():
-            shutil.copytree(source, home / part, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "_*.md"))
+            shutil.copytree(
+                source, home / part, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "_*.md")
+            )
         else:
             shutil.copy(source, home / part)
     for staged in ("paper/notebooks", "paper/tables"):
@@ -72,7 +84,11 @@ def copy_project(home: Path) -> Copy:
     data = os.environ.get("ATTREVAL_DATA", str(CHECKOUT / "data"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # corpora from elsewhere would add to what the profile does
-    left = {k: value for k, value in os.environ.items() if k not in ("ATTREVAL_RESULTS", "ATTREVAL_CORPORA")}
+    left = {
+        k: value
+        for k, value in os.environ.items()
+        if k not in ("ATTREVAL_RESULTS", "ATTREVAL_CORPORA")
+    }
     return Copy(home, left | {"ATTREVAL_HOME": str(home), "ATTREVAL_DATA": data, "PATH": path})
 
 

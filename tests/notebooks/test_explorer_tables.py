@@ -27,19 +27,27 @@ def page(finished):
     """What the page of the finished run holds."""
     path = finished.home / "_site" / "explorer.html"
     assert path.stat().st_size < 3_000_000
-    return json.loads(BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").find(id="data").string)
+    return json.loads(
+        BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").find(id="data").string
+    )
 
 
 @pytest.fixture(scope="module")
 def judged(page):
-    """Means over the page's texts by task, model, seed, method and measure; smoke has room for every text."""
+    """Means over the page's texts by task, model, seed, method and measure; smoke has room for
+    every text.
+    """
     rows = []
     for run in page["runs"]:
         assert len(run["texts"]) == run["explained"]
         for one in run["texts"]:
             for measure, column in one["metrics"].items():
                 values = zip(run["methods"], column, strict=True)
-                rows += [(*(run[n] for n in RUN), method, measure, v) for method, v in values if v is not None]
+                rows += [
+                    (*(run[n] for n in RUN), method, measure, v)
+                    for method, v in values
+                    if v is not None
+                ]
     frame = pd.DataFrame(rows, columns=[*RUN, "method", "measure", "value"])
     return frame.groupby([*RUN, "method", "measure"]).value.mean()
 
@@ -53,7 +61,9 @@ def check(judged, rows) -> None:
     """Compare means with (task, model, seed, method, measure, value) of a table."""
     rows = list(rows)
     for *key, value in rows:
-        assert judged[tuple(key)] == pytest.approx(value, rel=1e-5, abs=1e-6), key  # the page keeps six digits
+        assert judged[tuple(key)] == pytest.approx(value, rel=1e-5, abs=1e-6), (
+            key
+        )  # the page keeps six digits
     assert len(rows) > 20
 
 
@@ -61,7 +71,11 @@ def test_hits_are_those_of_the_pointing_table(finished, judged):
     table = read(finished, "04_poerner2018_pointing")
     shown = set(judged.index.get_level_values("method"))
     table = table[(table.condition == "all") & table.method.isin(shown)]
-    known = [row for row in table.itertuples() if (row.task, row.model, 1, row.method, row.metric) in judged.index]
+    known = [
+        row
+        for row in table.itertuples()
+        if (row.task, row.model, 1, row.method, row.metric) in judged.index
+    ]
     check(judged, [(row.task, row.model, 1, row.method, row.metric, row.accuracy) for row in known])
 
 
@@ -71,7 +85,11 @@ def test_erasure_is_that_of_the_faithfulness_tables(finished, judged):
     cells = read(finished, "06_zhao2023_table6")
     model = {row.task: row.model for row in area.itertuples()}
     check(
-        judged, [(r.task, model[r.task], 1, r.method, f"win_{r.metric}", r.diagnosticity) for r in cells.itertuples()]
+        judged,
+        [
+            (r.task, model[r.task], 1, r.method, f"win_{r.metric}", r.diagnosticity)
+            for r in cells.itertuples()
+        ],
     )
     draws = read(finished, "06_zhao2023_draws")
     soft = [
@@ -88,7 +106,9 @@ def test_properties_are_those_of_the_diagnosis_tables(finished, judged):
         table = table[(table.measure == column) & (table.technique != "random")]
         names = [TECHNIQUES[row.technique][row.type] for row in table.itertuples()]
         means = 1 - table["mean"] if METRICS[measure].turned else table["mean"]
-        rows = table.assign(method=names, measure=measure, mean=means)[[*RUN, "method", "measure", "mean"]]
+        rows = table.assign(method=names, measure=measure, mean=means)[
+            [*RUN, "method", "measure", "mean"]
+        ]
         check(judged, rows.itertuples(index=False))
 
 
@@ -96,21 +116,31 @@ def selections(packed: list) -> tuple[np.ndarray, np.ndarray]:
     """The scores of a method as the page has them, and which tokens its dynamic k selects."""
     _, values, *told = packed
     scores = np.array(values, dtype=float)
-    return scores, select(np.array(told[0] if told else local_maxima(scores), dtype=int), len(scores))
+    return scores, select(
+        np.array(told[0] if told else local_maxima(scores), dtype=int), len(scores)
+    )
 
 
 def test_agreement_is_that_of_the_agreement_tables(finished, page):
-    fixed = read(finished, "05_kamp2023_agreement_at_k").set_index([*RUN, "method_a", "method_b", "k"]).agreement
+    fixed = (
+        read(finished, "05_kamp2023_agreement_at_k")
+        .set_index([*RUN, "method_a", "method_b", "k"])
+        .agreement
+    )
     people = read(finished, "05_kamp2023_with_people").set_index([*RUN, "method", "k"]).agreement
     dynamic = (
-        read(finished, "05_kamp2023_dynamic").drop_duplicates([*RUN, "a", "b"]).set_index([*RUN, "a", "b"]).dynamic
+        read(finished, "05_kamp2023_dynamic")
+        .drop_duplicates([*RUN, "a", "b"])
+        .set_index([*RUN, "a", "b"])
+        .dynamic
     )
     counted = 0
     for run in page["runs"]:
         key = tuple(run[n] for n in RUN)
         places = {m: i for i, m in enumerate(run["methods"])}
         read_of = {
-            m: [selections(one["scores"][i]) for one in run["texts"] if one["scores"][i]] for m, i in places.items()
+            m: [selections(one["scores"][i]) for one in run["texts"] if one["scores"][i]]
+            for m, i in places.items()
         }
         marks = [np.array(one["people"][1], dtype=float) for one in run["texts"] if "people" in one]
         if marks:
@@ -122,7 +152,9 @@ def test_agreement_is_that_of_the_agreement_tables(finished, page):
                 if (*key, a, b, k) in fixed.index:
                     counted += 1
                     assert value == pytest.approx(fixed[(*key, a, b, k)], abs=1e-9)
-                    assert run["pairs"][f"{places[a]}-{places[b]}"][0][k - 1] == pytest.approx(value, rel=1e-5)
+                    assert run["pairs"][f"{places[a]}-{places[b]}"][0][k - 1] == pytest.approx(
+                        value, rel=1e-5
+                    )
                 if b == "people" and (*key, a, k) in people.index:
                     counted += 1
                     assert value == pytest.approx(people[(*key, a, k)], abs=1e-9)
@@ -148,5 +180,7 @@ def test_what_is_kept_of_instances_is_the_same_from_every_run(finished):
     kept = ["04_poerner2018", "06_zhao2023", "07_sun2024", "08_joint_crossed"]
     assert names == [f"{name}.parquet" for name in kept]
     for name in names:
-        record = json.loads((finished.results / "steps" / name.replace("parquet", "json")).read_text())
+        record = json.loads(
+            (finished.results / "steps" / name.replace("parquet", "json")).read_text()
+        )
         assert f"instances/{name}" in record["files"]

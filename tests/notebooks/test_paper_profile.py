@@ -1,7 +1,9 @@
-"""The paper profile, whole: its tasks, judges, methods and settings, on a text a task and models that know nothing.
+"""The paper profile, whole: its tasks, judges, methods and settings, on a text a task and models
+that know nothing.
 
-Every notebook that a task of it needs runs, cell by cell, in this process; pictures are drawn and not written. Texts,
-marks and word vectors are made up, so that neither corpora nor weights are needed.
+Every notebook that a task of it needs runs, cell by cell, in this process; pictures are drawn and
+not written. Texts, marks and word vectors are made up, so that neither corpora nor weights are
+needed.
 """
 
 import json
@@ -25,7 +27,22 @@ from compendium.workflow.step import Step
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAPER = CHECKOUT / "config" / "paper.yaml"
 NAME = "paper_small"  # no profile of the project has it
-NAMES = ["the", "a", "film", "plot", "was", "is", "not", "very", "good", "bad", "slow", "brave", "un", "able"]
+NAMES = [
+    "the",
+    "a",
+    "film",
+    "plot",
+    "was",
+    "is",
+    "not",
+    "very",
+    "good",
+    "bad",
+    "slow",
+    "brave",
+    "un",
+    "able",
+]
 ROWS = {"train": 6, "dev": 3, "test": 3}
 FEW = {"train_rows": 6, "dev_rows": 3, "test_rows": 3}
 KEPT = {  # one task a judge and kind of text, and of its models one a family
@@ -43,13 +60,21 @@ KEPT = {  # one task a judge and kind of text, and of its models one a family
     "manual_newsgroups": ["cnn"],
 }
 SHORT = {  # what a method may ask for, and nothing else
-    "path_steps": 2, "path_steps_most": 2, "riemann_steps": 2, "lime_samples": 6, "shap_evaluations": 6,
-    "limsse_samples": 6, "limsse_epochs": 3, "shards": 1,
-}  # fmt: skip
+    "path_steps": 2,
+    "path_steps_most": 2,
+    "riemann_steps": 2,
+    "lime_samples": 6,
+    "shap_evaluations": 6,
+    "limsse_samples": 6,
+    "limsse_epochs": 3,
+    "shards": 1,
+}
 
 
 def instances(task: str) -> list:
-    """Made-up rows of a task, with the evidence that its judges look for; e-SNLI's are the pairs of SNLI."""
+    """Made-up rows of a task, with the evidence that its judges look for; e-SNLI's are the pairs of
+    SNLI.
+    """
     known = TASKS[task]
     out = []
     rng = np.random.default_rng(len({"esnli": "snli"}.get(task, task)))
@@ -64,22 +89,38 @@ def instances(task: str) -> list:
 def evidence(task: str, words: int, rng) -> Evidence:
     """What a task's builder says of a text of so many words."""
     if task.startswith("hybrid"):
-        return Evidence(classes=tuple(int(k) for k in rng.integers(0, len(TASKS[task].labels), words)))
+        return Evidence(
+            classes=tuple(int(k) for k in rng.integers(0, len(TASKS[task].labels), words))
+        )
     if task.startswith("agreement"):
-        return Evidence(spans=((1, 2, 0),), tags=("DT", "NN", *["NNS"] * (words - 2)), attractors=words - 2)
+        return Evidence(
+            spans=((1, 2, 0),), tags=("DT", "NN", *["NNS"] * (words - 2)), attractors=words - 2
+        )
     if task in ("esnli", "manual_newsgroups"):
-        return Evidence(marks=(rng.random((3 if task == "esnli" else 2, words)) < 0.5).astype(float))
+        return Evidence(
+            marks=(rng.random((3 if task == "esnli" else 2, words)) < 0.5).astype(float)
+        )
     return Evidence()
 
 
 def small(profile: dict, tokenizer: str) -> dict:
-    """The profile with fewer tasks, tiny models and a few rows; judges, methods, targets and ways to train stay."""
+    """The profile with fewer tasks, tiny models and a few rows; judges, methods, targets and ways
+    to train stay.
+    """
     profile["tasks"] = {name: task for name, task in profile["tasks"].items() if name in KEPT}
     for spec in profile["models"].values():
         if "weights" in spec:
             decoder = "bart" in spec.pop("weights")
-            spec |= {"architecture": "encoder_decoder" if decoder else "transformer", "tokenizer": tokenizer}
-            spec |= {"layers": 1, "hidden": 8, "heads": 2, "max_length": min(spec["max_length"], 64)}
+            spec |= {
+                "architecture": "encoder_decoder" if decoder else "transformer",
+                "tokenizer": tokenizer,
+            }
+            spec |= {
+                "layers": 1,
+                "hidden": 8,
+                "heads": 2,
+                "max_length": min(spec["max_length"], 64),
+            }
         else:
             spec |= {"hidden": 4, "embedding_size": 5}
             spec |= {"embeddings": "vectors.txt"} if spec.get("embeddings") else {}
@@ -99,8 +140,16 @@ def small(profile: dict, tokenizer: str) -> dict:
     profile["faithfulness"] |= few
     profile["agreement"]["largest_k"] = 5
     profile["bootstrap"] = {"draws": 5, "nulls": 19}
-    profile["diagnosis"] |= {"rows": 2, "parts": 1, "oracle": {"rows": 1, "units": 12, "samples": [8]}}
-    profile["diagnosis"]["units"] |= {"shapley_samples": 8, "attention_steps": 2, "attention_steps_most": 2}
+    profile["diagnosis"] |= {
+        "rows": 2,
+        "parts": 1,
+        "oracle": {"rows": 1, "units": 12, "samples": [8]},
+    }
+    profile["diagnosis"]["units"] |= {
+        "shapley_samples": 8,
+        "attention_steps": 2,
+        "attention_steps_most": 2,
+    }
     profile["diagnosis"]["agents"] |= {
         "rows": 3,
         "seeds": [1],
@@ -117,14 +166,19 @@ def small(profile: dict, tokenizer: str) -> dict:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """(path of the small profile, the profile), with tables, word vectors and a tokenizer of its own."""
+    """(path of the small profile, the profile), with tables, word vectors and a tokenizer of its
+    own.
+    """
     home = tmp_path_factory.mktemp("paper")
     patch = pytest.MonkeyPatch()
     corpora_folder = home / "corpora"
     (corpora_folder / "esnli").mkdir(parents=True)
     for name in ("dev", "test"):  # at hand, so that SNLI takes its evidence from there
         (corpora_folder / "esnli" / f"esnli_{name}.csv").touch()
-    lines = [f"{word} " + " ".join(f"{x:.2f}" for x in np.linspace(-1, at, 5)) for at, word in enumerate(NAMES[::2])]
+    lines = [
+        f"{word} " + " ".join(f"{x:.2f}" for x in np.linspace(-1, at, 5))
+        for at, word in enumerate(NAMES[::2])
+    ]
     (corpora_folder / "vectors.txt").write_text("\n".join(lines))
     models.tiny_tokenizer().save_pretrained(home / "tokenizer")
     patch.setenv("ATTREVAL_CORPORA", str(corpora_folder))
@@ -132,7 +186,9 @@ def made(tmp_path_factory):
     patch.setenv("ATTREVAL_RESULTS", str(home / "results"))
     patch.setattr(Step, "figure", lambda step, name, axes, alt="": plt.close("all"))
     path = home / "paper.yaml"
-    path.write_text(yaml.safe_dump(small(yaml.safe_load(PAPER.read_text()), str(home / "tokenizer"))))
+    path.write_text(
+        yaml.safe_dump(small(yaml.safe_load(PAPER.read_text()), str(home / "tokenizer")))
+    )
     profile = config.load(str(path))
     for task in profile.read_tasks():
         write_instances(corpora.table_path(task), instances(task), {"dropped": {}, "noted": {}})
@@ -154,7 +210,13 @@ def finished(made):
         run_cells("02_train", profile=path, task=task, model=model, seed=seed)
     for task, model, seed in profile.explained_runs():
         run_cells("03_explain", profile=path, task=task, model=model, seed=seed)
-    for notebook in ("03_overview", "04_poerner2018", "05_kamp2023_seeds", "05_kamp2023", "06_zhao2023"):
+    for notebook in (
+        "03_overview",
+        "04_poerner2018",
+        "05_kamp2023_seeds",
+        "05_kamp2023",
+        "06_zhao2023",
+    ):
         run_cells(notebook, profile=path)
     for task, model, seed in profile.explained_runs("diagnosis"):
         for notebook in ("07_sun2024_explanations", "07_sun2024_agents"):
@@ -171,7 +233,9 @@ def judged_by(profile, judge: str) -> set[tuple[str, str]]:
 def test_every_judge_of_the_paper_profile_has_its_tasks(finished):
     found = table("04_poerner2018", "pointing")
     played = set(zip(found.task, found.model, strict=True))
-    assert played <= judged_by(finished, "pointing")  # a document is discarded where no word speaks for its class
+    assert played <= judged_by(
+        finished, "pointing"
+    )  # a document is discarded where no word speaks for its class
     assert ("agreement_whole", "uni_lstm") in played and found.accuracy.between(0, 1).sum() > 20
     found = table("06_zhao2023", "aopc")
     assert set(found.task) == {task for task, _ in judged_by(finished, "faithfulness")}
@@ -181,7 +245,9 @@ def test_every_judge_of_the_paper_profile_has_its_tasks(finished):
 
 def test_agreement_is_of_the_runs_of_lowest_difference(finished):
     seeds = table("05_kamp2023_seeds", "apd")
-    of_several_seeds = [run for run in judged_by(finished, "agreement") if run[0] in ("snli", "esnli")]
+    of_several_seeds = [
+        run for run in judged_by(finished, "agreement") if run[0] in ("snli", "esnli")
+    ]
     assert len(seeds) == 2 * len(of_several_seeds)
     for name in ("agreement_at_k", "dynamic", "groups", "sentences"):
         found = table("05_kamp2023", name).drop_duplicates(["task", "model", "seed"])
@@ -196,25 +262,39 @@ def test_each_task_explains_the_class_that_its_judges_ask_about(finished):
         records = read_attributions(project.results(NAME).attributions(task, model, seed, 0))
         (test,) = corpora.load(task, "test", 1)
         predicted = table("03_explain", "instances", task, model, seed, 0).predicted[0]
-        assert {record.target for record in records} == {test.label if task in ("esnli", "rated_movies") else predicted}
+        assert {record.target for record in records} == {
+            test.label if task in ("esnli", "rated_movies") else predicted
+        }
 
 
 def test_models_are_trained_as_published(finished):
     results = project.results(NAME)
 
     def training(task, model, seed=1):
-        return json.loads((results.model(task, model, seed) / "training.json").read_text())["training"]
+        return json.loads((results.model(task, model, seed) / "training.json").read_text())[
+            "training"
+        ]
 
-    assert training("newsgroups", "cnn")["clip"] is None and training("snli", "distilbert")["clip"] == 1
-    assert (training("newsgroups", "gru")["patience"], training("yelp", "gru")["patience"]) == (25, 5)
+    assert (
+        training("newsgroups", "cnn")["clip"] is None
+        and training("snli", "distilbert")["clip"] == 1
+    )
+    assert (training("newsgroups", "gru")["patience"], training("yelp", "gru")["patience"]) == (
+        25,
+        5,
+    )
     assert training("agreement_whole", "uni_lstm")["batch_rows"] == 16
-    assert training("sst2", "bert", 5)["head_learning_rate"] == 10 * training("sst2", "bert", 5)["learning_rate"]
+    assert (
+        training("sst2", "bert", 5)["head_learning_rate"]
+        == 10 * training("sst2", "bert", 5)["learning_rate"]
+    )
     paper = config.load(str(PAPER))
     assert {paper.training_of("snli", model).watch for model in ("bert", "bart")} == {"macro_f1"}
     made = load_classifier(results.model("newsgroups", "gru", 1), device="cpu")
     start = np.linspace(-1, 0, 5)  # what the file of vectors gives the first word
     moved = made.network.embedding.weight[made.index[NAMES[0]]].numpy() - start
     assert np.abs(moved).max() < 0.05
-    assert {made.sizes.gate, load_classifier(results.model("agreement_whole", "uni_lstm", 1)).sizes.gate} == {
-        "hard_sigmoid"
-    }
+    assert {
+        made.sizes.gate,
+        load_classifier(results.model("agreement_whole", "uni_lstm", 1)).sizes.gate,
+    } == {"hard_sigmoid"}

@@ -1,4 +1,6 @@
-"""The source notebooks keep the house rules: no outputs, no definitions, a question, checked parameters."""
+"""The source notebooks keep the house rules: no outputs, no definitions, a question, checked
+parameters.
+"""
 
 import ast
 
@@ -34,14 +36,19 @@ def test_it_asks_a_question_first_takes_the_parameters_of_its_schema_and_lists_i
     assert cells[-1].source.strip() == "step.finish()"
     (tagged,) = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
     given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(tagged).body}
-    assert given == {name: field.default for name, field in NOTEBOOKS[path.stem].model_fields.items()}
+    assert given == {
+        name: field.default for name, field in NOTEBOOKS[path.stem].model_fields.items()
+    }
     assert f'begin("{path.stem}", globals())' in code_of(path)
     assert any(file.name == "step.py" for file in notebook_modules(path.stem)), "its code is found"
 
 
 def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
     assert [path.stem for path in PATHS] == sorted(NOTEBOOKS)
-    keys = {path.stem: set(yaml.safe_load(path.read_text())) for path in (CHECKOUT / "config").glob("*.yaml")}
+    keys = {
+        path.stem: set(yaml.safe_load(path.read_text()))
+        for path in (CHECKOUT / "config").glob("*.yaml")
+    }
     assert set(keys) == {"smoke", "quick", "reference", "paper"}
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
 
@@ -50,14 +57,22 @@ def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
 def test_who_judges_stored_scores_loads_no_model(notebook):
     files = set(notebook_modules(notebook))
     models = CHECKOUT / "src" / "attreval" / "models"
-    plain = {models / "__init__.py", models / "classifier.py", *(models / "questions").glob("*.py")}  # no network
+    plain = {
+        models / "__init__.py",
+        models / "classifier.py",
+        *(models / "questions").glob("*.py"),
+    }  # no network
     assert not {path for path in files if path.is_relative_to(models)} - plain
 
 
 def test_the_demo_runs_by_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path / "nothing"))
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT / "src"))
-    papermill.execute_notebook(DEMO, tmp_path / "demo.ipynb", {"texts": 8}, cwd=str(tmp_path), progress_bar=False)
+    papermill.execute_notebook(
+        DEMO, tmp_path / "demo.ipynb", {"texts": 8}, cwd=str(tmp_path), progress_bar=False
+    )
     cells = nbformat.read(tmp_path / "demo.ipynb", 4).cells
-    shown = [output.data for cell in cells for output in cell.get("outputs", ()) if "data" in output]
+    shown = [
+        output.data for cell in cells for output in cell.get("outputs", ()) if "data" in output
+    ]
     assert "attreval-shown" in shown[0]["text/html"] and "planted truth" in shown[-1]["text/html"]

@@ -1,4 +1,6 @@
-"""The smoke profile through the whole workflow: real notebooks, real papermill, real snakemake, small data."""
+"""The smoke profile through the whole workflow: real notebooks, real papermill, real snakemake,
+small data.
+"""
 
 import json
 import os
@@ -21,18 +23,31 @@ from compendium.workflow.run_snakemake import lock_results
 
 pytestmark = pytest.mark.workflow
 CLAIMS = CHECKOUT / "tests" / "golden" / "smoke_claims.json"
-DRIFT = 0.02  # by which a value of the smoke profile may differ from one kind of processor to another
-MOVED = 5  # one claim in so many may move by more: of six texts, a near-tie that is rounded the other way does that
+DRIFT = (
+    0.02  # by which a value of the smoke profile may differ from one kind of processor to another
+)
+# one claim in so many may move by more: of six texts, a near-tie that is rounded the other way does
+# that
+MOVED = 5
 TEXT_TABLE = re.compile(r'class="(scores|coloured-text)"')
 
 
 def test_every_step_leaves_what_it_should(finished):
     names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
     profile = config.load(str(finished.home / "config" / "smoke.yaml"))
-    expected = ["01_data", "03_overview", "04_poerner2018", "05_kamp2023", "05_kamp2023_seeds", "06_zhao2023"]
+    expected = [
+        "01_data",
+        "03_overview",
+        "04_poerner2018",
+        "05_kamp2023",
+        "05_kamp2023_seeds",
+        "06_zhao2023",
+    ]
     expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
     for t, m, s in profile.explained_runs():
-        expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
+        expected += [
+            f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)
+        ]
     expected += ["07_sun2024", "08_joint", "08_joint_crossed", "09_planted"]
     for t, m, s in profile.explained_runs("diagnosis"):
         expected += [f"07_sun2024_agents-{t}-{m}-s{s}", f"07_sun2024_explanations-{t}-{m}-s{s}-0"]
@@ -40,11 +55,17 @@ def test_every_step_leaves_what_it_should(finished):
     assert (finished.home / "_site" / "index.html").exists()
     manifest = json.loads((finished.results / "manifest.json").read_text())
     assert sorted(manifest["steps"]) == names
-    assert all(step["seconds"] > 0 < step["processor_seconds"] for step in manifest["steps"].values())
+    assert all(
+        step["seconds"] > 0 < step["processor_seconds"] for step in manifest["steps"].values()
+    )
     assert set(manifest["corpora"]) == set(profile.tasks)
     for name, step in manifest["steps"].items():
-        assert step["files"] and all((finished.results / file).exists() for file in step["files"]), name
-    assert not list(finished.results.rglob("*.part*")) and not (finished.results / "failed").exists()
+        assert step["files"] and all(
+            (finished.results / file).exists() for file in step["files"]
+        ), name
+    assert (
+        not list(finished.results.rglob("*.part*")) and not (finished.results / "failed").exists()
+    )
 
 
 def test_the_run_says_how_far_it_is(finished):
@@ -55,27 +76,50 @@ def test_the_run_says_how_far_it_is(finished):
 
 
 def test_tables_hold_what_the_profile_asks_for(finished):
-    names = ("05_kamp2023_agreement_at_k", "05_kamp2023_seeds_apd", "05_kamp2023_dynamic", "06_zhao2023_curves")
-    agreement, apd, dynamic, curves = (pd.read_csv(finished.results / "tables" / f"{name}.csv") for name in names)
+    names = (
+        "05_kamp2023_agreement_at_k",
+        "05_kamp2023_seeds_apd",
+        "05_kamp2023_dynamic",
+        "06_zhao2023_curves",
+    )
+    agreement, apd, dynamic, curves = (
+        pd.read_csv(finished.results / "tables" / f"{name}.csv") for name in names
+    )
     profile = yaml.safe_load((finished.home / "config" / "smoke.yaml").read_text())
     methods = profile["explain"]["methods"]
     pairs = len(methods) * (len(methods) - 1) // 2
-    assert len(agreement) == 3 * pairs * profile["agreement"]["largest_k"] and (agreement.instances == 6).all()
+    assert (
+        len(agreement) == 3 * pairs * profile["agreement"]["largest_k"]
+        and (agreement.instances == 6).all()
+    )
     assert agreement.agreement.between(0.5, 1).all()
     assert agreement.agreement.between(agreement.low - 1e-12, agreement.high + 1e-12).all()
     assert list(apd.seed) == [1, 2] and apd.apd.nunique() == 1 and apd.chosen.sum() == 1
-    assert set(dynamic[dynamic.b == "people"].task) == {"rated_movies"} and dynamic.dynamic.between(1 / 2, 1).all()
+    assert (
+        set(dynamic[dynamic.b == "people"].task) == {"rated_movies"}
+        and dynamic.dynamic.between(1 / 2, 1).all()
+    )
     assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
-    same = agreement[(agreement.method_a == "gradient_l1") & (agreement.method_b == "gradient_l2") & (agreement.k == 5)]
-    assert (same.agreement > 0.6).all()  # two norms of one gradient rank nearly alike, whatever the model
+    same = agreement[
+        (agreement.method_a == "gradient_l1")
+        & (agreement.method_b == "gradient_l2")
+        & (agreement.k == 5)
+    ]
+    assert (
+        same.agreement > 0.6
+    ).all()  # two norms of one gradient rank nearly alike, whatever the model
 
 
 def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
-    """Where a change means to move them: `attreval claims --profile smoke --json > tests/golden/smoke_claims.json`."""
+    """Where a change means to move them: `attreval claims --profile smoke --json >
+    tests/golden/smoke_claims.json`.
+    """
     kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
     found = scorecard(finished.results / "tables").set_index("claim")
     assert list(found.index) == list(kept.index)
-    assert len(kept) > 50 and found.value.notna().mean() > 0.4  # models that learn nothing are void for a part
+    assert (
+        len(kept) > 50 and found.value.notna().mean() > 0.4
+    )  # models that learn nothing are void for a part
     for name in ("value", "low", "high"):
         ours = found[name].astype(float)
         theirs = kept[name].astype(float)
@@ -92,7 +136,9 @@ def test_executed_notebooks_show_figures_and_no_errors(finished):
         outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
         assert not [o for o in outputs if o.output_type in ("error", "stream")], path.name
         shown = [o.get("data", {}) for o in outputs]
-        assert any("image/png" in data or TEXT_TABLE.search(data.get("text/html", "")) for data in shown), path.name
+        assert any(
+            "image/png" in data or TEXT_TABLE.search(data.get("text/html", "")) for data in shown
+        ), path.name
 
 
 def test_a_second_run_has_nothing_to_do(finished):
@@ -106,7 +152,13 @@ def test_a_second_run_has_nothing_to_do(finished):
 def plan(copy) -> str:
     """What snakemake would run."""
     return copy.run(
-        *("snakemake", "--snakefile", str(copy.home / "workflow" / "Snakefile"), "--directory", str(copy.home)),
+        *(
+            "snakemake",
+            "--snakefile",
+            str(copy.home / "workflow" / "Snakefile"),
+            "--directory",
+            str(copy.home),
+        ),
         *("--config", "profile=smoke", "--cores", "1", "--dry-run", "--nolock"),
     ).stdout
 
@@ -121,7 +173,10 @@ def test_a_changed_parameter_runs_again_what_depends_on_it_and_nothing_else(fini
         path.write_text(old)
     assert "rule agreement" in planned and "rule site" in planned
     assert "rule seeds" in planned  # it reads the agreement settings too
-    assert not any(f"rule {name}:" in planned for name in ("train", "explain", "faithfulness", "data", "fetch_table"))
+    assert not any(
+        f"rule {name}:" in planned
+        for name in ("train", "explain", "faithfulness", "data", "fetch_table")
+    )
 
 
 def wait_for_line(process, pattern: str, seconds: float = 900) -> list[str]:
@@ -141,26 +196,39 @@ POINTS = (  # what is waited for, and how many seconds after it everything is ki
     (r"02_train.*starting", 1.5),
     (r"04_poerner2018: starting", 3.0),
     (r"08_joint: starting", 3.0),
-    (r"step (1 of 3|2 of 4|3 of 5|4 of 6) done", 1.5),  # two are left: the site, and the rule that asks for all
+    (
+        r"step (1 of 3|2 of 4|3 of 5|4 of 6) done",
+        1.5,
+    ),  # two are left: the site, and the rule that asks for all
 )
 
 
 def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_killed(finished):
-    """kill -9 of everything: while training, judging, comparing, rendering, each a moment after that started."""
+    """kill -9 of everything: while training, judging, comparing, rendering, each a moment after
+    that started.
+    """
     whole = finished.tables("smoke")
     record = finished.results / "steps" / "04_poerner2018.json"
     (finished.results / "tables" / "04_poerner2018_claims.csv").unlink()
     shutil.rmtree(finished.results / "models" / "agreement_parsed-lstm-s1")
-    with lock_results(finished.results):  # a dry run stands beside a run that is at work, and changes nothing
+    with lock_results(
+        finished.results
+    ):  # a dry run stands beside a run that is at work, and changes nothing
         asked = finished.run("attreval.cli", "run", "--profile", "smoke", "--", "-n")
     assert asked.returncode == 0, asked.stdout + asked.stderr
-    assert "pointing_game" in asked.stdout and "a dry run: nothing was run" in asked.stdout and record.exists()
+    assert (
+        "pointing_game" in asked.stdout
+        and "a dry run: nothing was run" in asked.stdout
+        and record.exists()
+    )
     said = ""
     killed = 0
     for pattern, wait in POINTS:
         command = finished.command("attreval.cli", "run", "--profile", "smoke")
         given = {"cwd": finished.home, "env": finished.env, "text": True, "start_new_session": True}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **given)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **given
+        )
         lines = wait_for_line(process, pattern)
         if lines[-1:] and re.search(pattern, lines[-1]):
             time.sleep(wait)
@@ -170,7 +238,9 @@ def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_kill
         said += "".join(lines)
     assert killed == len(POINTS), said
     assert "04_poerner2018: files of an earlier run are gone" in said
-    for path in finished.results.rglob("*.parquet"):  # whatever is there under its final name is whole
+    for path in finished.results.rglob(
+        "*.parquet"
+    ):  # whatever is there under its final name is whole
         pd.read_parquet(path)
     done = finished.run("attreval.cli", "run", "--profile", "smoke")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -182,7 +252,14 @@ def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_kill
 
 def test_papermill_alone_runs_a_notebook(finished, tmp_path):
     out = tmp_path / "out.ipynb"
-    asked = {"profile": "smoke", "task": "snli", "model": "tiny", "instances": 2, "shard": 0, "methods": ["lime"]}
+    asked = {
+        "profile": "smoke",
+        "task": "snli",
+        "model": "tiny",
+        "instances": 2,
+        "shard": 0,
+        "methods": ["lime"],
+    }
     given = ("--no-progress-bar", "-y", json.dumps(asked))
     done = finished.run("papermill", "notebooks/03_explain.ipynb", str(out), *given)
     assert done.returncode == 0, done.stderr
@@ -205,7 +282,9 @@ def test_a_profile_of_ones_own(finished, tmp_path):
     profile = tmp_path / "mine.yaml"
     folder = shutil.copytree(finished.results / "models" / "snli-tiny-s1", tmp_path / "own")
     about = json.loads((folder / "config.json").read_text())
-    numbered = {str(k): f"LABEL_{k}" for k in range(3)}  # classes without names: `labels` names them
+    numbered = {
+        str(k): f"LABEL_{k}" for k in range(3)
+    }  # classes without names: `labels` names them
     about |= {"id2label": numbered, "label2id": {name: int(k) for k, name in numbered.items()}}
     (folder / "config.json").write_text(json.dumps(about))
     profile.write_text(MINE.format(folder=folder))
@@ -214,14 +293,18 @@ def test_a_profile_of_ones_own(finished, tmp_path):
     assert done.returncode == 0, done.stderr
     made = finished.home / "results" / "mine" / "tables" / "02_train-snli-own-s1_confusion.csv"
     counts = pd.read_csv(made, index_col="gold")
-    theirs = pd.read_csv(finished.results / "tables" / "02_train-snli-tiny-s1_confusion.csv", index_col="gold")
+    theirs = pd.read_csv(
+        finished.results / "tables" / "02_train-snli-tiny-s1_confusion.csv", index_col="gold"
+    )
     assert list(counts.columns) == list(theirs.columns) and counts.to_numpy().sum() == 32
 
 
 def test_a_notebook_runs_in_jupyter_from_its_own_folder(finished):
-    """As in JupyterLab: the kernel starts in notebooks/ and every cell runs, with the parameters that stand there.
+    """As in JupyterLab: the kernel starts in notebooks/ and every cell runs, with the parameters
+    that stand there.
 
-    Only the profile is another, since the corpora of the one that stands there need not have been fetched.
+    Only the profile is another, since the corpora of the one that stands there need not have been
+    fetched.
     """
     source = finished.home / "notebooks" / "01_data.ipynb"
     own = source.with_name("own.ipynb")

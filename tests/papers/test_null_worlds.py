@@ -1,8 +1,10 @@
-"""Worlds with nothing to find: no claim on a direction is reproduced much more often than its error rate.
+"""Worlds with nothing to find: no claim on a direction is reproduced much more often than its error
+rate.
 
-Each paper's own measuring runs on made-up values in which methods, rivals and types are exchangeable. Worlds are small,
-and the null worlds of claims on agreement, dear to make, are shared between them: all are drawn alike. Of 40 worlds, a
-claim that noise reproduces three times in ten is caught with probability .94.
+Each paper's own measuring runs on made-up values in which methods, rivals and types are
+exchangeable. Worlds are small, and the null worlds of claims on agreement, dear to make, are shared
+between them: all are drawn alike. Of 40 worlds, a claim that noise reproduces three times in ten is
+caught with probability .94.
 """
 
 from collections import Counter
@@ -32,16 +34,20 @@ STEP = SimpleNamespace(profile=PROFILE)
 
 
 def count_reproduced(paper, findings_of):
-    """By claim, in how many worlds it was reproduced, each claim by itself, and in how many it was tested.
+    """By claim, in how many worlds it was reproduced, each claim by itself, and in how many it was
+    tested.
 
-    A claim whose null is the edge of its range may well hold in these worlds: short texts agree sooner by noise too.
+    A claim whose null is the edge of its range may well hold in these worlds: short texts agree
+    sooner by noise too.
     """
     claims = [claim for claim in read_claims(paper) if claim.null_world in MADE]
     reproduced = Counter()
     tested = Counter()
     for world in range(WORLDS):
         found = findings_of(np.random.default_rng([7, world]), claims)
-        for claim in (claim for claim in claims if claim.id in found and not found[claim.id].reason):
+        for claim in (
+            claim for claim in claims if claim.id in found and not found[claim.id].reason
+        ):
             one = found[claim.id]
             tested[claim.id] += 1
             row = one.measures(claim.expect, claim.null_world, 0.95) | {"q": one.p(claim.expect)}
@@ -50,7 +56,9 @@ def count_reproduced(paper, findings_of):
 
 
 def pointing_world(rng, claims):
-    """Hits of every method at random among the words that are evidence, on documents and on sentences."""
+    """Hits of every method at random among the words that are evidence, on documents and on
+    sentences.
+    """
     columns = []
     for task, metric, n in (("hybrid_bbc", "hybrid", 50), ("agreement_parsed", "hit_target", 80)):
         words = rng.integers(8, 20, n)
@@ -58,12 +66,25 @@ def pointing_world(rng, claims):
         for name, family in (("LSTM", "recurrent"), ("CNN", "convolutional")):
             if (metric, name) == ("hit_target", "CNN"):
                 continue
-            methods = [m for m in methods_in("poerner2018").values() if m in METHODS and family in METHODS[m].families]
+            methods = [
+                m
+                for m in methods_in("poerner2018").values()
+                if m in METHODS and family in METHODS[m].families
+            ]
             hits = (rng.random((n, len(methods))) < (evidence / words)[:, None]).astype(float)
-            baselines = [evidence / words] + ([(rng.random(n) < 0.66).astype(float)] if metric != "hybrid" else [])
+            baselines = [evidence / words] + (
+                [(rng.random(n) < 0.66).astype(float)] if metric != "hybrid" else []
+            )
             names = (*methods, "random", "last")[: len(methods) + len(baselines)]
             values = np.column_stack([hits, *baselines])
-            about = (task, name.lower(), name, metric, "all" if metric == "hybrid" else "correct", names)
+            about = (
+                task,
+                name.lower(),
+                name,
+                metric,
+                "all" if metric == "hybrid" else "correct",
+                names,
+            )
             texts = tuple(f"{task}-{i}" for i in range(n))
             columns.append(Column(*about, values, np.ones_like(values), words, texts, (1,) * n))
     about_methods = [c for c in claims if c.contrast and c.ask(MethodContrast).worse != NOTHING]
@@ -80,14 +101,21 @@ def faithfulness_world(rng, claims):
         texts = tuple(f"{task}-{i}" for i in range(40))
         rules = [zhao.Protocol()] * len(FAITHFULNESS)
         rows.append(zhao.TaskValues(task, texts, ("m",) * 40, (1,) * 40, values, rules, curves))
-    methods = ("attention", "scaled_attention", "gradient_x_input_absolute", "integrated_gradients_zero", "deeplift")
+    methods = (
+        "attention",
+        "scaled_attention",
+        "gradient_x_input_absolute",
+        "integrated_gradients_zero",
+        "deeplift",
+    )
     numbers = zhao.Numbers(rows, methods, STEP)
     asked = [claim.id for claim in claims if claim.id in zhao.STATEMENTS]
     found = {name: numbers.finding(zhao.STATEMENTS[name], "") for name in asked}
     return {name: finding for name, finding in found.items() if finding is not None}
 
 
-OF_EACH_KIND = (  # of contrast: with chance, with the mean, the best or the least of others, over several properties
+# of contrast: with chance, with the mean, the best or the least of others, over several properties
+OF_EACH_KIND = (
     "tokens-comprehensive",
     "spans-meet-people",
     "tokens-most-comprehensive",
@@ -102,17 +130,37 @@ def diagnosis_world(rng, claims):
     rows = []
     for name in ("comprehensiveness", "sufficiency", "complexity", "token agreement"):
         chance = rng.random(36)
-        for technique, kind in product(("shapley", "attention", "gradients"), ("token", "pair", "span")):
-            about = {"task": "snli", "model": "m", "kind": "encoder", "technique": technique, "type": kind}
-            about |= {"form": "-", "agent": 0, "property": name, "value": rng.random(36), "chance": chance}
+        for technique, kind in product(
+            ("shapley", "attention", "gradients"), ("token", "pair", "span")
+        ):
+            about = {
+                "task": "snli",
+                "model": "m",
+                "kind": "encoder",
+                "technique": technique,
+                "type": kind,
+            }
+            about |= {
+                "form": "-",
+                "agent": 0,
+                "property": name,
+                "value": rng.random(36),
+                "chance": chance,
+            }
             rows.append(pd.DataFrame(about | {"instance": [f"i{i}" for i in range(36)]}))
     values = pd.concat(rows, ignore_index=True)
-    return {claim.id: sun.our_value(claim, values, STEP) for claim in claims if claim.id in OF_EACH_KIND}
+    return {
+        claim.id: sun.our_value(claim, values, STEP) for claim in claims if claim.id in OF_EACH_KIND
+    }
 
 
 @pytest.mark.parametrize(
     ("paper", "world", "least"),
-    [("poerner2018", pointing_world, 6), ("zhao2023", faithfulness_world, 8), ("sun2024", diagnosis_world, 5)],
+    [
+        ("poerner2018", pointing_world, 6),
+        ("zhao2023", faithfulness_world, 8),
+        ("sun2024", diagnosis_world, 5),
+    ],
 )
 def test_claims_are_not_reproduced_where_there_is_nothing_to_find(paper, world, least):
     reproduced, tested = count_reproduced(paper, world)
@@ -127,7 +175,9 @@ def noise(rng, n=32):
     for length in lengths:
         name = f"{rng.integers(10**9)}"
         scores = {m: rng.standard_normal(length) for m in SIX}
-        out.append(Reading(name, ("x",) * length, scores, (rng.random((3, length)) < 0.2).astype(float)))
+        out.append(
+            Reading(name, ("x",) * length, scores, (rng.random((3, length)) < 0.2).astype(float))
+        )
     return out
 
 

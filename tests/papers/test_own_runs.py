@@ -1,4 +1,6 @@
-"""Runs that no profile of the project has: few methods, none of a paper's, marks on few texts or by few people."""
+"""Runs that no profile of the project has: few methods, none of a paper's, marks on few texts or by
+few people.
+"""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -23,12 +25,18 @@ RUN = ("snli", "tiny", 1)
 def attributions(instance, tokens, methods):
     features = tuple((int(t),) for t in tokens.content)
     rng = np.random.default_rng(len(features))
-    return {m: Attribution(instance.id, m, 0, "token", features, rng.standard_normal(len(features))) for m in methods}
+    return {
+        m: Attribution(instance.id, m, 0, "token", features, rng.standard_normal(len(features)))
+        for m in methods
+    }
 
 
 @pytest.fixture
 def step():
-    given = {"agreement": {"largest_k": 3, "length_tolerance": 9, "fixed_k": 2}, "bootstrap": {"draws": 20}}
+    given = {
+        "agreement": {"largest_k": 3, "length_tolerance": 9, "fixed_k": 2},
+        "bootstrap": {"draws": 20},
+    }
     given |= {"name": "own", "models": {"tiny": TINY}}
     given |= {"tasks": {"snli": TASK | {"explain_rows": 4, "judges": ["agreement"]}}}
     profile = Profile.model_validate(given)
@@ -46,26 +54,43 @@ def explained_by(monkeypatch, texts, model, methods):
 
 
 @pytest.mark.parametrize("methods", [["lime"], ["deeplift", "attention"]])
-def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monkeypatch, tiny, texts, methods):
-    """One method, and two that are none of the paper's six: tables with columns, and figures that say why."""
+def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(
+    step, monkeypatch, tiny, texts, methods
+):
+    """One method, and two that are none of the paper's six: tables with columns, and figures that
+    say why.
+    """
     explained_by(monkeypatch, texts, tiny, methods)
     pairs = agreement.agreement_table(step)
     assert len(pairs) == 3 * (len(methods) - 1)
     most = agreement.most_methods(pairs)
-    for axes in (figures.figure_all_pairs(most), figures.figure_pair_matrix(agreement.matrix_at_k(most, 2), 2)):
+    for axes in (
+        figures.figure_all_pairs(most),
+        figures.figure_pair_matrix(agreement.matrix_at_k(most, 2), 2),
+    ):
         shown = [text.get_text() for text in axes.texts]
         assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)
     six = [m for m in methods if m in readings.SIX]
     compared = agreement.dynamic_against_fixed(step)
     improved = tables.with_published_improvement(agreement.improvement_table(step, compared))
     wide = tables.table_1(improved)
-    assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith("task,method")
+    assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith(
+        "task,method"
+    )
     told = agreement.sentence_table(step)
     lengths = agreement.length_table(step)
     assert len(told) == (len(texts) if six else 0) and lengths.empty == (not six)
     assert "methods" in told and "agreement" in lengths
-    found = {"agreement": pairs, "groups": agreement.group_table(step), "lengths": lengths, "dynamic": compared}
-    found |= {"with_people": tables.human_agreement_table(step), "dynamic_k": agreement.dynamic_k_table(step)}
+    found = {
+        "agreement": pairs,
+        "groups": agreement.group_table(step),
+        "lengths": lengths,
+        "dynamic": compared,
+    }
+    found |= {
+        "with_people": tables.human_agreement_table(step),
+        "dynamic_k": agreement.dynamic_k_table(step),
+    }
     said = sentences.summary_table(step, **found, predicted_k=tables.predicted_k_table(step))
     assert {"shown_k", "fixed_k"} <= set(said.quantity)
 
@@ -78,11 +103,16 @@ def mark(instance, people_=1):
 
 @pytest.mark.parametrize("on", ["test only", "some texts", "other people"])
 def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tiny, texts, on):
-    """People's marks on test but not on dev, on a few texts of a user's file, by one person or several."""
+    """People's marks on test but not on dev, on a few texts of a user's file, by one person or
+    several.
+    """
     if on == "other people":
         splits = {"dev": [mark(texts[0], 2)], "test": [mark(texts[1], 1)]}
     else:
-        splits = {"dev": list(texts[:2]), "test": [mark(texts[2]), *([texts[3]] if on == "some texts" else [])]}
+        splits = {
+            "dev": list(texts[:2]),
+            "test": [mark(texts[2]), *([texts[3]] if on == "some texts" else [])],
+        }
     monkeypatch.setattr(corpora, "load", lambda task, split: splits[split])
     monkeypatch.setattr(tables, "read_about", lambda path: {"dropped": {}})
     marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
@@ -91,7 +121,9 @@ def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tin
     monkeypatch.setattr(tables, "load_tokens", lambda *_: tokens)
     table = tables.annotation_table(step).set_index("quantity").value
     assert table["instances"] == len(marked) and table["words_mean"] == 1
-    assert ("words_1" in table) == (on != "other people")  # two people are not those of another text
+    assert ("words_1" in table) == (
+        on != "other people"
+    )  # two people are not those of another text
 
 
 MEASURES = ("comprehensiveness", "sufficiency")
@@ -100,7 +132,11 @@ MEASURES = ("comprehensiveness", "sufficiency")
 def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
     """Random scores are nobody, also where they are alone."""
     means = {"lime": (0.1, 0.2), "deeplift": (0.3, 0.1), "random": (0.9, 0.0)}
-    rows = [("snli", m, name, mean, 7) for m, of in means.items() for name, mean in zip(MEASURES, of, strict=True)]
+    rows = [
+        ("snli", m, name, mean, 7)
+        for m, of in means.items()
+        for name, mean in zip(MEASURES, of, strict=True)
+    ]
     area = pd.DataFrame(rows, columns=["task", "method", "measure", "mean", "instances"])
     best = zhao_tables.best_methods(area).set_index("measure")
     assert best.method.to_dict() == {"comprehensiveness": "deeplift", "sufficiency": "deeplift"}
@@ -108,7 +144,9 @@ def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
     assert zhao_tables.best_methods(area[area.method == "random"]).empty
 
 
-def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, monkeypatch, tiny, texts):
+def test_an_example_is_set_against_the_random_scores_that_were_the_rival(
+    step, monkeypatch, tiny, texts
+):
     """Where `random` did not explain, its scores are drawn as erasure draws them."""
     one = texts[0]
     names = (*RUN, texts[0].id)
@@ -122,5 +160,9 @@ def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, m
         words, rows, _ = zhao_tables._read_example(step, row)
         assert len(rows) == 2 and all(len(scores) == len(words) for scores in rows.values())
         drawn = list(rows.values())[1].sum()
-        own = erasure.random_scores(tokens, *names) if methods == ["lime"] else records["random"].scores
+        own = (
+            erasure.random_scores(tokens, *names)
+            if methods == ["lime"]
+            else records["random"].scores
+        )
         assert drawn == pytest.approx(own.sum())

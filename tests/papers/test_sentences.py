@@ -1,4 +1,6 @@
-"""The sentence at the end of each section: made of the table's numbers, of one row as well as of many, and of none."""
+"""The sentence at the end of each section: made of the table's numbers, of one row as well as of
+many, and of none.
+"""
 
 import json
 import re
@@ -25,31 +27,65 @@ from compendium.site.tables import read_declared_numbers, read_numbers
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4
 OF_K = dict.fromkeys(("three_groups", "groups", "dynamic"), (K,))
-TABLES = {  # module, where its tables begin -> a sentence, and the tables of the committed run that it is made of
+# module, where its tables begin -> a sentence, and the tables of the committed run that it is made
+# of
+TABLES = {
     (pipeline, "03_overview"): "models: models, cost: cost",
-    (poerner, "04_poerner2018"): "pointing: blocks, beside_published: table2, chance: exceptions blocks, "
+    (
+        poerner,
+        "04_poerner2018",
+    ): "pointing: blocks, beside_published: table2, chance: exceptions blocks, "
     "choices: choices, same_word: same_word, attractors: attractors",
-    (kamp, "05_kamp2023"): "pairs: summary, three_groups: agreement_at_k, groups: groups, lengths: summary, "
-    "people: people, with_people: summary, dynamic: dynamic, peak_counts: summary dynamic_k, phrases: phrases, "
-    "predicted_k: summary predicted_k, choices: ties signs rules, spread: summary, seeds: seeds_spread",
-    (zhao, "06_zhao2023"): "area: aopc, data: table1, sizes: curves, diagnosticity: table2 table6, remains: remains, "
+    (
+        kamp,
+        "05_kamp2023",
+    ): "pairs: summary, three_groups: agreement_at_k, groups: groups, lengths: summary, "
+    "people: people, with_people: summary, dynamic: dynamic, peak_counts: summary dynamic_k, "
+    "phrases: phrases, "
+    "predicted_k: summary predicted_k, choices: ties signs rules, spread: summary, seeds: "
+    "seeds_spread",
+    (
+        zhao,
+        "06_zhao2023",
+    ): "area: aopc, data: table1, sizes: curves, diagnosticity: table2 table6, remains: remains, "
     "ratios: by_ratio, draws: draws, scale: keep_rates, changes: largest_changes changes, "
     "drivers: largest_drivers drivers, settings: settings, examples: table4",
-    (sun, "07_sun2024"): "faithfulness: faithfulness, complexity: complexity, agents: learned agents, leaks: leaks, "
-    "models: models, properties: summary faithfulness, rules: rules, oracle: oracle, combined: combined",
-    (joint, "08_joint"): "counts: counts values, correlations: correlations_pooled chance reliability, "
-    "random: random_baseline_by_metric, pareto: pareto_by_method pareto, choice: choice objections, "
+    (
+        sun,
+        "07_sun2024",
+    ): "faithfulness: faithfulness, complexity: complexity, agents: learned agents, leaks: leaks, "
+    "models: models, properties: summary faithfulness, rules: rules, oracle: oracle, combined: "
+    "combined",
+    (
+        joint,
+        "08_joint",
+    ): "counts: counts values, correlations: correlations_pooled chance reliability, "
+    "random: random_baseline_by_metric, pareto: pareto_by_method pareto, choice: choice "
+    "objections, "
     "stability: stability, limits: limits_turned limits_methods, starts: ig_baselines",
-    (planted, "09_planted"): "separations: separations, planted: verdicts, worlds: separations, constant: constant, "
+    (
+        planted,
+        "09_planted",
+    ): "separations: separations, planted: verdicts, worlds: separations, constant: constant, "
     "raised: raised_verdicts",
 }
 SAID = [  # function, tables, what else it is given
-    (getattr(module, f"say_{name}"), [f"{begins}_{table}" for table in tables.split()], *OF_K.get(name, ()))
+    (
+        getattr(module, f"say_{name}"),
+        [f"{begins}_{table}" for table in tables.split()],
+        *OF_K.get(name, ()),
+    )
     for (module, begins), sentences in TABLES.items()
     for name, tables in (one.split(": ") for one in sentences.split(", "))
 ]
-SAID += [(say_verdicts, [f"{begins}_claims"]) for _, begins in TABLES if begins[:2] in ("04", "05", "06", "07")]
-each = pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said[0].__module__.split('.')[-2]}.{said[0].__name__}")
+SAID += [
+    (say_verdicts, [f"{begins}_claims"])
+    for _, begins in TABLES
+    if begins[:2] in ("04", "05", "06", "07")
+]
+each = pytest.mark.parametrize(
+    "said", SAID, ids=lambda said: f"{said[0].__module__.split('.')[-2]}.{said[0].__name__}"
+)
 
 
 def read(names):
@@ -65,19 +101,31 @@ def test_it_says_something_with_numbers_and_that_little_or_nothing_was_found(sai
     tables = read(names)
     sentence = function(*tables, *more)
     assert isinstance(sentence, Sentence) and sentence._repr_markdown_() == f"**{sentence}**"
-    assert re.search(r"\d", sentence) and sentence.endswith(".") and "nan" not in sentence.lower().split()
+    assert (
+        re.search(r"\d", sentence)
+        and sentence.endswith(".")
+        and "nan" not in sentence.lower().split()
+    )
     assert "_" not in re.sub(r"\(\w+_\w+\)", "", sentence), "a key where a title is wanted"
     assert function(*(table.head(0) for table in tables), *more) == NOTHING
     for rows in (1, 2):
         assert function(*(table.head(rows) for table in tables), *more).endswith(".")
-    unknown = [table.assign(**dict.fromkeys(table.select_dtypes("float"), np.nan)) for table in tables]
+    unknown = [
+        table.assign(**dict.fromkeys(table.select_dtypes("float"), np.nan)) for table in tables
+    ]
     assert "nan" not in function(*unknown, *more).split()
     assert function(tables[0], *(table.head(0) for table in tables[1:]), *more).endswith(".")
 
 
 def pairs(task, low, middle, high):
-    """Rows of agreement at one k: a pair of each of the paper's three groups, where it has a value."""
-    values = {("partition_shap", "lime"): high, ("lime", "gradient_l1"): middle, ("lime", "gradient_x_input"): low}
+    """Rows of agreement at one k: a pair of each of the paper's three groups, where it has
+    a value.
+    """
+    values = {
+        ("partition_shap", "lime"): high,
+        ("lime", "gradient_l1"): middle,
+        ("lime", "gradient_x_input"): low,
+    }
     rows = [(task, *pair, K, value) for pair, value in values.items() if value is not None]
     table = pd.DataFrame(rows, columns=["task", "method_a", "method_b", "k", "agreement"])
     return table.assign(low=table.agreement - 0.1, high=table.agreement + 0.1)
@@ -85,26 +133,42 @@ def pairs(task, low, middle, high):
 
 def test_numbers_come_with_their_intervals():
     assert between(0.041, 0.012, 0.07) == "0.04 [0.01, 0.07]"
-    claims = pd.DataFrame({"verdict": ["reproduced", "contradicted", "contradicted"], "statement": ["A", "B", "C"]})
+    claims = pd.DataFrame(
+        {"verdict": ["reproduced", "contradicted", "contradicted"], "statement": ["A", "B", "C"]}
+    )
     claims = claims.assign(claimed="above 0", value=-0.5, low=-1.0, high=-0.2, q=[0.01, 0.02, 0.03])
-    said = "3 conclusions: 1 “reproduced”, 2 “contradicted”. Contradicted most clearly: “B” (-0.50 [-1.00, -0.20]"
+    said = (
+        "3 conclusions: 1 “reproduced”, 2 “contradicted”. Contradicted most clearly: “B” (-0.50 "
+        "[-1.00, -0.20]"
+    )
     assert said in say_verdicts(claims)
     assert kamp.say_three_groups(pairs("snli", 0.5, 0.7, 0.9), K) == (
-        "At k = 4 the three groups are separate, in the paper's order, in 1 of 1 tasks; on SNLI pairs range from 0.90 "
+        "At k = 4 the three groups are separate, in the paper's order, in 1 of 1 tasks; on SNLI "
+        "pairs range from 0.90 "
         "[0.80, 1.00] (Partition SHAP and LIME) to 0.50 [0.40, 0.60] (LIME and Gradient x Input)."
     )
 
 
-@pytest.mark.parametrize(("statement", "value"), [("nan bread is bread", 0.5), ("nan bread", np.nan), ("B", np.nan)])
+@pytest.mark.parametrize(
+    ("statement", "value"), [("nan bread is bread", 0.5), ("nan bread", np.nan), ("B", np.nan)]
+)
 def test_a_word_is_no_missing_number(statement, value):
-    claims = pd.DataFrame({"verdict": ["contradicted"], "statement": [statement], "claimed": ["above 0"]})
+    claims = pd.DataFrame(
+        {"verdict": ["contradicted"], "statement": [statement], "claimed": ["above 0"]}
+    )
     said = say_verdicts(claims.assign(value=value, low=0.1, high=0.9, q=0.01))
     assert said == NOTHING if np.isnan(value) else f"“{statement}” (0.50 [0.10, 0.90]" in said
 
 
 def test_a_task_without_one_of_the_groups_is_asked_for_those_that_it_has():
     """What one task lacks is no number that a comparison could fail by."""
-    known = {(0.5, 0.7, None): 2, (None, 0.5, 0.7): 2, (0.5, None, 0.7): 2, (0.7, 0.5, None): 1, (0.7, 0.8, 0.75): 1}
+    known = {
+        (0.5, 0.7, None): 2,
+        (None, 0.5, 0.7): 2,
+        (0.5, None, 0.7): 2,
+        (0.7, 0.5, None): 1,
+        (0.7, 0.8, 0.75): 1,
+    }
     for more, held in known.items():
         both = pd.concat([pairs("snli", 0.5, 0.7, 0.9), pairs("rotten_tomatoes", *more)])
         assert f"in {held} of 2 tasks" in kamp.say_three_groups(both, K)
@@ -118,7 +182,10 @@ def test_sentences_and_the_text_have_the_same_numbers():
     said = kamp.say_pairs(summary)
     keys = ("highest_pair", "highest_agreement", "lowest_pair", "lowest_agreement")
     assert all(numbers[f"agreement.snli.{key}"] in said for key in keys), said
-    assert all(numbers[f"dynamic.snli.{key}"] in kamp.say_peak_counts(summary, peaks) for key in ("most", "fewest"))
+    assert all(
+        numbers[f"dynamic.snli.{key}"] in kamp.say_peak_counts(summary, peaks)
+        for key in ("most", "fewest")
+    )
     (blocks,) = read(["04_poerner2018_blocks"])
     said = poerner.say_pointing(blocks)
     named = product(("topics", "sentiment"), ("best", "best_method"))
@@ -131,17 +198,25 @@ def test_texts_shown_are_counted():
     shown = ColouredText(words, {"LRP": np.array([0, 1, 0]), "LIME": np.array([1, 0, 0])}, evidence)
     said = poerner.say_examples({"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))})
     assert said == "Of the 2 explanations shown, 1 point at evidence (topics 1 of 2)."
-    scores = {"gradient_l1": np.array([0.0, 1, 0, 0]), "integrated_gradients_plain": np.array([1.0, 0, 1, 0])}
+    scores = {
+        "gradient_l1": np.array([0.0, 1, 0, 0]),
+        "integrated_gradients_plain": np.array([1.0, 0, 1, 0]),
+    }
     reading = Reading("x", ("a", "b", "c", "d"), scores, np.zeros((0, 4)))
     spec = SimpleNamespace(peaks="released")
-    said = "1 of 4 tokens are peaks of Gradient (L1) and 2 of 4 tokens are peaks of Integrated Gradients (plain)"
+    said = (
+        "1 of 4 tokens are peaks of Gradient (L1) and 2 of 4 tokens are peaks of Integrated "
+        "Gradients (plain)"
+    )
     assert kamp.say_peaks([reading], spec) == f"In the texts shown, {said}."
 
 
 def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
     titles = ("# ", "## Files written", "## Everything is measured at once")
     others = ("07_sun2024_agents", "07_sun2024_explanations")
-    for path in (path for path in (CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb") if path.stem not in others):
+    for path in (
+        path for path in (CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb") if path.stem not in others
+    ):
         last: dict[str, str] = {}  # section -> its last line
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source = "".join(cell["source"]).strip()
@@ -158,7 +233,16 @@ def test_the_best_type_is_the_highest_or_the_lowest_as_the_property_asks():
     """Spans have the highest value of each property: best by agreement, worst by complexity."""
     values = {"token": 0.1, "pair": 0.2, "span": 0.3}
     cell = {"task": "t", "model": "m", "technique": "lime"}
-    for name, best in (("token agreement", "spans"), ("interaction agreement", "spans"), ("complexity", "tokens")):
-        rows = [cell | {"property": name, "type": kind, "value": value} for kind, value in values.items()]
+    for name, best in (
+        ("token agreement", "spans"),
+        ("interaction agreement", "spans"),
+        ("complexity", "tokens"),
+    ):
+        rows = [
+            cell | {"property": name, "type": kind, "value": value}
+            for kind, value in values.items()
+        ]
         faithfulness = pd.DataFrame(columns=["type", "measure", "mean"])
-        assert f"often {best} by {name}" in str(sun.say_properties(pd.DataFrame(rows), faithfulness))
+        assert f"often {best} by {name}" in str(
+            sun.say_properties(pd.DataFrame(rows), faithfulness)
+        )

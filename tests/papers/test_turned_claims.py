@@ -1,7 +1,8 @@
-"""Claims of all four papers: on the papers' own tables, entered as if they were ours, and with one thing turned.
+"""Claims of all four papers: on the papers' own tables, entered as if they were ours, and with one
+thing turned.
 
-What a table can decide comes out as the paper says; of a claim that is contradicted, the number is that of the part
-alone, worked out by hand.
+What a table can decide comes out as the paper says; of a claim that is contradicted, the number is
+that of the part alone, worked out by hand.
 """
 
 from itertools import product
@@ -29,7 +30,9 @@ BOOTSTRAP = BootstrapSpec(draws=40, nulls=19)
 
 def contradicted(claim: str, value: float = 9.0) -> pd.DataFrame:
     """A verdict on one claim, as `claims.score` gives it."""
-    return pd.DataFrame([{"claim": claim, "verdict": "contradicted", "value": value, "low": value, "high": value}])
+    return pd.DataFrame(
+        [{"claim": claim, "verdict": "contradicted", "value": value, "low": value, "high": value}]
+    )
 
 
 def claim_of(paper: str, name: str):
@@ -46,7 +49,11 @@ def column(task: str, architecture: str, rng) -> Column:
 
 def test_pointing_by_architecture_task_and_mean():
     rng = np.random.default_rng(0)
-    columns = [column(task, name, rng) for task in ("hybrid_bbc", "hybrid_imdb") for name in ("GRU", "LSTM")]
+    columns = [
+        column(task, name, rng)
+        for task in ("hybrid_bbc", "hybrid_imdb")
+        for name in ("GRU", "LSTM")
+    ]
     claim = claim_of("poerner2018", "lrp-deeplift-consistent")
 
     def number(asked, some):
@@ -54,7 +61,12 @@ def test_pointing_by_architecture_task_and_mean():
 
     found = {(one.what, one.how): one for one in poerner.turns(claim, columns, number)}
     mean = ("metric", "mean lead over the others, all columns")
-    parts = {("corpus", "BBC News, hybrid"), ("corpus", "IMDB, hybrid"), ("model", "GRU"), ("model", "LSTM")}
+    parts = {
+        ("corpus", "BBC News, hybrid"),
+        ("corpus", "IMDB, hybrid"),
+        ("model", "GRU"),
+        ("model", "LSTM"),
+    }
     assert set(found) == {mean, *parts}
     lead = found[mean]
     by_hand = np.mean([c.hits[:, :2].mean() - c.hits[:, 2].mean() for c in columns])
@@ -63,7 +75,10 @@ def test_pointing_by_architecture_task_and_mean():
     asked = claim.ask(MethodContrast)
     for name in ("GRU", "LSTM"):
         alone = [one for one in columns if one.architecture == name]
-        assert found["model", name].finding.value == contrast_methods(alone, asked, BOOTSTRAP).finding.value
+        assert (
+            found["model", name].finding.value
+            == contrast_methods(alone, asked, BOOTSTRAP).finding.value
+        )
     assert found["model", "GRU"].expect is None
 
 
@@ -71,7 +86,10 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
     rng = np.random.default_rng(3)
     marks = (rng.random((15, 1, 12)) < 0.3).astype(float)
     words = tuple("abcdefghijkl")
-    texts = [Reading(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(15)]
+    texts = [
+        Reading(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at])
+        for at in range(15)
+    ]
     spec = AgreementSpec(largest_k=4, fixed_k=4)
     step = SimpleNamespace(profile=SimpleNamespace(agreement=spec, bootstrap=BOOTSTRAP, models={}))
     found = kamp.by_protocol(step, ("snli", "minilm", 1), texts)
@@ -79,10 +97,17 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
     assert set(found) == others | {f"{k} tokens as the fixed k" for k in (2, 3)}
 
     def gain(k, change=lambda scores: scores, rule="released"):
-        """Gradient x Input's agreement with the other five at dynamic k, less that at a fixed one, text by text."""
+        """Gradient x Input's agreement with the other five at dynamic k, less that at a fixed one,
+        text by text.
+        """
         out = []
         for text in texts:
-            changed = Reading(text.instance, text.tokens, {m: change(s) for m, s in text.scores.items()}, text.marks)
+            changed = Reading(
+                text.instance,
+                text.tokens,
+                {m: change(s) for m, s in text.scores.items()},
+                text.marks,
+            )
             for other in SIX:
                 if other != "gradient_x_input":
                     pair = ("gradient_x_input", other)
@@ -92,28 +117,53 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
 
     claim = "dynamic-k-helps-gradient-x-input"
     assert found["2 tokens as the fixed k"][claim].value == pytest.approx(gain(2))
-    assert found["dynamic k by the rule of the paper"][claim].value == pytest.approx(gain(4, rule="paper"))
+    assert found["dynamic k by the rule of the paper"][claim].value == pytest.approx(
+        gain(4, rule="paper")
+    )
     assert found["scores without their signs"][claim].value == pytest.approx(gain(4, np.abs))
     assert found["scores without their signs"][claim].value != pytest.approx(gain(4))
 
 
 def turned_types(claim, rows, verdict="contradicted"):
-    """A claim of Sun et al., turned on 40 texts that all say the same: a row is a change of one cell, and its value."""
-    cell = {"task": "snli", "model": "one", "kind": "encoder", "technique": "shapley", "type": "token", "form": "none"}
+    """A claim of Sun et al., turned on 40 texts that all say the same: a row is a change of one
+    cell, and its value.
+    """
+    cell = {
+        "task": "snli",
+        "model": "one",
+        "kind": "encoder",
+        "technique": "shapley",
+        "type": "token",
+        "form": "none",
+    }
     values = pd.DataFrame(
-        [cell | {"instance": f"x{at}", "agent": 0, "chance": 0.5} | row for at in range(40) for row in rows]
+        [
+            cell | {"instance": f"x{at}", "agent": 0, "chance": 0.5} | row
+            for at in range(40)
+            for row in rows
+        ]
     )
-    profile = SimpleNamespace(bootstrap=BOOTSTRAP, diagnosis=DiagnosisSpec(), explained_runs=lambda judge: [])
+    profile = SimpleNamespace(
+        bootstrap=BOOTSTRAP, diagnosis=DiagnosisSpec(), explained_runs=lambda judge: []
+    )
     step = SimpleNamespace(profile=profile)
     return sun.turned_claims(step, values, contradicted(claim).assign(verdict=verdict))
 
 
 def test_types_by_technique_and_model():
     rows = []
-    leads = {("one", "shapley"): 0.4, ("one", "attention"): -0.2, ("two", "shapley"): 0.1, ("two", "attention"): -0.3}
+    leads = {
+        ("one", "shapley"): 0.4,
+        ("one", "attention"): -0.2,
+        ("two", "shapley"): 0.1,
+        ("two", "attention"): -0.3,
+    }
     for (model, technique), lead in leads.items():
         about = {"model": model, "technique": technique, "property": "sufficiency"}
-        rows += [about | {"type": kind, "value": 0.5 + lead * (kind == "span")} for kind in ("token", "pair", "span")]
+        rows += [
+            about | {"type": kind, "value": 0.5 + lead * (kind == "span")}
+            for kind in ("token", "pair", "span")
+        ]
     table = turned_types("spans-most-sufficient", rows)
     sign = METRICS[PROPERTIES["sufficiency"].metric].sign
     assert {(row.what, row.how): row.value for row in table.itertuples()} == {
@@ -130,7 +180,10 @@ def test_types_by_technique_and_model():
 
 def test_techniques_against_one_rival_at_a_time():
     shares = {"attention": 0.6, "shapley": 0.8, "gradients": 0.5}
-    rows = [{"property": "comprehensiveness", "technique": name, "value": share} for name, share in shares.items()]
+    rows = [
+        {"property": "comprehensiveness", "technique": name, "value": share}
+        for name, share in shares.items()
+    ]
     table = turned_types("attention-comprehensive-on-encoders", rows)
     assert {(row.what, row.how): (row.value, row.holds) for row in table.itertuples()} == {
         ("method", "against shapley alone"): (pytest.approx(-0.2), "does not hold"),
@@ -160,7 +213,9 @@ def test_faithfulness_by_corpus_and_rule():
     main = pairs[pairs.setting == "main"]
     for task, how in zip(tasks, corpora, strict=True):
         of = main[main.task == task]
-        assert values["corpus", how] == pytest.approx((of[soft] > 0.5).mean() - (of[hard] > 0.5).mean())
+        assert values["corpus", how] == pytest.approx(
+            (of[soft] > 0.5).mean() - (of[hard] > 0.5).mean()
+        )
     half = (np.sign(main[soft] - 0.5) / 2).mean() - (np.sign(main[hard] - 0.5) / 2).mean()
     assert values["protocol", "ties half"] == pytest.approx(half)
     assert ("protocol", "released code") not in values, "it was not measured"
@@ -173,11 +228,16 @@ def test_faithfulness_by_corpus_and_rule():
 
 def surely_read():
     """Of the columns of pointing that were surely read."""
-    found = {claim.id: poerner.published_value(claim) for claim in read_claims("poerner2018") if claim.contrast}
+    found = {
+        claim.id: poerner.published_value(claim)
+        for claim in read_claims("poerner2018")
+        if claim.contrast
+    }
     return {name: value for name, value in found.items() if np.isfinite(value)}
 
 
-PUBLISHED = [  # the numbers of a paper's tables, how many they are, and which of its claims do not hold on them
+# the numbers of a paper's tables, how many they are, and which of its claims do not hold on them
+PUBLISHED = [
     ("poerner2018", surely_read, 8, []),
     ("kamp2023", kamp.published_values, 4, []),
     ("zhao2023", zhao.published_values, 9, []),
@@ -186,7 +246,9 @@ PUBLISHED = [  # the numbers of a paper's tables, how many they are, and which o
 ]
 
 
-@pytest.mark.parametrize(("paper", "published", "count", "failing"), PUBLISHED, ids=[row[0] for row in PUBLISHED])
+@pytest.mark.parametrize(
+    ("paper", "published", "count", "failing"), PUBLISHED, ids=[row[0] for row in PUBLISHED]
+)
 def test_claims_hold_on_the_papers_own_tables(paper, published, count, failing):
     found = published()
     claims = [claim for claim in read_claims(paper) if claim.id in found]
@@ -197,7 +259,12 @@ def test_claims_hold_on_the_papers_own_tables(paper, published, count, failing):
 def test_the_published_tables_of_agreement():
     """Table 1 has 7 of 8 steps that fall, and falls as a whole: `generally`."""
     found = kamp.published_values()
-    assert set(found) == {"improvement-shrinks", "dynamic-k-order", "dynamic-k-shap", "dynamic-k-plain-ig"}
+    assert set(found) == {
+        "improvement-shrinks",
+        "dynamic-k-order",
+        "dynamic-k-shap",
+        "dynamic-k-plain-ig",
+    }
     assert found["improvement-shrinks"] == pytest.approx(-0.0145) and found["dynamic-k-order"] == 1
 
 

@@ -1,4 +1,6 @@
-"""The plan of a profile: a row for every step of the workflow, priced by what methods ask and this machine's plan."""
+"""The plan of a profile: a row for every step of the workflow, priced by what methods ask and this
+machine's plan.
+"""
 
 import json
 from types import SimpleNamespace
@@ -23,7 +25,9 @@ def smoke(monkeypatch, tmp_path):
     """The smoke profile, none of whose tables is at hand; every token costs a millisecond."""
     monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / task)
     monkeypatch.setattr(plan, "start_seconds", lambda: 2.0)
-    even = SimpleNamespace(seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0)
+    even = SimpleNamespace(
+        seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0
+    )
     monkeypatch.setattr(plan, "Speed", lambda spec, device: even)
     plan.mean_words.cache_clear()
     yield config.load("smoke")
@@ -41,18 +45,30 @@ def test_a_price_is_what_tokens_and_starts_cost(smoke):
     found = make_plan(smoke).rows
     (data,) = [row for row in found if row.notebook == "01_data"]
     assert (data.seconds, data.evaluations) == (2.0, 0)
-    (explained,) = [row for row in found if (row.notebook, row.task, row.model) == ("03_explain", "snli", "tiny")]
+    (explained,) = [
+        row
+        for row in found
+        if (row.notebook, row.task, row.model) == ("03_explain", "snli", "tiny")
+    ]
     length, content = Counting(smoke).lengths("snli", "tiny")
     assert (length, content) == (round(23 * 1.25 + 3), 29)
     methods = [METHODS[name] for name in smoke.explain.methods]
     costs = [method.cost(length, content, settled(smoke.explain)) for method in methods]
     assert explained.texts == 7 and explained.steps == 2  # six, and one example; two shards
-    assert explained.evaluations == 7 * (1 + sum(costs)) and explained.tokens == length * explained.evaluations
+    assert (
+        explained.evaluations == 7 * (1 + sum(costs))
+        and explained.tokens == length * explained.evaluations
+    )
     passes = explained.tokens + 2 * length * explained.gradients  # a gradient counts as three
     assert explained.seconds == pytest.approx(2 * 2.0 + RATE * passes)
-    (trained,) = [row for row in found if (row.notebook, row.task, row.model) == ("02_train", "bbc", "gru")]
+    (trained,) = [
+        row for row in found if (row.notebook, row.task, row.model) == ("02_train", "bbc", "gru")
+    ]
     read = 3 * 48 + 2 * 16 + 16  # trained on, checked twice, tested
-    assert trained.seconds == pytest.approx(2.0 + RATE * 200 * read) and trained.evaluations == 48 + 2 * 16 + 16
+    assert (
+        trained.seconds == pytest.approx(2.0 + RATE * 200 * read)
+        and trained.evaluations == 48 + 2 * 16 + 16
+    )
 
 
 def test_more_of_anything_costs_more(smoke):
@@ -64,7 +80,12 @@ def test_more_of_anything_costs_more(smoke):
         "diagnosis": {"rows": 40},
         "joint": {"asked": {"snli": 4}},
     }.items():
-        assert make_plan(smoke.changed(**{section: getattr(smoke, section).changed(**changes)})).processor_hours > first
+        assert (
+            make_plan(
+                smoke.changed(**{section: getattr(smoke, section).changed(**changes)})
+            ).processor_hours
+            > first
+        )
 
 
 def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):
@@ -77,7 +98,9 @@ def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):
     plan.mean_words.cache_clear()
 
 
-@pytest.mark.parametrize(("first", "most", "nodes"), [(4, 64, 24), (50, 50, 50), (8, 16, 16), (32, 512, 32)])
+@pytest.mark.parametrize(
+    ("first", "most", "nodes"), [(4, 64, 24), (50, 50, 50), (8, 16, 16), (32, 512, 32)]
+)
 def test_a_path_that_may_grow_is_given_the_nodes_that_paths_need(first, most, nodes):
     budget = settled(Budget(path_steps=first, path_steps_most=most))
     assert (budget.path_steps, budget.path_steps_most) == (nodes, nodes)
@@ -87,7 +110,11 @@ def test_a_path_that_may_grow_is_given_the_nodes_that_paths_need(first, most, no
 def test_speed_is_measured_on_a_network_of_the_shape(model, monkeypatch):
     monkeypatch.setattr(speed, "LEAST", 0.0)
     found = speed.Speed(config.load("smoke").models[model], "cpu")
-    assert 0 < found.seconds(8) < 1 and found.seconds(9) == found.seconds(8) and 0 < found.seconds(64, 4) < 1
+    assert (
+        0 < found.seconds(8) < 1
+        and found.seconds(9) == found.seconds(8)
+        and 0 < found.seconds(64, 4) < 1
+    )
     assert found.memory(True, 1024) > found.memory(False, 1024) > 0.3
 
 
@@ -98,11 +125,18 @@ def test_weights_of_unknown_shape_are_told():
 
 
 def test_the_command_says_what_a_profile_costs(smoke, monkeypatch):
-    rows = [Row("02_train", "snli", "tiny", 1, 96, 200.4, 96, 5000.2, 30.0, 1.0), Row("01_data", seconds=2.0)]
-    monkeypatch.setattr(plan, "make_plan", lambda profile, notify: plan.Plan(profile, rows, ["snli"]))
+    rows = [
+        Row("02_train", "snli", "tiny", 1, 96, 200.4, 96, 5000.2, 30.0, 1.0),
+        Row("01_data", seconds=2.0),
+    ]
+    monkeypatch.setattr(
+        plan, "make_plan", lambda profile, notify: plan.Plan(profile, rows, ["snli"])
+    )
     done = CliRunner().invoke(cli.app, ["plan", "--profile", "smoke", "--json"])
     found = json.loads(done.stdout[done.stdout.index("{") :])
-    assert found["processor_hours"] == pytest.approx(32 / 3600, abs=1e-3) and found["made_up"] == ["snli"]
+    assert found["processor_hours"] == pytest.approx(32 / 3600, abs=1e-3) and found["made_up"] == [
+        "snli"
+    ]
     workers = config.load("smoke").workers
     assert found["wall_hours"] == pytest.approx(found["processor_hours"] / workers, abs=1e-3)
     assert found["rows"][0]["evaluations"] == 200

@@ -1,4 +1,6 @@
-"""What holds for every method and measure: company, order, ids, seeds, and a truth that was planted."""
+"""What holds for every method and measure: company, order, ids, seeds, and a truth that was
+planted.
+"""
 
 from dataclasses import replace
 from itertools import combinations
@@ -16,7 +18,13 @@ from attreval.metrics import erasure as faithfulness
 from attreval.models.checks import PROBES
 from attreval.models.scorer import Scorer
 
-FEWER = {"path_steps": 8, "lime_samples": 60, "riemann_steps": 8, "limsse_epochs": 20, "shap_evaluations": 40}
+FEWER = {
+    "path_steps": 8,
+    "lime_samples": 60,
+    "riemann_steps": 8,
+    "limsse_epochs": 20,
+    "shap_evaluations": 40,
+}
 BUDGET = Budget(**FEWER, units=UnitSettings(shapley_samples=60))
 METHODS = tuple(methods_for("transformer"))
 NAMES = ("test", "task", "model", 1)
@@ -58,7 +66,14 @@ class CountingTokenizer:
         return self.inner(*args, **kwargs)
 
     def __getattr__(self, name):
-        if name in {"decode", "batch_decode", "encode", "encode_plus", "tokenize", "convert_tokens_to_string"}:
+        if name in {
+            "decode",
+            "batch_decode",
+            "encode",
+            "encode_plus",
+            "tokenize",
+            "convert_tokens_to_string",
+        }:
             raise AssertionError(f"explaining must not use the tokenizer's {name}")
         return getattr(self.inner, name)
 
@@ -75,14 +90,19 @@ def counting(model):
 
 def erasures(model, tokens, rows, ratios, name="x"):
     """Erasure of each row of scores, ties drawn by the row's number."""
-    talks = ((name, faithfulness.erase(tokens, s, ratios, generator(name, i))) for i, s in enumerate(rows))
+    talks = (
+        (name, faithfulness.erase(tokens, s, ratios, generator(name, i)))
+        for i, s in enumerate(rows)
+    )
     return Scorer(model, precision="float64").converse(talks)
 
 
 def test_scores_are_the_same_alone_and_each_text_is_tokenized_once(tiny, texts, together):
     """Contract 4; and 5: perturbed texts are rows of ids, never strings."""
     model, tokenizer = counting(tiny)
-    other = scores_of(model, texts[3::-1], precision="float32", group=1, budget=40)  # and in another order
+    other = scores_of(
+        model, texts[3::-1], precision="float32", group=1, budget=40
+    )  # and in another order
     assert other.keys() == together.keys() and tokenizer.calls == len(texts[:4])
     assert_same(other, together, 1e-5)
 
@@ -90,7 +110,9 @@ def test_scores_are_the_same_alone_and_each_text_is_tokenized_once(tiny, texts, 
 @pytest.mark.parametrize("there", [0, 1])
 @pytest.mark.parametrize("bit", range((len(METHODS) - 1).bit_length()))
 def test_adding_a_method_moves_no_other(tiny, texts, complete, bit, there):
-    """Contract 8, LIME's samples included: of any two methods, one of these halves has the first and not the second."""
+    """Contract 8, LIME's samples included: of any two methods, one of these halves has the first
+    and not the second.
+    """
     half = [m for at, m in enumerate(METHODS) if (at >> bit) % 2 == there]
     assert_same(scores_of(tiny, texts[2:3], half), complete, 1e-9)
 
@@ -114,14 +136,23 @@ def planted_texts():
 
 def place_of_truth(model, one):
     tokens = model.tokens(one)
-    return tokens, (tokens.ids[tokens.content] == model.tokenizer.convert_tokens_to_ids(models.SIGNAL)).astype(float)
+    return tokens, (
+        tokens.ids[tokens.content] == model.tokenizer.convert_tokens_to_ids(models.SIGNAL)
+    ).astype(float)
 
 
 WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
-# the planted model has no layers to attend with or to propagate through, and none that captum could hook into
+# the planted model has no layers to attend with or to propagate through, and none that captum could
+# hook into
 BLIND = ("random", "last", "deeplift", "deeplift_released", "attention_head")
 BLIND += ("lrp", "lrp_cp", "gim", "deeplift_complete")
-BLIND += ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout", "value_zeroing")
+BLIND += (
+    "attention",
+    "scaled_attention",
+    "scaled_attention_squared",
+    "attention_rollout",
+    "value_zeroing",
+)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])
@@ -134,12 +165,18 @@ def test_methods_find_the_planted_token(planted, method):
         assert scores.argmax() == truth.argmax() and (scores == scores.max()).sum() == 1
 
 
-@pytest.mark.parametrize("rule, share", [("cut", 1.0), ("cut_right", 0.60), ("mean", 0.40), ("whole", 0.40)])
+@pytest.mark.parametrize(
+    "rule, share", [("cut", 1.0), ("cut_right", 0.60), ("mean", 0.40), ("whole", 0.40)]
+)
 def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, rule, share):
-    """One of seven words decides, each once: whole windows of three words tie at borders, those of seven everywhere."""
+    """One of seven words decides, each once: whole windows of three words tie at borders, those of
+    seven everywhere.
+    """
     places = [" ".join([*"abcdefg"[:p], models.SIGNAL, *"abcdefg"[p:6]]) for p in range(7)]
     chances = []
-    for found in explain(Scorer(planted), [models.instance(t) for t in places], list(WIDE), Budget(windows=rule)):
+    for found in explain(
+        Scorer(planted), [models.instance(t) for t in places], list(WIDE), Budget(windows=rule)
+    ):
         _, truth = place_of_truth(planted, found.instance)
         scores = [one.scores.round(6) for one in found.attributions.values()]
         chances += [truth[s == s.max()].mean() for s in scores]
@@ -154,7 +191,9 @@ def test_erasing_never_tokenizes(tiny, texts):
     tokens = [tokenize(t, tiny.tokenizer, 64) for t in texts]
     model, tokenizer = counting(tiny)
     scorer = Scorer(model)
-    scorer.converse(("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens)
+    scorer.converse(
+        ("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens
+    )
     assert tokenizer.calls == 0
 
 
@@ -165,9 +204,16 @@ def test_erasure_of_a_constant_is_that_of_random(tiny, size):
     ratio = size / 5
     draws = 400
     found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
-    marked = [np.isin(np.arange(5), chosen).astype(float) for chosen in combinations(range(5), size)]
+    marked = [
+        np.isin(np.arange(5), chosen).astype(float) for chosen in combinations(range(5), size)
+    ]
     every = erasures(tiny, tokens, marked, [ratio])
-    for name in ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency"):
+    for name in (
+        "comprehensiveness",
+        "sufficiency",
+        "normalised_comprehensiveness",
+        "normalised_sufficiency",
+    ):
         drawn, all_sets = (np.array([getattr(e, name)[0] for e in some]) for some in (found, every))
         assert abs(drawn.mean() - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
         assert {*drawn.round(9)} == {*all_sets.round(9)}

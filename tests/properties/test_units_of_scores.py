@@ -1,4 +1,6 @@
-"""What holds for every metric of scores: their unit does not matter, and what is no finite number is refused."""
+"""What holds for every metric of scores: their unit does not matter, and what is no finite number
+is refused.
+"""
 
 from dataclasses import replace
 from inspect import signature
@@ -12,7 +14,11 @@ from attreval.core.units import find_units
 from attreval.metrics import METRICS
 from attreval.metrics.scored_text import ScoredText, Settings
 
-OF_TEXTS = {name: m for name, m in METRICS.items() if [*signature(m.function).parameters] == ["text", "method"]}
+OF_TEXTS = {
+    name: m
+    for name, m in METRICS.items()
+    if [*signature(m.function).parameters] == ["text", "method"]
+}
 VOTERS = ("one", "other", "random")
 TEXTS = (
     ("the plot was brave and not slow at all and never bad", "a very good film"),
@@ -21,17 +27,23 @@ TEXTS = (
 
 
 def scored_texts(model, level, seed, unit=1.0, query=None):
-    """Texts with all that any metric needs; the scores of the method `one` are multiplied by a unit."""
+    """Texts with all that any metric needs; the scores of the method `one` are multiplied by a
+    unit.
+    """
     rng = np.random.default_rng(seed)
     asked = []
 
     def draw(*shape):
         """Scores of every method, with ties and of both signs."""
-        return {name: rng.integers(-3, 4, shape) * (unit if name == "one" else 1.0) for name in VOTERS}
+        return {
+            name: rng.integers(-3, 4, shape) * (unit if name == "one" else 1.0) for name in VOTERS
+        }
 
     for at, parts in enumerate(TEXTS):
         one = models.instance(*parts, name=f"s{at}")
-        one = replace(one, evidence=Evidence(marks=rng.integers(0, 2, (2, len(one.words))).astype(float)))
+        one = replace(
+            one, evidence=Evidence(marks=rng.integers(0, 2, (2, len(one.words))).astype(float))
+        )
         tokens = model.tokens(one)
         units = find_units(tokens, "subword")
         size = len(tokens.content)
@@ -45,7 +57,10 @@ def scored_texts(model, level, seed, unit=1.0, query=None):
                 draw(size),
                 names=(seed, at),
                 settings=Settings(k=3, query=query, beam=2),
-                attributions={name: Attribution(one.id, name, 1, level, features, some) for name, some in of_features},
+                attributions={
+                    name: Attribution(one.id, name, 1, level, features, some)
+                    for name, some in of_features
+                },
                 units=units,
                 sizes=(1, 3),
                 relations=tuple(tuple((u,) for u in pair) for pair in units.pairs()[:2].tolist()),
@@ -81,5 +96,7 @@ def test_scores_that_are_no_finite_numbers_reach_no_metric(tiny, field, bad):
     text = scored_texts(tiny, "token", 0)[0]
     held = {name: np.array(scores) for name, scores in getattr(text, field).items()}
     held["other"][..., 1] = bad
-    with pytest.raises(ValueError, match=f"'other' on 's0' must be finite numbers; position .*1 is {bad}: give"):
+    with pytest.raises(
+        ValueError, match=f"'other' on 's0' must be finite numbers; position .*1 is {bad}: give"
+    ):
         replace(text, **{field: held})

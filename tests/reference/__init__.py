@@ -1,4 +1,6 @@
-"""Slow twins of methods and measures, close to their definitions, and the models they are compared on."""
+"""Slow twins of methods and measures, close to their definitions, and the models they are compared
+on.
+"""
 
 import os
 from pathlib import Path

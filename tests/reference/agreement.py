@@ -28,5 +28,8 @@ def agreement_at_k(voters, k):
 
 def relevance_at_k(voters, k):
     """(n,) mean over tie-breaks of the relevances."""
-    rows = [relevances(choice, len(voters[0])) for choice in product(*(selections(v, k) for v in voters))]
+    rows = [
+        relevances(choice, len(voters[0]))
+        for choice in product(*(selections(v, k) for v in voters))
+    ]
     return [sum(column) / len(rows) for column in zip(*rows, strict=True)]

@@ -1,4 +1,6 @@
-"""Tiny classifiers of every architecture that people bring, with random weights and a tokenizer of the usual form."""
+"""Tiny classifiers of every architecture that people bring, with random weights and a tokenizer of
+the usual form.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from attreval.models.transformer import Transformer
 from reference.models import tiny_tokenizer
 
 LABELS = ("no", "maybe", "yes")
-_WIDTH = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+_WIDTH = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
 _BERT = {**_WIDTH, "max_position_embeddings": 64}
 _ROBERTA = {**_BERT, "max_position_embeddings": 66}
 _LLAMA = {**_BERT, "num_key_value_heads": 1, "head_dim": 8}
@@ -29,15 +36,31 @@ _XLNET = {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32}
 # name -> transformers' class, the form of its tokenizer, its sizes
 KINDS = {
     "bert": ("Bert", "wordpiece", _BERT),
-    "distilbert": ("DistilBert", "wordpiece", {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32}),
+    "distilbert": (
+        "DistilBert",
+        "wordpiece",
+        {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32},
+    ),
     "albert": ("Albert", "wordpiece", {**_BERT, "embedding_size": 8}),
     "electra": ("Electra", "wordpiece", {**_BERT, "embedding_size": 8}),
-    "deberta_v2": ("DebertaV2", "wordpiece", {**_BERT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]}),
+    "deberta_v2": (
+        "DebertaV2",
+        "wordpiece",
+        {**_BERT, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
+    ),
     "mpnet": ("MPNet", "bytes", _ROBERTA),
     "roberta": ("Roberta", "bytes", {**_ROBERTA, "type_vocab_size": 1}),
     "xlm_roberta": ("XLMRoberta", "bytes", {**_ROBERTA, "type_vocab_size": 1}),
-    "longformer": ("Longformer", "bytes", {**_ROBERTA, "type_vocab_size": 1, "attention_window": [8, 8]}),
-    "modernbert": ("ModernBert", "bytes", {**_BERT, "global_attn_every_n_layers": 2, "local_attention": 8}),
+    "longformer": (
+        "Longformer",
+        "bytes",
+        {**_ROBERTA, "type_vocab_size": 1, "attention_window": [8, 8]},
+    ),
+    "modernbert": (
+        "ModernBert",
+        "bytes",
+        {**_BERT, "global_attn_every_n_layers": 2, "local_attention": 8},
+    ),
     "modernbert_mean": ("ModernBert", "bytes", {**_BERT, "classifier_pooling": "mean"}),
     "xlnet": ("XLNet", "ends", _XLNET),
     "bart": ("Bart", "bytes", _BART),
@@ -51,12 +74,28 @@ KINDS = {
 }
 _FORMS = {  # special tokens by role, and what stands around one text and around two
     "bytes": (
-        {"bos": "<s>", "pad": "<pad>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
+        {
+            "bos": "<s>",
+            "pad": "<pad>",
+            "cls": "<s>",
+            "eos": "</s>",
+            "sep": "</s>",
+            "unk": "<unk>",
+            "mask": "<mask>",
+        },
         "<s> $A </s>",
         "<s> $A </s> </s> $B </s>",
     ),
     "ends": (
-        {"pad": "<pad>", "bos": "<s>", "eos": "</s>", "cls": "<cls>", "sep": "<sep>", "unk": "<unk>", "mask": "<mask>"},
+        {
+            "pad": "<pad>",
+            "bos": "<s>",
+            "eos": "</s>",
+            "cls": "<cls>",
+            "sep": "<sep>",
+            "unk": "<unk>",
+            "mask": "<mask>",
+        },
         "$A:0 <sep>:0 <cls>:2",
         "$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2",
     ),
@@ -69,7 +108,9 @@ _WORDS = ("the", "film", "plot", "was", "is", "not", "good", "bad", "very", "slo
 
 
 def byte_tokenizer(form: str, trim: bool = False) -> PreTrainedTokenizerFast:
-    """Byte-level BPE that knows a few words and every byte, with the special tokens of a form (a key of _FORMS)."""
+    """Byte-level BPE that knows a few words and every byte, with the special tokens of a form (a
+    key of _FORMS).
+    """
     names, single, pair = _FORMS[form]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {name: i for i, name in enumerate(dict.fromkeys([*names.values(), *alphabet]))}
@@ -108,12 +149,20 @@ def tiny_network(kind: str, **more):
     """(network, tokenizer) of a kind."""
     name, form, sizes = KINDS[kind]
     tokenizer = tiny_tokenizer() if form == "wordpiece" else byte_tokenizer(form)
-    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos", "cls", "sep")}
+    ids = {
+        f"{role}_token_id": getattr(tokenizer, f"{role}_token_id")
+        for role in ("pad", "bos", "eos", "cls", "sep")
+    }
     if name in ("Bart", "T5"):
-        ids["decoder_start_token_id"] = tokenizer.eos_token_id if name == "Bart" else tokenizer.pad_token_id
+        ids["decoder_start_token_id"] = (
+            tokenizer.eos_token_id if name == "Bart" else tokenizer.pad_token_id
+        )
     config = getattr(hf, f"{name}Config")(
         vocab_size=len(tokenizer),
-        **ids | sizes | {"id2label": dict(enumerate(LABELS)), "label2id": {n: k for k, n in enumerate(LABELS)}} | more,
+        **ids
+        | sizes
+        | {"id2label": dict(enumerate(LABELS)), "label2id": {n: k for k, n in enumerate(LABELS)}}
+        | more,
     )
     torch.manual_seed(0)
     return draw_large(getattr(hf, f"{name}ForSequenceClassification")(config)), tokenizer
@@ -134,7 +183,8 @@ def save_tiny(kind: str, folder: Path, **more) -> Path:
     return folder
 
 
-SPEAKING = {  # name -> transformers' class, the form of its tokenizer, its sizes, of language models
+# name -> transformers' class, the form of its tokenizer, its sizes, of language models
+SPEAKING = {
     "gpt2": ("GPT2", "bare", _GPT2),
     "llama": ("Llama", "bos", _LLAMA),
     "qwen3": ("Qwen3", "padded", _LLAMA),
@@ -144,11 +194,15 @@ SPEAKING = {  # name -> transformers' class, the form of its tokenizer, its size
 }
 
 
-def save_speaking(kind: str, folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+def save_speaking(
+    kind: str, folder: Path, tokenizer: PreTrainedTokenizerFast | None = None
+) -> Path:
     """A tiny language model in a folder; weights as those of `tiny_network`."""
     name, form, sizes = SPEAKING[kind]
     tokenizer = tokenizer or byte_tokenizer(form)
-    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
+    ids = {
+        f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")
+    }
     torch.manual_seed(0)
     config = getattr(hf, f"{name}Config")(vocab_size=len(tokenizer), **ids, **sizes)
     draw_large(hf.AutoModelForCausalLM.from_config(config)).save_pretrained(folder)

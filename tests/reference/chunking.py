@@ -22,7 +22,11 @@ def chunked(tokens):
     for word in words:
         last = kind_of(found[-1][-1][0]) if found else None
         here = kind_of(word[0])
-        if last in ("content", "function") and here != "mark" and not (last == "content" and here == "function"):
+        if (
+            last in ("content", "function")
+            and here != "mark"
+            and not (last == "content" and here == "function")
+        ):
             found[-1].append(word)
         else:
             found.append([word])

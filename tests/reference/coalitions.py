@@ -1,4 +1,6 @@
-"""Shapley values and their kin by brute force: over every order, or every coalition, one at a time."""
+"""Shapley values and their kin by brute force: over every order, or every coalition, one
+at a time.
+"""
 
 from itertools import combinations, permutations
 from math import comb, factorial
@@ -21,7 +23,9 @@ def shapley(values, n):
 
 
 def shapley_by_subsets(values, n):
-    """The same by the weight of each coalition that a unit joins: n 2^(n - 1) terms in place of n! orders."""
+    """The same by the weight of each coalition that a unit joins: n 2^(n - 1) terms in place of n!
+    orders.
+    """
     out = np.zeros(n)
     for i in range(n):
         for code in range(2**n):
@@ -53,7 +57,12 @@ def interactions(values, n):
         rest = [k for k in range(n) if k not in (i, j)]
         for size in range(n - 1):
             for s in combinations(rest, size):
-                mixed = play(values, (*s, i, j)) - play(values, (*s, i)) - play(values, (*s, j)) + play(values, s)
+                mixed = (
+                    play(values, (*s, i, j))
+                    - play(values, (*s, i))
+                    - play(values, (*s, j))
+                    + play(values, s)
+                )
                 out[i, j] += mixed / ((n - 1) * comb(n - 2, size))
     return out + out.T
 
@@ -66,7 +75,9 @@ def kernel(n):
 
 
 def faithful_banzhaf(values, n):
-    """(n, n) coefficients of products in the quadratic polynomial nearest to the game over all coalitions."""
+    """(n, n) coefficients of products in the quadratic polynomial nearest to the game over all
+    coalitions.
+    """
     pairs = list(combinations(range(n), 2))
     rows = []
     for code in range(2**n):

@@ -40,7 +40,9 @@ def chance(n, k, m):
     from itertools import combinations
 
     sets = [set(c) for c in combinations(range(n), min(k, n))]
-    values = [sum(map(len, choice)) / m / len(set().union(*choice)) for choice in product(sets, repeat=m)]
+    values = [
+        sum(map(len, choice)) / m / len(set().union(*choice)) for choice in product(sets, repeat=m)
+    ]
     return sum(values) / len(values)
 
 
@@ -64,7 +66,11 @@ def differences(runs, itself):
     for i, one in enumerate(runs):
         apart = []
         for j, other in enumerate(runs):
-            cells = [abs(x - y) for a, b in zip(one, other, strict=True) for x, y in zip(a, b, strict=True)]
+            cells = [
+                abs(x - y)
+                for a, b in zip(one, other, strict=True)
+                for x, y in zip(a, b, strict=True)
+            ]
             if itself or i != j:
                 apart.append(sum(cells) / len(cells))
         out.append(sum(apart) / len(apart))

@@ -1,4 +1,6 @@
-"""Made-up values of erasure, in which methods and random scores are exchangeable, and a profile that measures them."""
+"""Made-up values of erasure, in which methods and random scores are exchangeable, and a profile
+that measures them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from compendium.papers.zhao2023.erasure import ROW, VALUES
 from reference.profiles import TASK, TINY
 
 TASKS = ("rotten_tomatoes", "snli")
-METHODS = ("attention", "scaled_attention", "gradient_x_input_absolute", "integrated_gradients_zero", "deeplift")
+METHODS = (
+    "attention",
+    "scaled_attention",
+    "gradient_x_input_absolute",
+    "integrated_gradients_zero",
+    "deeplift",
+)
 
 
 def profile_of(tasks=TASKS, variants=None, **faithfulness) -> Profile:
@@ -36,7 +44,9 @@ def stage_of(*given, **more) -> SimpleNamespace:
 
 
 def made_up(settings=("main",), texts=20, tasks=TASKS, methods=METHODS, seed=0) -> pd.DataFrame:
-    """Values as papers.zhao2023.erasure gives them: one row a setting, task, text, method and role, and random's."""
+    """Values as papers.zhao2023.erasure gives them: one row a setting, task, text, method and role,
+    and random's.
+    """
     rng = np.random.default_rng(seed)
     rows = [
         (setting, task, "tiny", 1, str(text), method, role, *rng.random(len(VALUES)))
@@ -44,6 +54,8 @@ def made_up(settings=("main",), texts=20, tasks=TASKS, methods=METHODS, seed=0) 
         for task in tasks
         for text in range(texts)
         for method in ("random", *methods)
-        for role in (("own", "permuted") if setting == "permuted" and method != "random" else ("own",))
+        for role in (
+            ("own", "permuted") if setting == "permuted" and method != "random" else ("own",)
+        )
     ]
     return pd.DataFrame(rows, columns=["setting", *ROW, "role", *VALUES])

@@ -7,7 +7,9 @@ import torch
 def logits(network, ids, segments):
     """(K,) logits of one row of ids."""
     with torch.no_grad():
-        out = network(input_ids=torch.tensor([list(ids)]), token_type_ids=torch.tensor([list(segments)]))
+        out = network(
+            input_ids=torch.tensor([list(ids)]), token_type_ids=torch.tensor([list(segments)])
+        )
     return out.logits[0].numpy()
 
 
@@ -23,7 +25,9 @@ def omit(tokens, window):
 
 
 def erasure_scores(network, tokens, target, size, erase, rule):
-    """(n,) mean effects of the windows that start at each place a rule allows; what does not exist counts 0."""
+    """(n,) mean effects of the windows that start at each place a rule allows; what does not exist
+    counts 0.
+    """
     content = [int(p) for p in tokens.content]
     n = len(content)
     full = logits(network, tokens.ids, tokens.segments)[target]
@@ -34,6 +38,9 @@ def erasure_scores(network, tokens, target, size, erase, rule):
             starts = [s for s in starts if s >= 0]
         elif rule != "cut":
             starts = [s for s in starts if s >= 0 and s + size <= n] if n >= size else [0]
-        effects = [full - logits(network, *erase(tokens, content[max(0, s) : s + size]))[target] for s in starts]
+        effects = [
+            full - logits(network, *erase(tokens, content[max(0, s) : s + size]))[target]
+            for s in starts
+        ]
         scores.append(sum(effects) / (len(effects) if rule == "mean" else size))
     return np.array(scores)

@@ -6,7 +6,9 @@ import numpy as np
 
 
 def sign_flips(differences):
-    """Two-sided p of a mean over groups of means over texts: the share of all sign patterns at least as extreme."""
+    """Two-sided p of a mean over groups of means over texts: the share of all sign patterns at
+    least as extreme.
+    """
     sizes = [len(values) for values in differences]
     found = abs(np.mean([np.mean(values) for values in differences]))
     more = total = 0

@@ -35,13 +35,20 @@ def gradient_scores(network, tokens, target):
 
 
 def integrated(network, tokens, target, steps, start=None):
-    """(L,) integrated gradients with and without the input factor, from padding or from one (D,) vector."""
+    """(L,) integrated gradients with and without the input factor, from padding or from one (D,)
+    vector.
+    """
     end = embed(network, tokens.ids)
-    vector = embed(network, np.array([tokens.pad_id]))[0] if start is None else torch.as_tensor(start)
+    vector = (
+        embed(network, np.array([tokens.pad_id]))[0] if start is None else torch.as_tensor(start)
+    )
     start = torch.stack([own if s else vector for own, s in zip(end, tokens.special, strict=True)])
 
     def along(ts):
-        return np.stack([gradient(network, start + t * (end - start), tokens.segments, target) for t in ts], axis=-1)
+        return np.stack(
+            [gradient(network, start + t * (end - start), tokens.segments, target) for t in ts],
+            axis=-1,
+        )
 
     mean, _ = fixed_quad(along, 0, 1, n=steps)
     return (mean * (end - start).numpy()).sum(axis=1), mean.sum(axis=1)

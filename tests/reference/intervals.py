@@ -4,7 +4,9 @@ import numpy as np
 
 
 def bootstrap_mean(values, counts, level):
-    """Mean and bounds of one column; counts: (draws, instances), how often each draw takes each instance."""
+    """Mean and bounds of one column; counts: (draws, instances), how often each draw takes each
+    instance.
+    """
     known = [v for v in values if v == v]
     means = []
     for row in counts:

@@ -1,7 +1,8 @@
-"""LRP of a Llama, layer by layer, by the formulas of its rules, in NumPy, for one text without padding.
+"""LRP of a Llama, layer by layer, by the formulas of its rules, in NumPy, for one text without
+padding.
 
-Beside what a GPT-2 has: root mean square norms, positions that turn queries and keys, keys and values that several
-heads share, and a gate that multiplies. Shapes: (L, D), heads (H, L, d).
+Beside what a GPT-2 has: root mean square norms, positions that turn queries and keys, keys and
+values that several heads share, and a gate that multiplies. Shapes: (L, D), heads (H, L, d).
 """
 
 import math
@@ -14,7 +15,9 @@ from reference.layered_relevance import attention_rule, join, linear_rule, split
 
 
 class Norm(torch.nn.Module):
-    """Root mean square norm in the precision that it is given; the library's own computes in float32."""
+    """Root mean square norm in the precision that it is given; the library's own computes in
+    float32.
+    """
 
     def __init__(self, own):
         super().__init__()
@@ -51,7 +54,9 @@ def llama(network, words, target, rule):
         x = hidden[-1]
         attended = attention(layer.self_attn, normed(layer.input_layernorm, x), config)[0]
         middles.append(x + attended)
-        hidden.append(middles[-1] + gated(layer.mlp, normed(layer.post_attention_layernorm, middles[-1]))[-1])
+        hidden.append(
+            middles[-1] + gated(layer.mlp, normed(layer.post_attention_layernorm, middles[-1]))[-1]
+        )
     w = weight_of(network.score)
     last = normed(body.norm, hidden[-1])
     r = np.zeros_like(last)
@@ -62,12 +67,17 @@ def llama(network, words, target, rule):
 
 
 def llama_layer(layer, x, middle, config, r, rule):
-    """(L, D) relevance of what a layer is given; a norm whose deviation is a number leaves each entry its own."""
+    """(L, D) relevance of what a layer is given; a norm whose deviation is a number leaves each
+    entry its own.
+    """
     below = normed(layer.post_attention_layernorm, middle)
     wide, out = gated(layer.mlp, below)
     r_out, r = sum_rule(out, middle, r)
     r_wide = linear_rule(wide, weight_of(layer.mlp.down_proj), 0, r_out)
-    halves = [linear_rule(below, weight_of(m), 0, r_wide / 2) for m in (layer.mlp.gate_proj, layer.mlp.up_proj)]
+    halves = [
+        linear_rule(below, weight_of(m), 0, r_wide / 2)
+        for m in (layer.mlp.gate_proj, layer.mlp.up_proj)
+    ]
     r = r + sum(halves)
     above = normed(layer.input_layernorm, x)
     attended, parts = attention(layer.self_attn, above, config)
@@ -88,14 +98,20 @@ def gated(mlp, x):
 
 
 def attention(own, x, config):
-    """What attention gives, and (query and key before turning, turns, all three behind it, joined heads)."""
+    """What attention gives, and (query and key before turning, turns, all three behind it, joined
+    heads).
+    """
     heads = config.num_attention_heads
     shared = config.num_key_value_heads
     q, k, v = (
-        split(x @ weight_of(m).T, n) for m, n in ((own.q_proj, heads), (own.k_proj, shared), (own.v_proj, shared))
+        split(x @ weight_of(m).T, n)
+        for m, n in ((own.q_proj, heads), (own.k_proj, shared), (own.v_proj, shared))
     )
     turns = turned(len(x), q.shape[-1], config.rope_parameters["rope_theta"])
-    wide = [np.einsum("lij,hlj->hli", turns, q), *(np.repeat(y, heads // shared, axis=0) for y in (turn(turns, k), v))]
+    wide = [
+        np.einsum("lij,hlj->hli", turns, q),
+        *(np.repeat(y, heads // shared, axis=0) for y in (turn(turns, k), v)),
+    ]
     s = wide[0] @ wide[1].swapaxes(1, 2) / math.sqrt(q.shape[-1])
     joined = join(softmax(np.where(np.tri(len(x)) == 0, -1e30, s), axis=-1) @ wide[2])
     return joined @ weight_of(own.o_proj).T, (q, k, turns, wide, joined)

@@ -1,6 +1,8 @@
-"""LRP of a BERT and of a GPT-2, layer by layer, by the formulas of its rules, in NumPy, for one text without padding.
+"""LRP of a BERT and of a GPT-2, layer by layer, by the formulas of its rules, in NumPy, for one
+text without padding.
 
-R: relevance of what a layer gives; each rule returns that of what it was given. Shapes: (L, D), attention (H, L, L).
+R: relevance of what a layer gives; each rule returns that of what it was given. Shapes: (L, D),
+    attention (H, L, L).
 """
 
 import math
@@ -55,7 +57,9 @@ def gelu_new(x):
 
 
 def attention_rule(q, k, v, r, rule, causal=False):
-    """Relevance of (H, L, d) queries, keys and values from that of what it gives; the softmax may be constant."""
+    """Relevance of (H, L, d) queries, keys and values from that of what it gives; the softmax may
+    be constant.
+    """
     s = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
     s = np.where(np.tri(s.shape[-1]) == 0, -1e30, s) if causal else s
     a = softmax(s, axis=-1)
@@ -75,7 +79,9 @@ def join(x):
 
 
 def block_rule(x, weights, heads, r, rule, causal=False):
-    """Self-attention: three linear maps of x, attention, an output map. weights: of query, key, value, output."""
+    """Self-attention: three linear maps of x, attention, an output map. weights: of query, key,
+    value, output.
+    """
     maps = [x @ w.T + b for w, b in weights[:3]]
     q, k, v = (split(y, heads) for y in maps)
     s = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
@@ -86,7 +92,9 @@ def block_rule(x, weights, heads, r, rule, causal=False):
 
 
 def bert(network, embeddings, words, target, rule):
-    """(L,) relevance of (L, D) word embeddings, of (L, D) `embeddings` before their normalisation."""
+    """(L,) relevance of (L, D) word embeddings, of (L, D) `embeddings` before their
+    normalisation.
+    """
     body = network.bert
     heads = network.config.num_attention_heads
     with torch.no_grad():
@@ -100,12 +108,19 @@ def bert(network, embeddings, words, target, rule):
     z = np.tanh(pooled) @ w.T + b
     r = linear_rule(np.tanh(pooled), w, b, np.eye(len(b))[[target]] * z)
     r = np.concatenate(
-        [linear_rule(first, *values_of(body.pooler.dense), r), np.zeros((len(hidden[-1]) - 1, w.shape[1]))]
+        [
+            linear_rule(first, *values_of(body.pooler.dense), r),
+            np.zeros((len(hidden[-1]) - 1, w.shape[1])),
+        ]
     )
     for layer, given in zip(reversed(body.encoder.layer), hidden[-2::-1], strict=True):
         r = bert_layer(layer, given, heads, r, rule)
     norm = body.embeddings.LayerNorm
-    r = r if isinstance(norm, torch.nn.Identity) else norm_rule(embeddings.numpy(), *values_of(norm), norm.eps, r)
+    r = (
+        r
+        if isinstance(norm, torch.nn.Identity)
+        else norm_rule(embeddings.numpy(), *values_of(norm), norm.eps, r)
+    )
     return (words / embeddings.numpy() * r).sum(1)
 
 
@@ -148,7 +163,9 @@ def gpt2(network, embeddings, words, target, rule):
 
 
 def gpt2_layer(layer, x, heads, r, rule):
-    """(L, D) relevance of what a layer of GPT-2 is given; its linear layers keep their weights transposed."""
+    """(L, D) relevance of what a layer of GPT-2 is given; its linear layers keep their weights
+    transposed.
+    """
     up, down, out, qkv = (
         (values_of(m)[0].T, values_of(m)[1])
         for m in (layer.mlp.c_fc, layer.mlp.c_proj, layer.attn.c_proj, layer.attn.c_attn)

@@ -1,7 +1,9 @@
-"""DeepLIFT of a BERT by the rescale rule in every layer, in NumPy, for one text beside its reference.
+"""DeepLIFT of a BERT by the rescale rule in every layer, in NumPy, for one text beside its
+reference.
 
-m: (L, D) what a difference of what a layer gives is multiplied by; each rule returns that of what it was given. A pair
-holds what the text and what the reference give. Differences that are 0 have no slope, and do not occur here.
+m: (L, D) what a difference of what a layer gives is multiplied by; each rule returns that of what
+it was given. A pair holds what the text and what the reference give. Differences that are 0 have no
+slope, and do not occur here.
 """
 
 import math
@@ -19,7 +21,9 @@ def slope(function, pair):
 
 
 def norm_rule(pair, module, m):
-    """Layer normalisation: centred, times one over the deviation, times weights; the deviation is of the centred."""
+    """Layer normalisation: centred, times one over the deviation, times weights; the deviation is
+    of the centred.
+    """
     gamma = values_of(module)[0]
     eps = module.eps
     centred = [x - x.mean(1, keepdims=True) for x in pair]
@@ -32,7 +36,9 @@ def norm_rule(pair, module, m):
 
 
 def attention_rule(pair, layer, heads, m):
-    """Self-attention: products with the mean of the other factor; a weight is exp(s - log of the sum)."""
+    """Self-attention: products with the mean of the other factor; a weight is exp(s - log of the
+    sum).
+    """
     maps = [values_of(one) for one in (layer.query, layer.key, layer.value)]
     q, k, v = ([split(x @ w.T + b, heads) for x in pair] for w, b in maps)
     wide = math.sqrt(q[0].shape[-1])
@@ -52,7 +58,9 @@ def layer_rule(pair, layer, heads, m):
     up = values_of(layer.intermediate.dense)
     down = values_of(layer.output.dense)
     with torch.no_grad():
-        attended = [out.dense(layer.attention.self(torch.from_numpy(x)[None])[0][0]).numpy() for x in pair]
+        attended = [
+            out.dense(layer.attention.self(torch.from_numpy(x)[None])[0][0]).numpy() for x in pair
+        ]
         summed = [a + x for a, x in zip(attended, pair, strict=True)]
         middle = [out.LayerNorm(torch.from_numpy(x)).numpy() for x in summed]
     wide = [x @ up[0].T + up[1] for x in middle]
@@ -74,7 +82,10 @@ def bert(network, words, added, target):
             states.append([layer(torch.from_numpy(x)[None])[0].numpy() for x in states[-1]])
     w, b = values_of(body.pooler.dense)
     m = np.zeros_like(words)
-    m[0] = (values_of(network.classifier)[0][target] * slope(np.tanh, [x[0] @ w.T + b for x in states[-1]])) @ w
+    m[0] = (
+        values_of(network.classifier)[0][target]
+        * slope(np.tanh, [x[0] @ w.T + b for x in states[-1]])
+    ) @ w
     for layer, pair in zip(reversed(body.encoder.layer), states[-2::-1], strict=True):
         m = layer_rule(pair, layer, network.config.num_attention_heads, m)
     return (words * norm_rule(entered, norm, m)).sum(1)

@@ -1,4 +1,6 @@
-"""Scores against marked tokens, by going through every order of tied tokens, and forms of scores, pair by pair."""
+"""Scores against marked tokens, by going through every order of tied tokens, and forms of scores,
+pair by pair.
+"""
 
 from itertools import pairwise, permutations
 
@@ -8,7 +10,9 @@ import numpy as np
 def orders(scores):
     """Every order by falling score."""
     n = len(scores)
-    return [o for o in permutations(range(n)) if all(scores[a] >= scores[b] for a, b in pairwise(o))]
+    return [
+        o for o in permutations(range(n)) if all(scores[a] >= scores[b] for a, b in pairwise(o))
+    ]
 
 
 def f1(order, marked, k):
@@ -76,12 +80,18 @@ def spearman(a, b):
 
 
 def expected_ranks(profiles, kinds, here):
-    """For each token of text `here` the mean share of rank of its kind in all other texts, 1/2 where there is none."""
+    """For each token of text `here` the mean share of rank of its kind in all other texts, 1/2
+    where there is none.
+    """
     shares = [[(r - 1) / (len(s) - 1) if len(s) > 1 else 0.5 for r in ranks(s)] for s in profiles]
     out = []
     for kind in kinds[here]:
         seen = [
-            v for t in range(len(kinds)) if t != here for v, k in zip(shares[t], kinds[t], strict=True) if k == kind
+            v
+            for t in range(len(kinds))
+            if t != here
+            for v, k in zip(shares[t], kinds[t], strict=True)
+            if k == kind
         ]
         out.append(sum(seen) / len(seen) if seen else 0.5)
     return out

@@ -2,7 +2,9 @@
 
 
 def masked_batch(batch, rng):
-    """Lists of ids: half of the texts with a drawn share of their tokens masked, special tokens never."""
+    """Lists of ids: half of the texts with a drawn share of their tokens masked, special tokens
+    never.
+    """
     half = len(batch) // 2
     if len(batch) % 2 == 0:
         rng.integers(2)

@@ -1,11 +1,15 @@
-"""Attention rollout and value zeroing, one text and one token at a time, by hooks on the projection of values."""
+"""Attention rollout and value zeroing, one text and one token at a time, by hooks on the projection
+of values.
+"""
 
 import numpy as np
 import torch
 
 
 def rolled_out(layers, passed):
-    """(L,) row of the first token of the product of (L, L) matrices, each with rows of sum 1; passed: plus identity."""
+    """(L,) row of the first token of the product of (L, L) matrices, each with rows of sum 1;
+    passed: plus identity.
+    """
     product = np.eye(len(layers[0]))
     for matrix in layers:
         matrix = matrix + passed * np.eye(len(matrix))
@@ -26,17 +30,27 @@ def attention_layers(network, **given):
 def states(network, given):
     """(S, L, D) states behind each layer."""
     with torch.no_grad():
-        return torch.stack(network.base_model(**given, output_hidden_states=True).hidden_states[1:])[:, 0]
+        return torch.stack(
+            network.base_model(**given, output_hidden_states=True).hidden_states[1:]
+        )[:, 0]
 
 
 def zeroed_layers(network, **given):
-    """(S, L, L) 1 - cos of states behind a layer in which one token's value is zero in all heads; a run for each."""
-    values = [m for name, m in network.named_modules() if name.split(".")[-1] in ("value", "v_lin", "v", "value_proj")]
+    """(S, L, L) 1 - cos of states behind a layer in which one token's value is zero in all heads; a
+    run for each.
+    """
+    values = [
+        m
+        for name, m in network.named_modules()
+        if name.split(".")[-1] in ("value", "v_lin", "v", "value_proj")
+    ]
     plain = states(network, given)
     out = np.zeros((len(values), *[plain.shape[1]] * 2))
     for layer, module in enumerate(values):
         for j in range(plain.shape[1]):
-            handle = module.register_forward_hook(lambda m, i, o, j=j: o.index_fill(1, torch.tensor([j]), 0))
+            handle = module.register_forward_hook(
+                lambda m, i, o, j=j: o.index_fill(1, torch.tensor([j]), 0)
+            )
             changed = states(network, given)[layer]
             handle.remove()
             out[layer, :, j] = 1 - torch.cosine_similarity(changed, plain[layer], dim=1).numpy()

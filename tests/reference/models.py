@@ -1,4 +1,6 @@
-"""Small models whose answers can be told: random weights in the shape of BERT, and a planted truth."""
+"""Small models whose answers can be told: random weights in the shape of BERT, and a
+planted truth.
+"""
 
 from __future__ import annotations
 
@@ -31,25 +33,36 @@ def tiny_tokenizer() -> BertTokenizerFast:
 
 
 def draw_weights(network, seed: int) -> None:
-    """Give a network weights from NumPy, whatever the torch version: wide embeddings, and norms near 1."""
+    """Give a network weights from NumPy, whatever the torch version: wide embeddings, and norms
+    near 1.
+    """
     rng = np.random.default_rng(seed)
     with torch.no_grad():
         for name, weights in network.named_parameters():
             draw = rng.standard_normal(weights.shape)
             if weights.ndim == 2:
-                draw *= 1.0 if "embed" in name or "shared" in name else 1.5 / np.sqrt(weights.shape[1])
+                draw *= (
+                    1.0 if "embed" in name or "shared" in name else 1.5 / np.sqrt(weights.shape[1])
+                )
             else:
-                draw = 0.1 * draw + (1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)
+                draw = 0.1 * draw + (
+                    1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0
+                )
             weights.copy_(torch.from_numpy(draw))
 
 
 def tiny_model(
-    seed: int = 0, labels: tuple[str, ...] = ("no", "maybe", "yes"), max_length: int = 64, normed: bool = True
+    seed: int = 0,
+    labels: tuple[str, ...] = ("no", "maybe", "yes"),
+    max_length: int = 64,
+    normed: bool = True,
 ) -> Transformer:
-    """A float32 BERT of 2 layers, width 32 and 2 heads; weights come from NumPy, whatever the torch version.
+    """A float32 BERT of 2 layers, width 32 and 2 heads; weights come from NumPy, whatever the torch
+    version.
 
-    normed: with the layer normalisation right behind the embeddings, as in BERT; it makes the gradient of any
-    word embedding sum to 0 over its dimensions, so sums over dimensions can only be compared without it.
+    normed: with the layer normalisation right behind the embeddings, as in BERT; it makes the
+    gradient of any word embedding sum to 0 over its dimensions, so sums over dimensions can only be
+    compared without it.
     """
     tokenizer = tiny_tokenizer()
     config = BertConfig(
@@ -85,7 +98,8 @@ def untrained_model(labels: tuple[str, ...] = ("bad", "good")) -> Transformer:
 class Planted:
     """Class 1 where one token is in the text, class 0 elsewhere; no other token moves a logit.
 
-    Speaks to the ledger as models.transformer.Transformer does; computes in float64 at every precision.
+    Speaks to the ledger as models.transformer.Transformer does; computes in float64 at every
+    precision.
     """
 
     labels = ("absent", "present")
@@ -97,7 +111,9 @@ class Planted:
         self.tokenizer = tiny_tokenizer()
         self.gain = gain
         self.pad_id = self.tokenizer.pad_token_id
-        self.table = torch.from_numpy(np.random.default_rng(1).standard_normal((len(self.tokenizer), 4)))
+        self.table = torch.from_numpy(
+            np.random.default_rng(1).standard_normal((len(self.tokenizer), 4))
+        )
         self.table[:, 0] = 0
         self.table[self.tokenizer.convert_tokens_to_ids(SIGNAL), 0] = 1
 
@@ -118,7 +134,9 @@ class Planted:
 
 
 class Graded:
-    """Class 1 as far as the vectors of one token are whole; every other token adds a little, each its own amount."""
+    """Class 1 as far as the vectors of one token are whole; every other token adds a little, each
+    its own amount.
+    """
 
     labels = ("absent", "present")
     family = "transformer"
@@ -143,7 +161,9 @@ class Graded:
 
 
 class Recorder:
-    """Passes questions on to another model; keeps (ids, mask, precision) of batches; ids None: a gradient."""
+    """Passes questions on to another model; keeps (ids, mask, precision) of batches; ids None: a
+    gradient.
+    """
 
     def __init__(self, model):
         self.model = model
@@ -153,7 +173,9 @@ class Recorder:
         return getattr(self.model, name)
 
     def logits(self, ids, mask, segments, precision="float32", embeddings=None, **more):
-        self.batches.append((None if ids is None else ids.numpy().copy(), mask.numpy().copy(), precision))
+        self.batches.append(
+            (None if ids is None else ids.numpy().copy(), mask.numpy().copy(), precision)
+        )
         return self.model.logits(ids, mask, segments, precision, embeddings, **more)
 
     def rows(self) -> list[np.ndarray]:
@@ -164,7 +186,9 @@ class Recorder:
 
 def instance(*segments: str, name: str = "x", label: int = 0, **more) -> Instance:
     """An instance whose words are what white space parts."""
-    words = [(s, *found.span()) for s, text in enumerate(segments) for found in re.finditer(r"\S+", text)]
+    words = [
+        (s, *found.span()) for s, text in enumerate(segments) for found in re.finditer(r"\S+", text)
+    ]
     return Instance(name, segments, label, np.array(words, dtype=np.int64).reshape(-1, 3), **more)
 
 
@@ -176,7 +200,10 @@ def sample_instances() -> list[Instance]:
         instance("an unbelievable plot", label=1),
         instance("the brave film", "not unbelievably bad", label=1),
         instance("slow slow slow slow slow"),
-        instance("a very very brave plot was believable - was it not ? the film is good good good .", label=2),
+        instance(
+            "a very very brave plot was believable - was it not ? the film is good good good .",
+            label=2,
+        ),
     ]
     return [replace(one, id=f"s{i}") for i, one in enumerate(made)]
 

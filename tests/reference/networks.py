@@ -1,7 +1,8 @@
-"""The word-level networks of Poerner et al. (2018), appendix A, one row and one token at a time, in NumPy.
+"""The word-level networks of Poerner et al. (2018), appendix A, one row and one token at a time, in
+NumPy.
 
-A forward pass gives, for each direction, dictionaries of (T, H) arrays: the gates, g' (pre), g, c or h. The arrays are
-in the order in which the direction walks through the text.
+A forward pass gives, for each direction, dictionaries of (T, H) arrays: the gates, g' (pre), g, c
+or h. The arrays are in the order in which the direction walks through the text.
 """
 
 import numpy as np
@@ -18,7 +19,9 @@ def hard(a):
 def weights_of(model):
     """name -> float64 array, and the sizes."""
     state = model.at("float64").state_dict()
-    return {name.split(".", 1)[-1] if "core" in name else name: w.numpy() for name, w in state.items()}, model.sizes
+    return {
+        name.split(".", 1)[-1] if "core" in name else name: w.numpy() for name, w in state.items()
+    }, model.sizes
 
 
 def blocks(array, n):
@@ -27,7 +30,9 @@ def blocks(array, n):
 
 
 def gru(w, d, n, x, sigma):
-    (vz, vr, v), (uz, ur, u), (bz, br, b) = (blocks(w[k][d], n) for k in ("input_kernel", "recurrent_kernel", "bias"))
+    (vz, vr, v), (uz, ur, u), (bz, br, b) = (
+        blocks(w[k][d], n) for k in ("input_kernel", "recurrent_kernel", "bias")
+    )
     h = np.zeros(n)
     steps = []
     for e in x:
@@ -49,11 +54,15 @@ def lstm(w, d, n, x, sigma):
     c = np.zeros(n)
     steps = []
     for e in x:
-        i, f, o = (sigma(e @ a + h @ q + s) for a, q, s in ((vi, ui, bi), (vf, uf, bf), (vo, uo, bo)))
+        i, f, o = (
+            sigma(e @ a + h @ q + s) for a, q, s in ((vi, ui, bi), (vf, uf, bf), (vo, uo, bo))
+        )
         pre = e @ v + h @ u + b
         g = np.tanh(pre)
         new = f * c + i * g
-        steps.append({"i": i, "f": f, "o": o, "pre": pre, "g": g, "before": h, "c_before": c, "c": new})
+        steps.append(
+            {"i": i, "f": f, "o": o, "pre": pre, "g": g, "before": h, "c_before": c, "c": new}
+        )
         c = new
         h = o * np.tanh(new)
         steps[-1]["h"] = h
@@ -61,7 +70,9 @@ def lstm(w, d, n, x, sigma):
 
 
 def causal(w, d, x):
-    """(T, G H) pre-activations: output t sees x_{t-k+1} .. x_t. kernel (W, D, k): the last slice reads x_t."""
+    """(T, G H) pre-activations: output t sees x_{t-k+1} .. x_t. kernel (W, D, k): the last slice
+    reads x_t.
+    """
     kernel = w["kernel"][d]
     out = []
     size = kernel.shape[2]
@@ -92,7 +103,18 @@ def qlstm(w, d, n, a, sigma):
         pre = row[3 * n :]
         g = np.tanh(pre)
         new = f * c + i * g
-        steps.append({"i": i, "f": f, "o": o, "pre": pre, "g": g, "c_before": c, "c": new, "h": o * np.tanh(new)})
+        steps.append(
+            {
+                "i": i,
+                "f": f,
+                "o": o,
+                "pre": pre,
+                "g": g,
+                "c_before": c,
+                "c": new,
+                "h": o * np.tanh(new),
+            }
+        )
         c = new
     return steps
 
@@ -121,11 +143,15 @@ def forward(model, x):
         for d in range(1 + sizes.bidirectional):
             if sizes.architecture in ("gru", "lstm"):
                 seen = x[::-1] if d else x
-                run.append({"gru": gru, "lstm": lstm}[sizes.architecture](w, d, sizes.hidden, seen, sigma))
+                run.append(
+                    {"gru": gru, "lstm": lstm}[sizes.architecture](w, d, sizes.hidden, seen, sigma)
+                )
                 continue
             way = -1 if d else 1
             first = sizes.order == "turn_first"
             a = causal(w, d, x[::way]) if first else causal(w, d, x)[::way]
-            run.append({"qgru": qgru, "qlstm": qlstm}[sizes.architecture](w, d, sizes.hidden, a, sigma))
+            run.append(
+                {"qgru": qgru, "qlstm": qlstm}[sizes.architecture](w, d, sizes.hidden, a, sigma)
+            )
         h = np.concatenate([steps[-1]["h"] for steps in run])
     return run, h, w["output.weight"] @ h + w["output.bias"]

@@ -26,17 +26,23 @@ def owen_values(value, merges, n):
 def merge_score(left, right):
     """How well two neighbouring groups of token strings go together (texts without brackets)."""
     score = 20 * right[0].startswith("##") - len(left) - len(right)
-    score += 15 * (right[0] == "'" and (len(right) == 1 or (len(right) == 2 and right[1] in ("t", "s"))))
+    score += 15 * (
+        right[0] == "'" and (len(right) == 1 or (len(right) == 2 and right[1] in ("t", "s")))
+    )
     score += 15 * (left[-1] == "'" and right[0] in ("t", "s"))
     score -= 1000 * ((left[0] == "[SEP]") != (right[-1] == "[SEP]"))
     score -= 2 * (left[-1] in ("but", "and", "or") or right[0] in ("but", "and", "or"))
     score -= 10 * (left[-1] == ",") + (right[0] == ",") * (10 if len(right) > 1 else 1)
-    score -= 20 * (left[-1] in tuple(".?!")) + (right[0] in tuple(".?!")) * (20 if len(right) > 1 else 1)
+    score -= 20 * (left[-1] in tuple(".?!")) + (right[0] in tuple(".?!")) * (
+        20 if len(right) > 1 else 1
+    )
     return score
 
 
 def merges(texts):
-    """(left, right) node pairs in the order of merging; the best neighbours first, the leftmost of equals."""
+    """(left, right) node pairs in the order of merging; the best neighbours first, the leftmost of
+    equals.
+    """
     groups = [([text], i) for i, text in enumerate(texts)]
     out = []
     while len(groups) > 1:

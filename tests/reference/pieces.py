@@ -39,7 +39,9 @@ def entropy(scores):
 
 
 def spans(tokens, communities, words):
-    """Pairs of spans: for each community the runs of words that lie in it whole, first part by second."""
+    """Pairs of spans: for each community the runs of words that lie in it whole, first part by
+    second.
+    """
     out = []
     for inside in communities:
         runs = {0: [], 1: []}

@@ -1,4 +1,6 @@
-"""Classifiers of any architecture that one planted word of a text decides, trained on the spot, and files of texts."""
+"""Classifiers of any architecture that one planted word of a text decides, trained on the spot, and
+files of texts.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,18 @@ def make_texts(number: int, seed: int = 0) -> list[tuple[list[str], int, int]]:
     return out
 
 
-def train_planted(kind: str, folder: Path, pairs: bool = False, labels=LABELS, learned: bool = True) -> Path:
+def train_planted(
+    kind: str, folder: Path, pairs: bool = False, labels=LABELS, learned: bool = True
+) -> Path:
     """A folder with a classifier of a kind that goes by the planted word and by nothing else.
 
-    pairs: it reads two texts. learned: otherwise its weights are as they were drawn. RuntimeError where it did not
-    learn the rule: see `teach`.
+    pairs: it reads two texts. learned: otherwise its weights are as they were drawn. RuntimeError
+    where it did not learn the rule: see `teach`.
     """
     names = dict(enumerate(labels))
-    network, tokenizer = tiny_network(kind, id2label=names, label2id={name: k for k, name in names.items()})
+    network, tokenizer = tiny_network(
+        kind, id2label=names, label2id={name: k for k, name in names.items()}
+    )
     torch.manual_seed(0)
     for weight in network.parameters():
         if weight.ndim > 1:
@@ -57,11 +63,12 @@ def train_planted(kind: str, folder: Path, pairs: bool = False, labels=LABELS, l
 
 
 def teach(model: Transformer, pairs: bool) -> None:
-    """Train until all probabilities on other texts are within FARTHEST of the rule; RuntimeError after MOST_STEPS.
+    """Train until all probabilities on other texts are within FARTHEST of the rule; RuntimeError
+    after MOST_STEPS.
 
-    The rule: sure of the class where the planted word can be read, whatever else can, and undecided where it cannot. A
-    network that learned from whole texts alone may say one class wherever it does not read the other's word; then the
-    planted word is no evidence in half of the texts.
+    The rule: sure of the class where the planted word can be read, whatever else can, and undecided
+    where it cannot. A network that learned from whole texts alone may say one class wherever it
+    does not read the other's word; then the planted word is no evidence in half of the texts.
     """
     optimiser = torch.optim.AdamW(model.network.requires_grad_(True).parameters(), lr=3e-3)
     for step in range(MOST_STEPS):
@@ -75,13 +82,19 @@ def teach(model: Transformer, pairs: bool) -> None:
             farthest = (logits.softmax(dim=1) - wanted).abs().max()
             if farthest <= FARTHEST:
                 return
-    raise RuntimeError(f"after {MOST_STEPS} steps a probability is {farthest:.2f} off the rule of the planted word")
+    raise RuntimeError(
+        f"after {MOST_STEPS} steps a probability is {farthest:.2f} off the rule of the planted word"
+    )
 
 
-def ask_erased(model: Transformer, texts, pairs: bool, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(n, 2) logits of texts in part erased to the padding or the mask token, and the probabilities that are right.
+def ask_erased(
+    model: Transformer, texts, pairs: bool, seed: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(n, 2) logits of texts in part erased to the padding or the mask token, and the probabilities
+    that are right.
 
-    The planted word is erased from half of them; of the other tokens none, all, or a share drawn at random.
+    The planted word is erased from half of them; of the other tokens none, all, or a share drawn at
+    random.
     """
     rng = np.random.default_rng(seed)
     rows = []
@@ -94,23 +107,31 @@ def ask_erased(model: Transformer, texts, pairs: bool, seed: int) -> tuple[torch
         to = rng.choice([tokens.pad_id, tokens.mask_id])
         rows.append((np.where(gone & ~tokens.special, to, tokens.ids), tokens.segments))
         wanted.append(np.eye(2)[label] if read else [0.5, 0.5])
-    return model.logits(*pad_rows(rows, model.pad_id), whole=True), torch.tensor(np.array(wanted), dtype=torch.float32)
+    return model.logits(*pad_rows(rows, model.pad_id), whole=True), torch.tensor(
+        np.array(wanted), dtype=torch.float32
+    )
 
 
 def write_texts(path: Path, number: int = 60) -> list[tuple[list[str], int, int]]:
-    """Texts as csv with 0/1 marks, tsv with pairs, jsonl with character spans, or Parquet without marks, by ending."""
+    """Texts as csv with 0/1 marks, tsv with pairs, jsonl with character spans, or Parquet without
+    marks, by ending.
+    """
     texts = make_texts(number, seed=99)
     rows = []
     for words, label, place in texts:
         start = len(" ".join(words[:place])) + bool(place)
         marks = [int(at == place) for at in range(len(words))]
         spans = [[start, start + len(words[place])]]
-        rows.append({"review": " ".join(words), "stars": LABELS[label], "marks": marks, "spans": spans})
+        rows.append(
+            {"review": " ".join(words), "stars": LABELS[label], "marks": marks, "spans": spans}
+        )
     if path.suffix in (".csv", ".tsv"):
         with path.open("w", newline="", encoding="utf-8") as handle:
             writer = csv.writer(handle, delimiter="," if path.suffix == ".csv" else "\t")
             writer.writerow(["review", "stars", "why", "before"])
-            writer.writerows([row["review"], row["stars"], json.dumps(row["marks"]), FILLERS[1]] for row in rows)
+            writer.writerows(
+                [row["review"], row["stars"], json.dumps(row["marks"]), FILLERS[1]] for row in rows
+            )
     elif path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     else:
@@ -125,7 +146,15 @@ def write_given(path: Path, texts, pairs: bool = False) -> Path:
         for words, _, place in texts:
             text = [FILLERS[1], " ".join(words)] if pairs else " ".join(words)
             tokens = [FILLERS[1], *words] if pairs else words
-            planted = [0.0] * pairs + [float(at == place) + 0.01 * rng.random() for at in range(len(words))]
-            for method, scores in (("planted words", planted), ("nonsense", rng.random(len(tokens)).tolist())):
-                lines.write(json.dumps({"text": text, "method": method, "tokens": tokens, "scores": scores}) + "\n")
+            planted = [0.0] * pairs + [
+                float(at == place) + 0.01 * rng.random() for at in range(len(words))
+            ]
+            for method, scores in (
+                ("planted words", planted),
+                ("nonsense", rng.random(len(tokens)).tolist()),
+            ):
+                lines.write(
+                    json.dumps({"text": text, "method": method, "tokens": tokens, "scores": scores})
+                    + "\n"
+                )
     return path

@@ -22,7 +22,9 @@ def word_scores(token_scores, word_of_token, words):
 
 
 def hybrid_hit(scores, classes, predicted):
-    """Poerner et al. 2018: 1 where the label of the pointed word is the predicted class; None where discarded."""
+    """Poerner et al. 2018: 1 where the label of the pointed word is the predicted class; None where
+    discarded.
+    """
     read = [at for at, score in enumerate(scores) if score is not None]
     if predicted not in [classes[at] for at in read]:
         return None
@@ -30,7 +32,9 @@ def hybrid_hit(scores, classes, predicted):
 
 
 def contrast(columns, better, worse, pick):
-    """Mean over columns of one group's hits less the other's. columns: {method: [hit of each instance]} each."""
+    """Mean over columns of one group's hits less the other's. columns: {method: [hit of each
+    instance]} each.
+    """
     found = []
     for hits in columns:
         means = {method: sum(values) / len(values) for method, values in hits.items()}
@@ -47,7 +51,9 @@ def feature(tag):
 
 
 def agreements(words):
-    """(subject, verb) pairs of [(tag, head, relation)]: of each noun subject, walk to the finite verb of its clause."""
+    """(subject, verb) pairs of [(tag, head, relation)]: of each noun subject, walk to the finite
+    verb of its clause.
+    """
     pairs = []
     for at, (tag, head, relation) in enumerate(words):
         if not relation.startswith("nsubj") or tag not in ("NN", "NNS") or head == at:

@@ -1,4 +1,6 @@
-"""Rank correlation, its bootstrap, prices and overlaps: one pair, one draw, one tie-break after another."""
+"""Rank correlation, its bootstrap, prices and overlaps: one pair, one draw, one tie-break after
+another.
+"""
 
 from itertools import combinations
 
@@ -21,7 +23,9 @@ def tau_b(a, b):
 
 
 def resampled_mean(values, of_seed, of_instance):
-    """(m,) mean of (S, N, m) values where each seed and each instance is taken so many times, NaN left out."""
+    """(m,) mean of (S, N, m) values where each seed and each instance is taken so many times, NaN
+    left out.
+    """
     taken = [
         values[s, n]
         for s, times_s in enumerate(of_seed)
@@ -33,21 +37,26 @@ def resampled_mean(values, of_seed, of_instance):
 
 
 def exchanged_tau(runs, sent):
-    """The mean tau-b of the runs (a dict by method of each of two judges), the second's methods sent elsewhere."""
+    """The mean tau-b of the runs (a dict by method of each of two judges), the second's methods
+    sent elsewhere.
+    """
 
     def follow(method, names):
         return sent[method] if sent[method] in names else follow(sent[method], names)
 
     found = []
     for first, second in runs:
-        names = [m for m in first if first[m] == first[m] and second[m] == second[m] and m != "random"]
+        names = [
+            m for m in first if first[m] == first[m] and second[m] == second[m] and m != "random"
+        ]
         tau = tau_b([first[m] for m in names], [second[follow(m, names)] for m in names])
         found += [tau] if len(names) >= 4 and tau == tau else []
     return sum(found) / len(found) if found else float("nan")
 
 
 def halved(array, halves, heads):
-    """Mean tau-b within a model and across two, of (n, 2, m) values, between two halves of texts, over cuts.
+    """Mean tau-b within a model and across two, of (n, 2, m) values, between two halves of texts,
+    over cuts.
 
     heads: (n,) whether the two models are exchanged in a text.
     """
@@ -56,12 +65,18 @@ def halved(array, halves, heads):
     across = []
     for one, other in halves:
         (a, b), (c, d) = (
-            [sum(w * text[i] for w, text in zip(part, worlds, strict=True)).round(9) for i in (0, 1)]
+            [
+                sum(w * text[i] for w, text in zip(part, worlds, strict=True)).round(9)
+                for i in (0, 1)
+            ]
             for part in (one, other)
         )
         within += [tau_b(a, c), tau_b(b, d)]
         across += [tau_b(a, d), tau_b(b, c)]
-    return tuple(np.mean(known) if (known := [t for t in taus if t == t]) else np.nan for taus in (within, across))
+    return tuple(
+        np.mean(known) if (known := [t for t in taus if t == t]) else np.nan
+        for taus in (within, across)
+    )
 
 
 def undominated(cost, quality):
@@ -77,7 +92,9 @@ def overlap_at_k(a, b, k):
     """The mean overlap over every way to break the ties of both at the border."""
 
     def choices(scores):
-        best = max(sum(scores[i] for i in c) for c in combinations(range(len(scores)), min(k, len(scores))))
+        best = max(
+            sum(scores[i] for i in c) for c in combinations(range(len(scores)), min(k, len(scores)))
+        )
         every = combinations(range(len(scores)), min(k, len(scores)))
         return [set(c) for c in every if sum(scores[i] for i in c) == best]
 

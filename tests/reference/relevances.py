@@ -1,6 +1,8 @@
-"""LRP and DeepLIFT as Poerner et al. (2018) give them for each architecture, one token at a time, in NumPy.
+"""LRP and DeepLIFT as Poerner et al. (2018) give them for each architecture, one token at a time,
+in NumPy.
 
-With a reference (DeepLIFT), activations are differences to a run on zero embeddings; gates stay those of the real run.
+With a reference (DeepLIFT), activations are differences to a run on zero embeddings; gates stay
+those of the real run.
 """
 
 import numpy as np
@@ -17,7 +19,10 @@ def stable(a):
 def differ(real, reference):
     """Steps with every activation but the gates less that of the reference."""
     keep = ("z", "r", "i", "f", "o")
-    return [{k: v if k in keep else v - q[k] for k, v in p.items()} for p, q in zip(real, reference, strict=True)]
+    return [
+        {k: v if k in keep else v - q[k] for k, v in p.items()}
+        for p, q in zip(real, reference, strict=True)
+    ]
 
 
 def back_gru(w, d, n, x, steps, relevance):
@@ -70,7 +75,9 @@ def cell_lstm(steps, relevance):
 
 
 def back_windows(kernel, x, pre, rg, before):
-    """(T, D) from the relevance of g: the output at t reads the inputs from t - before on. kernel: (H, D, k)."""
+    """(T, D) from the relevance of g: the output at t reads the inputs from t - before on. kernel:
+    (H, D, k).
+    """
     out = np.zeros_like(x)
     for t in range(len(x)):
         for j in range(kernel.shape[2]):
@@ -106,7 +113,9 @@ def relevance(model, x, target, reference=False):
         r = start[d * n : (d + 1) * n]
         seen = x[::-1] if d else x
         if sizes.architecture in ("gru", "lstm"):
-            found = {"gru": back_gru, "lstm": back_lstm}[sizes.architecture](w, d, n, seen, steps, r)
+            found = {"gru": back_gru, "lstm": back_lstm}[sizes.architecture](
+                w, d, n, seen, steps, r
+            )
         else:
             kernel = w["kernel"][d][-n:]
             rg = {"qgru": cell_gru, "qlstm": cell_lstm}[sizes.architecture](steps, r)

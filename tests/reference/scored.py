@@ -15,4 +15,10 @@ def scored(model, text, scores, **fields):
 
 def ask(scorer, names, text):
     """Name -> what the metric says of the explanation."""
-    return dict(zip(names, scorer.converse((name, METRICS[name].ask(text, "m")) for name in names), strict=True))
+    return dict(
+        zip(
+            names,
+            scorer.converse((name, METRICS[name].ask(text, "m")) for name in names),
+            strict=True,
+        )
+    )

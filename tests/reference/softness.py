@@ -38,17 +38,25 @@ def probability(network, tokens, strengths, seed, kind, k):
     x = entered(network, tokens)[0].clone()
     rng = np.random.default_rng(seed)
     shape = tuple(x.shape)
-    drawn = rng.random(shape, np.float32) if kind == "keep" else rng.standard_normal(shape, np.float32)
+    drawn = (
+        rng.random(shape, np.float32) if kind == "keep" else rng.standard_normal(shape, np.float32)
+    )
     for t in range(shape[0]):
         for d in range(shape[1]):
-            factor = float(drawn[t, d] < strengths[t]) if kind == "keep" else np.float32(1 + strengths[t] * drawn[t, d])
+            factor = (
+                float(drawn[t, d] < strengths[t])
+                if kind == "keep"
+                else np.float32(1 + strengths[t] * drawn[t, d])
+            )
             x[t, d] *= float(factor)
     with torch.no_grad():
         return torch.softmax(read(network, x[None]), 0)[k].item()
 
 
 def soft_values(full, erased, p):
-    """Soft-NC and Soft-NS from the probabilities of the whole, the erased and the disturbed text."""
+    """Soft-NC and Soft-NS from the probabilities of the whole, the erased and the
+    disturbed text.
+    """
     floor = 1 - max(0, full - erased)
     nc = min(1, max(0, full - p) / (1 - floor)) if 1 - floor >= 1e-8 else 0
     low = floor - 1e-4

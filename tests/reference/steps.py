@@ -30,7 +30,9 @@ class Recorder:
 
 def run_cells(notebook: str, **given) -> None:
     """Run the code cells of a notebook, the first of which holds its parameters."""
-    cells = json.loads((CHECKOUT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((CHECKOUT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))[
+        "cells"
+    ]
     space: dict = {}
     for at, cell in enumerate(cell for cell in cells if cell["cell_type"] == "code"):
         exec(compile("".join(cell["source"]), f"{notebook}, cell {at}", "exec"), space)

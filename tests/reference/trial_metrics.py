@@ -1,4 +1,6 @@
-"""Metrics that a trial must let pass or condemn: one that ranks by the truth, and three broken on purpose."""
+"""Metrics that a trial must let pass or condemn: one that ranks by the truth, and three broken on
+purpose.
+"""
 
 from dataclasses import replace
 
@@ -23,17 +25,27 @@ def truth_ranking(text, method):
 
 
 def broken(change, name):
-    """NC, broken on purpose: turned round, of the scores of the word before, or less its own least value."""
+    """NC, broken on purpose: turned round, of the scores of the word before, or less its own least
+    value.
+    """
 
     @metric(name, name=name, needs=("scores", "model"), **OWN)
     def made(text, method):
         scores = np.roll(text.scores[method], 1) if change == "off by one" else text.scores[method]
-        value = yield from METRICS["nc"].function(replace(text, scores={method: scores}, found={}), method)
-        return {"off by one": value, "sign": -value, "normalised away": (value - value) / max(1e-9, value)}[change]
+        value = yield from METRICS["nc"].function(
+            replace(text, scores={method: scores}, found={}), method
+        )
+        return {
+            "off by one": value,
+            "sign": -value,
+            "normalised away": (value - value) / max(1e-9, value),
+        }[change]
 
     return made
 
 
-BROKEN = {name: broken(change, name) for name, change in (("turned", "sign"), ("shifted", "off by one"))}
+BROKEN = {
+    name: broken(change, name) for name, change in (("turned", "sign"), ("shifted", "off by one"))
+}
 BROKEN["flat"] = broken("normalised away", "flat")
 METRICS_TRIED = {"truth_ranking": truth_ranking, "nc": METRICS["nc"], **BROKEN, **NULLS}

@@ -1,4 +1,6 @@
-"""Slow twin of the decomposition: covariances of two columns text by text, and their means paper by paper."""
+"""Slow twin of the decomposition: covariances of two columns text by text, and their means paper by
+paper.
+"""
 
 from itertools import product
 
@@ -6,7 +8,9 @@ import numpy as np
 
 
 def covariance(first, second):
-    """Mean over two different texts of the covariance over methods; first, second: (m, n), NaN where there is none."""
+    """Mean over two different texts of the covariance over methods; first, second: (m, n), NaN
+    where there is none.
+    """
     first = first - first.mean(axis=0)
     second = second - second.mean(axis=0)
     texts = product(range(first.shape[1]), range(second.shape[1]))
@@ -15,7 +19,9 @@ def covariance(first, second):
 
 
 def mean_by_paper(correlations, judges, a, b, level):
-    """Mean correlation of two networks: under one `metric`, two of a `paper`, or of two papers (`neither`)."""
+    """Mean correlation of two networks: under one `metric`, two of a `paper`, or of two papers
+    (`neither`).
+    """
     cells = {}
     for j, k in product(range(len(judges)), repeat=2):
         same = "metric" if j == k else "paper" if judges[j] == judges[k] else "neither"

@@ -22,12 +22,17 @@ def walk(network, tokens, order, k, deleting):
 
 def area(shares, values):
     """Area by trapezoids."""
-    return sum((b - a) * (u + v) / 2 for a, b, u, v in zip(shares, shares[1:], values, values[1:], strict=False))
+    return sum(
+        (b - a) * (u + v) / 2
+        for a, b, u, v in zip(shares, shares[1:], values, values[1:], strict=False)
+    )
 
 
 def flip(shares, predicted):
     """The first share at which another class than the first is predicted, 1 where none is."""
-    return next((share for share, k in zip(shares, predicted, strict=True) if k != predicted[0]), 1.0)
+    return next(
+        (share for share, k in zip(shares, predicted, strict=True) if k != predicted[0]), 1.0
+    )
 
 
 def complexity(shares, values, full):
@@ -36,7 +41,9 @@ def complexity(shares, values, full):
 
 
 def monotone(values):
-    """The share of steps, from the erased text to the whole one, at which the probability does not fall."""
+    """The share of steps, from the erased text to the whole one, at which the probability does not
+    fall.
+    """
     back = values[::-1]
     return sum(b >= a - 1e-7 for a, b in itertools.pairwise(back)) / (len(back) - 1)
 
@@ -51,11 +58,18 @@ def pearson(a, b):
     """Correlation of two lists of numbers."""
     a = [x - sum(a) / len(a) for x in a]
     b = [x - sum(b) / len(b) for x in b]
-    return sum(x * y for x, y in zip(a, b, strict=True)) / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
+    return (
+        sum(x * y for x, y in zip(a, b, strict=True))
+        / (sum(x * x for x in a) * sum(y * y for y in b)) ** 0.5
+    )
 
 
 def infidelity(sums, drops):
     """The least mean squared difference over many factors of 0 or more."""
-    guess = sum(s * d for s, d in zip(sums, drops, strict=True)) / max(sum(s * s for s in sums), 1e-300)
+    guess = sum(s * d for s, d in zip(sums, drops, strict=True)) / max(
+        sum(s * s for s in sums), 1e-300
+    )
     factors = [0.0, *(max(0.0, guess) * (1 + step / 1000) for step in range(-5, 6))]
-    return min(sum((f * s - d) ** 2 for s, d in zip(sums, drops, strict=True)) / len(sums) for f in factors)
+    return min(
+        sum((f * s - d) ** 2 for s, d in zip(sums, drops, strict=True)) / len(sums) for f in factors
+    )

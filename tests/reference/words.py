@@ -9,7 +9,11 @@ from attreval.models.words.classifier import Network, Sizes, WordClassifier
 VOCABULARY = ("the", "film", "was", "good", "bad", "not", "a", "plot", "very", "slow", ".", ",")
 ARCHITECTURES = ("gru", "lstm", "qgru", "qlstm", "cnn")
 KINDS = [
-    *((name, both, "turn_first") for name in ("gru", "lstm", "qgru", "qlstm") for both in (False, True)),
+    *(
+        (name, both, "turn_first")
+        for name in ("gru", "lstm", "qgru", "qlstm")
+        for both in (False, True)
+    ),
     ("qgru", True, "convolve_first"),
     ("qlstm", True, "convolve_first"),
     ("cnn", False, "turn_first"),
@@ -17,10 +21,20 @@ KINDS = [
 
 
 def tiny_words(
-    architecture="gru", bidirectional=True, order="turn_first", seed=0, gate="logistic", kernel=3, biased=True
+    architecture="gru",
+    bidirectional=True,
+    order="turn_first",
+    seed=0,
+    gate="logistic",
+    kernel=3,
+    biased=True,
 ) -> WordClassifier:
-    """3 classes, embeddings of 6, 5 units a direction; `biased`: with random biases, else with none."""
-    sizes = Sizes(architecture, len(VOCABULARY) + 2, 3, 6, 5, bidirectional, kernel, 0.5, gate, order)
+    """3 classes, embeddings of 6, 5 units a direction; `biased`: with random biases, else with
+    none.
+    """
+    sizes = Sizes(
+        architecture, len(VOCABULARY) + 2, 3, 6, 5, bidirectional, kernel, 0.5, gate, order
+    )
     network = Network(sizes)
     rng = np.random.default_rng(seed)
     with torch.no_grad():
@@ -28,7 +42,9 @@ def tiny_words(
             draw = rng.standard_normal(weights.shape) * (0.3 if "bias" in name else 0.6)
             weights.copy_(torch.from_numpy(draw if biased or "bias" not in name else 0 * draw))
         network.embedding.weight[0] = 0
-    return WordClassifier(f"tiny {architecture}", freeze(network), VOCABULARY, sizes, ("no", "maybe", "yes"), 64)
+    return WordClassifier(
+        f"tiny {architecture}", freeze(network), VOCABULARY, sizes, ("no", "maybe", "yes"), 64
+    )
 
 
 def rows(seed, lengths=(1, 2, 7, 4, 12)):

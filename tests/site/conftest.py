@@ -39,7 +39,9 @@ def project_at(home):
     try:
         yield
     finally:
-        os.environ.pop("ATTREVAL_HOME") if before is None else os.environ.update(ATTREVAL_HOME=before)
+        os.environ.pop("ATTREVAL_HOME") if before is None else os.environ.update(
+            ATTREVAL_HOME=before
+        )
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
-"""Do two routes show the same? Lists the figures, tables, references and numbers of the paper and its supplements.
+"""Do two routes show the same? Lists the figures, tables, references and numbers of the paper and
+its supplements.
 
-A rendered site (by either route) is read as HTML; sources are read with plain patterns, on purpose by another
-method than the one that renders them.
+A rendered site (by either route) is read as HTML; sources are read with plain patterns, on purpose
+by another method than the one that renders them.
 """
 
 import re
@@ -15,9 +16,11 @@ from compendium.site.markdown import ReportError
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 REFERENCE = re.compile(r"(?<![\w.\\])@((?:fig|tbl|sec)-[\w-]+)")
-# What the routes draw in their own ways: numbering, works cited, formulas, code, links to notebooks.
+# What the routes draw in their own ways: numbering, works cited, formulas, code, links to
+# notebooks.
 OWN_WAYS = (
-    "nav, script, style, pre, code, math, .math, .citation, #refs, .references, .header-section-number, "
+    "nav, script, style, pre, code, math, .math, .citation, #refs, .references, "
+    ".header-section-number, "
     ".source, .quarto-notebook-link, .quarto-embed-nb-cell, .quarto-title-meta, .page-footer, "
     ".footnote-ref, .footnote-back"
 )
@@ -27,8 +30,9 @@ OWN_WAYS = (
 class Inventory:
     """What a page shows.
 
-    figures, tables: (identifier, number) in reading order. references: the identifiers that text points to,
-    and numbers: all that stand in text, captions and cells; both sorted, with repetitions.
+    figures, tables: (identifier, number) in reading order. references: the identifiers that text
+    points to, and numbers: all that stand in text, captions and cells; both sorted, with
+    repetitions.
     """
 
     figures: tuple[tuple[str, int], ...]
@@ -41,13 +45,17 @@ SUPPLEMENTS = ("poerner2018", "kamp2023", "zhao2023", "sun2024", "joint", "data"
 
 
 def inventory(folder: Path | str, name: str = "index") -> Inventory:
-    """The inventory of a page below paper/ of a rendered site, or of a staged project's sources; given its folder."""
+    """The inventory of a page below paper/ of a rendered site, or of a staged project's sources;
+    given its folder.
+    """
     folder = Path(folder)
     if (folder / "_quarto.yml").exists():
         return inventory_of_sources(folder, name)
     page = folder / "paper" / f"{name}.html"
     if not page.exists():
-        raise ReportError(f"{folder} holds neither a site (paper/{name}.html) nor a project (_quarto.yml)")
+        raise ReportError(
+            f"{folder} holds neither a site (paper/{name}.html) nor a project (_quarto.yml)"
+        )
     return inventory_of_page(page.read_text(encoding="utf-8"))
 
 
@@ -62,17 +70,25 @@ def inventory_of_page(html: str) -> Inventory:
             continue
         found = re.match(r"\s*(?:Figure|Table)\s+(\d+):\s*", caption.get_text())
         if not found:
-            raise ReportError(f"{element['id']} has no number: its caption begins {caption.get_text().strip()[:40]!r}")
+            raise ReportError(
+                f"{element['id']} has no number: its caption begins "
+                f"{caption.get_text().strip()[:40]!r}"
+            )
         floats[element["id"][:3]].append((element["id"], int(found.group(1))))
         caption.append(" ")
         caption.insert_before(" ")
         strip_prefix(caption, found.group(0))
-    references = [link["href"][1:] for link in main.select('a[href^="#fig-"], a[href^="#tbl-"], a[href^="#sec-"]')]
+    references = [
+        link["href"][1:]
+        for link in main.select('a[href^="#fig-"], a[href^="#tbl-"], a[href^="#sec-"]')
+    ]
     for selected in ('a[href^="#fig-"], a[href^="#tbl-"], a[href^="#sec-"]', OWN_WAYS):
         for element in main.select(selected):
             element.decompose()
     numbers = NUMBER.findall(main.get_text(" "))
-    return Inventory(*map(tuple, (floats["fig"], floats["tbl"], sorted(references), sorted(numbers))))
+    return Inventory(
+        *map(tuple, (floats["fig"], floats["tbl"], sorted(references), sorted(numbers)))
+    )
 
 
 def strip_prefix(caption, prefix: str) -> None:
@@ -92,12 +108,20 @@ def inventory_of_sources(home: Path, name: str) -> Inventory:
     text = read_included(home / "paper" / f"{name}.qmd", home)
     front = re.match(r"---\n(.*?)\n---\n", text, re.S)
     meta = yaml.safe_load(front.group(1)) if front else {}
-    text = "\n\n".join([str(meta.get(key, "")) for key in ("title", "subtitle", "abstract")] + [text[front.end() :]])
+    text = "\n\n".join(
+        [str(meta.get(key, "")) for key in ("title", "subtitle", "abstract")]
+        + [text[front.end() :]]
+    )
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
-    floats = [enumerate(re.findall(rf"^:::+\s*\{{#({kind}-[\w-]+)", text, re.M), 1) for kind in ("fig", "tbl")]
+    floats = [
+        enumerate(re.findall(rf"^:::+\s*\{{#({kind}-[\w-]+)", text, re.M), 1)
+        for kind in ("fig", "tbl")
+    ]
     numbered = [tuple((name, at) for at, name in found) for found in floats]
     references = REFERENCE.findall(text)
-    text = re.sub(r"\{\{<\s*var\s+(\S+)\s*>\}\}", lambda found: look_up(variables, found.group(1)), text)
+    text = re.sub(
+        r"\{\{<\s*var\s+(\S+)\s*>\}\}", lambda found: look_up(variables, found.group(1)), text
+    )
     for pattern in (
         r"\{\{<.*?>\}\}",  # embeds
         r"^(```+|~~~+).*?^\1",  # code
@@ -122,7 +146,9 @@ def read_included(path: Path, home: Path) -> str:
 
     def paste(found: re.Match) -> str:
         name = found.group(1)
-        return ((home / name[1:]) if name.startswith("/") else page / name).read_text(encoding="utf-8")
+        return ((home / name[1:]) if name.startswith("/") else page / name).read_text(
+            encoding="utf-8"
+        )
 
     pattern = re.compile(r"^\{\{<\s*include\s+(\S+)\s*>\}\}\s*$", re.M)
     while pattern.search(text):

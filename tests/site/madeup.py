@@ -1,4 +1,6 @@
-"""A made-up run beside a copy of the real pages: what the pages ask for, with numbers that mean nothing."""
+"""A made-up run beside a copy of the real pages: what the pages ask for, with numbers that mean
+nothing.
+"""
 
 import base64
 import io
@@ -47,14 +49,21 @@ def make_run(home: Path, profile: str = "smoke") -> None:
     make_tables(results / "tables", home / "paper" / "tables.yml")
     make_claims(results / "tables")
     declare_numbers(results, home / "paper" / "numbers.yml")
-    facts = {"profile": profile, "attreval": "0.0.0", "commit": "0123456789abcdef", "date": "2001-02-03T04:05:06"}
+    facts = {
+        "profile": profile,
+        "attreval": "0.0.0",
+        "commit": "0123456789abcdef",
+        "date": "2001-02-03T04:05:06",
+    }
     (results / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
 def make_notebooks(folder: Path, text: str) -> None:
     """A notebook for every one that is embedded, and one that is not."""
     cells = defaultdict(list)
-    for name, label in dict.fromkeys(re.findall(r"embed (?:paper/)?notebooks/([\w.-]+)\.ipynb#([\w-]+)", text)):
+    for name, label in dict.fromkeys(
+        re.findall(r"embed (?:paper/)?notebooks/([\w.-]+)\.ipynb#([\w-]+)", text)
+    ):
         cells[name].append(label)
     cells["02_train-snli"] = ["curve"]
     folder.mkdir(parents=True)
@@ -69,27 +78,38 @@ def make_notebook(name: str, labels: list[str], number: int):
     rows = "".join(f"<tr><th>{m}</th>{f'<td>0.{i}</td>' * 12}</tr>" for i, m in enumerate(PLAIN))
     html = "<style scoped>td {color: red}</style><table border='1' class=\"dataframe\">"
     html += f"<thead><tr><th></th>{wide}</tr></thead><tbody>{rows}</tbody></table>"
-    table = v4.new_output("execute_result", {"text/html": html, "text/plain": "a table"}, execution_count=2)
+    table = v4.new_output(
+        "execute_result", {"text/html": html, "text/plain": "a table"}, execution_count=2
+    )
     warned = v4.new_output("stream", name="stderr", text="/some/machine/path: warning")
-    said = v4.new_output("stream", name="stdout", text="step 1\rstep 2\n\x1b[31mdone\x1b[0m <b>&amp; well</b>\n")
+    said = v4.new_output(
+        "stream", name="stdout", text="step 1\rstep 2\n\x1b[31mdone\x1b[0m <b>&amp; well</b>\n"
+    )
     first = (
-        f"# Made-up notebook {number}: {name}\n\nWhat does $x_{number}$ ask? These:\n- one\n- two @nobody\n\n## Load"
+        f"# Made-up notebook {number}: {name}\n\nWhat does $x_{number}$ ask? These:\n- one\n- "
+        "two @nobody\n\n## Load"
     )
     cells = [
         v4.new_markdown_cell(first),
         v4.new_code_cell("profile = 'madeup'", metadata={"tags": ["parameters"]}),
-        v4.new_code_cell("#| echo: true\nprint('a' * 200)  # " + "long " * 40, outputs=[warned, said]),
+        v4.new_code_cell(
+            "#| echo: true\nprint('a' * 200)  # " + "long " * 40, outputs=[warned, said]
+        ),
         v4.new_code_cell("frame", outputs=[table]),
     ]
     for label in labels:
         made = v4.new_output("display_data", {"image/png": draw(label), "text/plain": "<Figure>"})
-        options = f"#| label: {label}\n" + (f"#| fig-alt: Lines of {label}, made up\n" if number % 2 else "")
+        options = f"#| label: {label}\n" + (
+            f"#| fig-alt: Lines of {label}, made up\n" if number % 2 else ""
+        )
         cells.append(v4.new_code_cell(f"{options}plot()", outputs=[made]))
     for at, cell in enumerate(cells):
         cell.id = f"cell{at}"
     times = {"input_path": "/some/machine/path", "start_time": "2001-02-03"}
     cells[1].metadata["papermill"] = times
-    return v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}, "papermill": times})
+    return v4.new_notebook(
+        cells=cells, metadata={"language_info": {"name": "python"}, "papermill": times}
+    )
 
 
 @cache
@@ -109,7 +129,13 @@ def draw(label: str) -> str:
 def make_numbers(folder: Path, text: str) -> None:
     """A number for every key that a page names: 1, 2, 3 ... thousandths, or a method's name."""
     folder.mkdir(parents=True)
-    keys = sorted({key for key in re.findall(r"\{\{<\s*var\s+(\S+)\s*>\}\}", text) if not key.startswith("run.")})
+    keys = sorted(
+        {
+            key
+            for key in re.findall(r"\{\{<\s*var\s+(\S+)\s*>\}\}", text)
+            if not key.startswith("run.")
+        }
+    )
     numbers = {}
     for at, key in enumerate(keys, 1):
         words = {"pair": "gradient_l2 – lime", "method": "occlusion_1"}.get(key.rsplit("_", 1)[-1])
@@ -119,10 +145,16 @@ def make_numbers(folder: Path, text: str) -> None:
 
 
 def declare_numbers(results: Path, declared: Path) -> None:
-    """Make each declared number a cell of one made-up table: the real ones have columns that nobody makes up."""
+    """Make each declared number a cell of one made-up table: the real ones have columns that nobody
+    makes up.
+    """
     noted = results / "numbers" / "all.json"
     numbers = json.loads(noted.read_text(encoding="utf-8"))
-    moved = {key: numbers.pop(key)["text"] for key in yaml.safe_load(declared.read_text()) or {} if key in numbers}
+    moved = {
+        key: numbers.pop(key)["text"]
+        for key in yaml.safe_load(declared.read_text()) or {}
+        if key in numbers
+    }
     noted.write_text(json.dumps(numbers), encoding="utf-8")
     rows = [("key", "text"), ("words", "keep the column one of texts"), *moved.items()]
     write_csv(results / "tables" / "00_madeup.csv", rows)
@@ -131,7 +163,9 @@ def declare_numbers(results: Path, declared: Path) -> None:
 
 
 def make_tables(folder: Path, declared: Path) -> None:
-    """A file for every source that is declared, with the columns that the format strings of its tables name."""
+    """A file for every source that is declared, with the columns that the format strings of its
+    tables name.
+    """
     folder.mkdir(parents=True)
     numbers = json.loads((folder.parent / "numbers" / "all.json").read_text(encoding="utf-8"))
     files = {}
@@ -144,34 +178,56 @@ def make_tables(folder: Path, declared: Path) -> None:
                     kinds[name] = "number" if form or kinds.get(name) == "number" else "text"
         rows = []
         for at, (task, method) in enumerate((task, method) for task in TASKS for method in PLAIN):
-            row = {name: (at + 1) / 7 if kind == "number" else method for name, kind in kinds.items()}
-            wanted = {name: key[0] if isinstance(key, list) else key for name, key in table.get("where", {}).items()}
-            known = {name: numbers[key]["text"] if key in numbers else key for name, key in wanted.items()}
+            row = {
+                name: (at + 1) / 7 if kind == "number" else method for name, kind in kinds.items()
+            }
+            wanted = {
+                name: key[0] if isinstance(key, list) else key
+                for name, key in table.get("where", {}).items()
+            }
+            known = {
+                name: numbers[key]["text"] if key in numbers else key
+                for name, key in wanted.items()
+            }
             rows.append(row | known | ({"task": task} if "task" in row else {}))
         if spread := table.get("spread"):
             names = [name for name, kind in kinds.items() if kind == "number"]
             rows = [unspread(row, kinds, name, spread) for row in rows for name in names]
         source = table["source"] if isinstance(table["source"], str) else table["source"][0]
         before = files.setdefault(source.replace("*", "any"), [{} for _ in rows])
-        files[source.replace("*", "any")] = [old | new for old, new in zip(before, rows, strict=True)]
+        files[source.replace("*", "any")] = [
+            old | new for old, new in zip(before, rows, strict=True)
+        ]
     for name, rows in files.items():
         write_csv(folder / name, rows)
 
 
 def make_claims(folder: Path) -> None:
-    """The claims of each paper, one with each verdict, in place of those that `make_tables` has guessed."""
+    """The claims of each paper, one with each verdict, in place of those that `make_tables` has
+    guessed.
+    """
     for path in folder.glob("*_claims.csv"):
         path.unlink()
     for number, paper in enumerate(("poerner2018", "kamp2023", "zhao2023", "sun2024"), 4):
         claims = read_claims(paper, PROJECT / "paper" / "claims.yml")[: len(VERDICTS) + 1]
-        rows = [dict.fromkeys(COLUMNS, "") | make_claim(claim, at) for at, claim in enumerate(claims)]
-        write_csv(folder / f"0{number}_{paper}_claims.csv", [{name: row[name] for name in COLUMNS} for row in rows])
+        rows = [
+            dict.fromkeys(COLUMNS, "") | make_claim(claim, at) for at, claim in enumerate(claims)
+        ]
+        write_csv(
+            folder / f"0{number}_{paper}_claims.csv",
+            [{name: row[name] for name in COLUMNS} for row in rows],
+        )
 
 
 def make_claim(claim, at: int) -> dict:
     """A row of a claims table whose number is made up, as far as its verdict has one."""
     verdict = VERDICTS[at % len(VERDICTS)]
-    row = {"claim": claim.id, "paper": claim.paper, "statement": claim.statement, "reported": claim.reported}
+    row = {
+        "claim": claim.id,
+        "paper": claim.paper,
+        "statement": claim.statement,
+        "reported": claim.reported,
+    }
     row |= {"claimed": say(claim.expect), "verdict": verdict, "words": claim.words}
     row |= {"null_world": claim.null_world, "kind": KINDS[1 if at == len(VERDICTS) else 0]}
     if verdict == UNTESTABLE:
@@ -182,4 +238,7 @@ def make_claim(claim, at: int) -> dict:
 
 def unspread(row: dict, kinds: dict, name: str, spread: dict) -> dict:
     """One cell of a wide row as a row of a long table."""
-    return {key: row.get(key, "1") for key in spread["rows"]} | {spread["by"]: name, spread["value"]: row[name]}
+    return {key: row.get(key, "1") for key in spread["rows"]} | {
+        spread["by"]: name,
+        spread["value"]: row[name],
+    }

@@ -9,7 +9,11 @@ from browsing import IN_BROWSER
 from bs4 import BeautifulSoup
 
 pytestmark = IN_BROWSER
-STARTS = {".pdf": b"%PDF-", ".png": b"\x89PNG", ".zip": b"PK"}  # how files begin that a page leads to
+STARTS = {
+    ".pdf": b"%PDF-",
+    ".png": b"\x89PNG",
+    ".zip": b"PK",
+}  # how files begin that a page leads to
 SEEN = """() => ({
   ids: [...document.querySelectorAll('[id]')].map(e => e.id),
   links: [...document.links].map(a => a.href),
@@ -40,7 +44,9 @@ def open_pages(browser, home, pages="*.html"):
 
 
 def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_home):
-    """At 1,200 and 360 px no page scrolls sideways; nothing leaves the machine, lacks a description or an end."""
+    """At 1,200 and 360 px no page scrolls sideways; nothing leaves the machine, lacks a description
+    or an end.
+    """
     ids = {}
     links = []
     wrong = []
@@ -48,12 +54,21 @@ def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_ho
         seen = page.evaluate(SEEN)
         ids[path] = set(seen["ids"])
         links += [(path, url) for url in seen["links"]]
-        wrong += [(path.name, "named twice", name) for name, count in Counter(seen["ids"]).items() if count > 1]
+        wrong += [
+            (path.name, "named twice", name)
+            for name, count in Counter(seen["ids"]).items()
+            if count > 1
+        ]
         wrong += [(path.name, "undescribed", source) for source in seen["bare"]]
         wrong += [(path.name, "said", words) for words in said]
-        wrong += [(path.name, "asked for", url) for url in asked if not url.startswith(("file://", "data:"))]
         wrong += [
-            (path.name, "unfilled", left) for left in re.findall(r"\?\?|\{\{<|(?<!\w)@(?:fig|tbl)-", seen["text"])
+            (path.name, "asked for", url)
+            for url in asked
+            if not url.startswith(("file://", "data:"))
+        ]
+        wrong += [
+            (path.name, "unfilled", left)
+            for left in re.findall(r"\?\?|\{\{<|(?<!\w)@(?:fig|tbl)-", seen["text"])
         ]
         assert seen["sheets"] or path.name == "explorer.html"
         for width in (1200, 360):
@@ -64,7 +79,9 @@ def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_ho
         parts = urlsplit(url)
         target = type(path)(unquote(parts.path))
         name = unquote(parts.fragment)
-        if parts.scheme == "file" and (not target.is_file() or (name and name not in ids.get(target, ()))):
+        if parts.scheme == "file" and (
+            not target.is_file() or (name and name not in ids.get(target, ()))
+        ):
             wrong.append((path.name, "leads nowhere", url))
         elif (start := STARTS.get(target.suffix)) and not target.read_bytes().startswith(start):
             wrong.append((path.name, f"is no {target.suffix}", url))
@@ -81,14 +98,18 @@ def test_the_sheet_that_quarto_has_opens_contents_and_lines_numbers_up(browser):
       <nav class="navbar"><a class="nav-link" id="there">There</a><a class="nav-link active" id="here">Here</a></nav>
       <nav id="TOC"><ul><li>One<ul class="collapse"><li id="folded">Two</li></ul></li></ul></nav>
       <table><tr><td id="number" style="text-align: right;">0.03 [0.02, 0.06]</td></tr></table>
-      <table class="dataframe"><tr><td id="cell">0.5</td></tr></table>""")
+      <table class="dataframe"><tr><td id="cell">0.5</td></tr></table>""")  # noqa: E501
 
     def style_of(name, of):
         return page.eval_on_selector(f"#{name}", f"one => getComputedStyle(one)['{of}']")
 
     assert page.locator("#folded").is_visible() and style_of("number", "whiteSpace") == "nowrap"
     assert (style_of("cell", "textAlign"), style_of("cell", "whiteSpace")) == ("right", "nowrap")
-    assert style_of("here", "textDecorationLine") == "underline" != style_of("there", "textDecorationLine")
+    assert (
+        style_of("here", "textDecorationLine")
+        == "underline"
+        != style_of("there", "textDecorationLine")
+    )
     page.close()
 
 
@@ -101,17 +122,38 @@ def test_captions_stand_above_tables_and_say_what_the_committed_run_shows(browse
     for _, page, *_ in open_pages(browser, committed_home, "paper/kamp2023.html"):
         above = page.eval_on_selector_all("figure[id^=tbl-]", ABOVE)
         assert len(above) >= 5 and all(above)
-    pages = {name: (committed_home / "_site" / "paper" / f"{name}.html").read_text() for name in ("kamp2023", "claims")}
+    pages = {
+        name: (committed_home / "_site" / "paper" / f"{name}.html").read_text()
+        for name in ("kamp2023", "claims")
+    }
     page = BeautifulSoup(pages["kamp2023"], "html.parser")
-    drawn = {name: "Intervals: 95" in page.find(id=f"fig-{name}").get_text() for name in ("human", "three-groups")}
+    drawn = {
+        name: "Intervals: 95" in page.find(id=f"fig-{name}").get_text()
+        for name in ("human", "three-groups")
+    }
     assert drawn == {"human": True, "three-groups": False}
     for _, claims, *_ in open_pages(browser, committed_home, "paper/claims.html"):
-        paper, claim = (claims.locator(f"#tbl-scorecard td:nth-child({at})").first.bounding_box() for at in (1, 2))
+        paper, claim = (
+            claims.locator(f"#tbl-scorecard td:nth-child({at})").first.bounding_box()
+            for at in (1, 2)
+        )
         assert claim["width"] > 3 * paper["width"]
-        assert claims.locator("#tbl-scorecard th").all_inner_texts() == ["Paper", "Claim", "Ours", "Null", "Verdict"]
+        assert claims.locator("#tbl-scorecard th").all_inner_texts() == [
+            "Paper",
+            "Claim",
+            "Ours",
+            "Null",
+            "Verdict",
+        ]
         assert claims.locator("header a", has_text="Explorer").count() == 0
     for _, pointing, *_ in open_pages(browser, committed_home, "paper/poerner2018.html"):
         assert pointing.locator("#fig-example-topics img").count() == 0
-        assert "it is left out of the committed copy" in pointing.locator("#fig-example-topics").inner_text()
-    keys = {cell.get_text() for cell in BeautifulSoup(pages["claims"], "html.parser").select("td:first-child")}
+        assert (
+            "it is left out of the committed copy"
+            in pointing.locator("#fig-example-topics").inner_text()
+        )
+    keys = {
+        cell.get_text()
+        for cell in BeautifulSoup(pages["claims"], "html.parser").select("td:first-child")
+    }
     assert "Kamp" in keys and "kamp2023" not in keys

@@ -26,21 +26,27 @@ def clone(tmp_path, monkeypatch):
     (place / "claims.json").write_text("[]")
     for path in (place / "notebooks").glob("*.ipynb"):
         node = nbformat.read(path, as_version=4)
-        node.cells[0].source += f"\n\n{LEAD} [quick](../results/reference/quick/notebooks/{path.name})"
+        node.cells[
+            0
+        ].source += f"\n\n{LEAD} [quick](../results/reference/quick/notebooks/{path.name})"
         nbformat.write(node, path)
     return home
 
 
 def test_the_committed_run_is_staged_without_links_to_its_other_copies(clone):
     assert stage("quick", committed("quick"))["run.profile"] == "quick"
-    notebooks = [path.read_text(encoding="utf-8") for path in (clone / "paper" / "notebooks").glob("*.ipynb")]
+    notebooks = [
+        path.read_text(encoding="utf-8") for path in (clone / "paper" / "notebooks").glob("*.ipynb")
+    ]
     assert notebooks and not any(LEAD in text for text in notebooks)
     assert not list(clone.glob("*explorer*"))
     assert not (clone / "results" / "quick").exists()
 
 
 def test_what_is_newer_than_the_committed_run_is_named(clone):
-    """Its tables and labelled cells say that they are not part of the run; a run of one's own must have them."""
+    """Its tables and labelled cells say that they are not part of the run; a run of one's own must
+    have them.
+    """
     old = committed("quick")
     for path in old.tables.glob("08_joint_places*"):
         path.unlink()
@@ -51,7 +57,9 @@ def test_what_is_newer_than_the_committed_run_is_named(clone):
     node.cells = [cell for cell in node.cells if "label: places" not in cell.source]
     nbformat.write(node, notebook)
     stage("quick", old)
-    paths = [path for folder in ("tables", "notebooks") for path in (clone / "paper" / folder).iterdir()]
+    paths = [
+        path for folder in ("tables", "notebooks") for path in (clone / "paper" / folder).iterdir()
+    ]
     texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     assert NOT_HERE in texts["_joint-pareto.md"] and NOT_HERE not in texts["_joint-random.md"]
     assert "#| label: places" in texts["08_joint.ipynb"] and NOT_HERE in texts["08_joint.ipynb"]
@@ -68,7 +76,8 @@ def write_profile(clone, monkeypatch):
     monkeypatch.setattr("compendium.workflow.manifest.make_manifest", lambda profile: None)
     (clone / "config").mkdir()
     (clone / "config" / "quick.yaml").write_text(
-        "name: quick\nmodels: {a: {weights: minilm}}\ntasks: {snli: {models: [a], train_rows: 1, dev_rows: 1, "
+        "name: quick\nmodels: {a: {weights: minilm}}\ntasks: {snli: {models: [a], train_rows: 1, "
+        "dev_rows: 1, "
         "test_rows: 1, explain_rows: 1}}\nexplain: {methods: [lime]}\n"
     )
 
@@ -76,7 +85,9 @@ def write_profile(clone, monkeypatch):
 def test_without_explained_texts_there_is_no_explorer(clone, monkeypatch):
     write_profile(clone, monkeypatch)
     done = CliRunner().invoke(app, ["explore"])
-    assert done.exit_code and "`attreval run --profile quick` makes them" in " ".join(done.output.split())
+    assert done.exit_code and "`attreval run --profile quick` makes them" in " ".join(
+        done.output.split()
+    )
     assert not list(clone.glob("*explorer*"))
 
 
@@ -90,10 +101,14 @@ def test_without_explained_texts_there_is_no_explorer(clone, monkeypatch):
         (True, ["--committed", *QUICK], "quick"),
     ],
 )
-def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(clone, monkeypatch, own, words, shown):
+def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(
+    clone, monkeypatch, own, words, shown
+):
     """The reference run, unless another is named."""
     calls = []
-    monkeypatch.setattr("compendium.site.rendering.render", lambda *given: calls.append(given) or clone)
+    monkeypatch.setattr(
+        "compendium.site.rendering.render", lambda *given: calls.append(given) or clone
+    )
     write_profile(clone, monkeypatch)
     committed("reference").root.mkdir()
     (committed("reference").root / "claims.json").write_text("[]")
@@ -103,6 +118,8 @@ def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(
         record.write_text("{}")
     done = CliRunner().invoke(app, ["render", *words])
     assert done.exit_code == 0, done.output
-    expected = (shown, "auto", committed(shown)) if shown else ("quick", "auto", project.results("quick"))
+    expected = (
+        (shown, "auto", committed(shown)) if shown else ("quick", "auto", project.results("quick"))
+    )
     assert calls == [expected]
     assert (f"the committed run of {shown}" in done.output) == bool(shown)

@@ -1,4 +1,6 @@
-"""Does the explorer work in a browser: right numbers, by mouse and by keyboard, on a phone, without a network?"""
+"""Does the explorer work in a browser: right numbers, by mouse and by keyboard, on a phone, without
+a network?
+"""
 
 import re
 from dataclasses import replace
@@ -38,13 +40,15 @@ CONTRAST = """() => {
     const on = light([r, g, b].map((v, i) => v * a + paper[i] * (1 - a))), ink = light(read(style.color));
     return (Math.max(on, ink) + 0.05) / (Math.min(on, ink) + 0.05);
   });
-}"""
+}"""  # noqa: E501
 
 
 def write(folder, shown, **settings):
     """The address of a page of these texts."""
     path = folder / "explorer.html"
-    path.write_text(make_page(pack_page(shown, MEANS, ABOUT, AgreementSpec(**settings), [])), encoding="utf-8")
+    path.write_text(
+        make_page(pack_page(shown, MEANS, ABOUT, AgreementSpec(**settings), [])), encoding="utf-8"
+    )
     return path.as_uri()
 
 
@@ -55,7 +59,9 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser):
-    """Open an address without a network; afterwards nobody has complained, and nothing else was asked for."""
+    """Open an address without a network; afterwards nobody has complained, and nothing else was
+    asked for.
+    """
     contexts = []
     said = []
     asked = []
@@ -85,7 +91,9 @@ def state_of(page) -> dict[str, str]:
 
 def numbers_of(page, metric: str) -> list[str]:
     """What the cells of a row of the table of metrics say."""
-    return page.eval_on_selector_all(f'tr[data-metric="{metric}"] td', "cells => cells.map(c => c.innerText)")
+    return page.eval_on_selector_all(
+        f'tr[data-metric="{metric}"] td', "cells => cells.map(c => c.innerText)"
+    )
 
 
 def test_agreement_and_peaks_are_the_packages(visit, address):
@@ -104,8 +112,11 @@ def test_agreement_and_peaks_are_the_packages(visit, address):
                 out.push(["people", one.id, a.name, k, e.agreement(a, people, k)]);
                 out.push(["share", one.id, a.name, k, e.agreementWithShare(a.values, people.share, k),
                   e.selectionWithShare(a.peaks, people.share)]); } }); }
-          return out; }""",
-        {name: {f: getattr(rule, f) for f in rule.__dataclass_fields__} for name, rule in PEAK_RULES.items()},
+          return out; }""",  # noqa: E501
+        {
+            name: {f: getattr(rule, f) for f in rule.__dataclass_fields__}
+            for name, rule in PEAK_RULES.items()
+        },
     )
     texts = {shown.instance.id: shown for shown in SHOWN}
     seen = {}
@@ -120,7 +131,12 @@ def test_agreement_and_peaks_are_the_packages(visit, address):
             assert rest[2] == local_maxima(scores[rest[0]], PEAK_RULES[rest[1]]).tolist()
         elif kind == "fixed":
             a, b, k, value = rest
-            assert value == pytest.approx(agreement_at_k([scores[a], scores[b]], k), abs=1e-9), (name, a, b, k)
+            assert value == pytest.approx(agreement_at_k([scores[a], scores[b]], k), abs=1e-9), (
+                name,
+                a,
+                b,
+                k,
+            )
         elif kind == "dynamic":
             a, b, value = rest
             chosen = [select(local_maxima(scores[m]), len(scores[m])) for m in (a, b)]
@@ -128,13 +144,22 @@ def test_agreement_and_peaks_are_the_packages(visit, address):
             assert value is None or np.isnan(expected) or value == pytest.approx(expected)
             assert (value is None or np.isnan(value)) == np.isnan(expected)
         elif kind == "people":
-            assert rest[2] == pytest.approx(agreement_at_k([scores[rest[0]], share], rest[1]), abs=1e-9)
+            assert rest[2] == pytest.approx(
+                agreement_at_k([scores[rest[0]], share], rest[1]), abs=1e-9
+            )
         else:
             method, k, fixed, dynamic = rest
             assert fixed == pytest.approx(agreement_with_share(scores[method], share, k), abs=1e-9)
             peaks = select(local_maxima(scores[method]), len(share))
             assert dynamic == pytest.approx(selection_with_share(peaks, share), abs=1e-9)
-    assert min(seen.values()) > 10 and set(seen) == {"peaks", "rule", "fixed", "dynamic", "people", "share"}
+    assert min(seen.values()) > 10 and set(seen) == {
+        "peaks",
+        "rule",
+        "fixed",
+        "dynamic",
+        "people",
+        "share",
+    }
 
 
 def test_what_is_shown_are_the_numbers_of_the_data(visit, address):
@@ -151,7 +176,11 @@ def test_what_is_shown_are_the_numbers_of_the_data(visit, address):
     top = page.locator('[data-method="random"] .t.chosen')
     places = sorted(np.argsort(-shown.scores["random"])[:3].tolist())
     assert top.evaluate_all("all => all.map(t => Number(t.dataset.at))") == places
-    assert sorted(page.locator('[data-method="random"] .t.chosen sup').all_inner_texts()) == ["1", "2", "3"]
+    assert sorted(page.locator('[data-method="random"] .t.chosen sup').all_inner_texts()) == [
+        "1",
+        "2",
+        "3",
+    ]
     page.locator("#tokens summary").click()
     rows = page.locator("#tokenbody tbody tr")
     rows.first.wait_for()
@@ -165,11 +194,16 @@ def test_choosing_changes_what_is_shown_and_the_address(visit, address):
     page.get_by_role("combobox", name="Method A").select_option("gradient_l1")
     page.get_by_role("combobox", name="Method B").select_option("random")
     page.get_by_label("dynamic").check()
-    assert page.locator("#panels h2").all_inner_texts()[0].startswith("A") and page.locator("#human").is_visible()
+    assert (
+        page.locator("#panels h2").all_inner_texts()[0].startswith("A")
+        and page.locator("#human").is_visible()
+    )
     peaks = local_maxima(SHOWN[1].scores["gradient_l1"]).tolist()
     chosen = page.locator('[data-method="gradient_l1"] .t.chosen')
     marked = chosen.evaluate_all("all => all.map(t => Number(t.dataset.at))")
-    assert marked == peaks and page.locator('[data-method="gradient_l1"] .profile .peak').count() == len(peaks)
+    assert marked == peaks and page.locator(
+        '[data-method="gradient_l1"] .profile .peak'
+    ).count() == len(peaks)
     kept = state_of(page)
     chosen = {"task": "rated_movies", "a": "gradient_l1", "b": "random", "mode": "dynamic"}
     assert {name: kept[name] for name in chosen} == chosen
@@ -185,7 +219,8 @@ def test_a_keyboard_is_enough(visit, address):
         page.keyboard.press("Tab")
         focus = page.evaluate(
             "() => { const e = document.activeElement, s = getComputedStyle(e);"
-            " return [e.id || e.tagName, s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 1]; }"
+            " return [e.id || e.tagName, s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) "
+            "> 1]; }"
         )
         assert focus[1] or focus[0] == "BODY", f"{focus[0]} does not show that it has the focus"
         reached.append(focus[0])
@@ -194,26 +229,42 @@ def test_a_keyboard_is_enough(visit, address):
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert state_of(page)["text"] == "snli/2" and page.locator("#what").inner_text().startswith("Text 3 of 4")
+    assert state_of(page)["text"] == "snli/2" and page.locator("#what").inner_text().startswith(
+        "Text 3 of 4"
+    )
     page.keyboard.press("ArrowLeft")
     page.get_by_role("button", name="Next text").press("Enter")
     assert state_of(page)["text"] == "snli/2"
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-    assert state_of(page)["text"] == "snli/3" and page.get_by_role("button", name="Next text").is_disabled()
-    unnamed = "all => all.filter(e => !(e.labels?.length || e.getAttribute('aria-label'))).map(e => e.id)"
+    assert (
+        state_of(page)["text"] == "snli/3"
+        and page.get_by_role("button", name="Next text").is_disabled()
+    )
+    unnamed = (
+        "all => all.filter(e => !(e.labels?.length || e.getAttribute('aria-label'))).map(e => e.id)"
+    )
     assert page.eval_on_selector_all("select, input, button", unnamed) == []
     page = visit(f"{address}#task=snli&a=gradient_x_input&b=random&k=2")
     page.get_by_label("k, how many tokens are selected").focus()
     page.keyboard.press("ArrowRight")
-    assert state_of(page)["k"] == "3" and state_of(page)["text"] == "snli/0", "the slider moves k, and no text"
+    assert state_of(page)["k"] == "3" and state_of(page)["text"] == "snli/0", (
+        "the slider moves k, and no text"
+    )
     assert page.locator('[data-method="random"] .t.chosen').count() == 3
 
 
 def test_texts_are_text(visit, address):
-    page = visit(f"{address}#task=rated_movies&text=%3Cscript%3Ewindow.hacked=1%3C/script%3E&a=%3Cimg%3E")
-    assert page.evaluate("window.hacked") is None and page.locator("main script, main img").count() == 0
-    without_places = "p => { p.querySelectorAll('sup').forEach((s) => s.remove()); return p.textContent; }"
+    page = visit(
+        f"{address}#task=rated_movies&text=%3Cscript%3Ewindow.hacked=1%3C/script%3E&a=%3Cimg%3E"
+    )
+    assert (
+        page.evaluate("window.hacked") is None
+        and page.locator("main script, main img").count() == 0
+    )
+    without_places = (
+        "p => { p.querySelectorAll('sup').forEach((s) => s.remove()); return p.textContent; }"
+    )
     assert HOSTILE in page.locator("#panels .text").first.evaluate(without_places)
 
 
@@ -237,10 +288,17 @@ def test_it_fits_and_can_be_read(visit, address, width, scheme):
     looks = {"color_scheme": scheme, "reduced_motion": "reduce"}
     page = visit(f"{address}#task=snli&a=bivariate_shapley_spans", width, 740, **looks)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    lightness = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    lightness = page.evaluate(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+    )
     assert (max(lightness) < 60) if scheme == "dark" else (min(lightness) > 240)
-    assert page.evaluate("getComputedStyle(document.querySelector('.t')).transitionDuration") == "0s"
-    low = "all => all.filter(e => e.offsetParent && e.getBoundingClientRect().height < 40).map(e => e.id)"
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('.t')).transitionDuration") == "0s"
+    )
+    low = (
+        "all => all.filter(e => e.offsetParent && e.getBoundingClientRect().height < 40).map(e "
+        "=> e.id)"
+    )
     assert not page.eval_on_selector_all("select, button", low)
     # the darkest tint still lets its text be read: WCAG asks for a contrast of 4.5
     contrast = page.evaluate(CONTRAST)
@@ -260,7 +318,9 @@ def test_nothing_is_said_by_colour_alone(visit, address):
 def test_on_paper_the_controls_are_gone(visit, address):
     page = visit(address)
     page.emulate_media(media="print")
-    assert page.locator(".controls").is_hidden() and page.locator("#panels .text").first.is_visible()
+    assert (
+        page.locator(".controls").is_hidden() and page.locator("#panels .text").first.is_visible()
+    )
     assert page.locator("#scores table").is_visible() and page.locator("#what").is_visible()
 
 
@@ -273,7 +333,12 @@ def test_two_hundred_texts_draw_no_more_than_one(visit, tmp_path):
 
 def test_pages_with_gaps_are_drawn(visit, tmp_path):
     one = make_text("rated_movies", 1, linked=False)
-    bare = {"scores": {"lime": one.scores["lime"]}, "marks": np.zeros((0, 0)), "metrics": {}, "text_agreement": {}}
+    bare = {
+        "scores": {"lime": one.scores["lime"]},
+        "marks": np.zeros((0, 0)),
+        "metrics": {},
+        "text_agreement": {},
+    }
     page = visit(write(tmp_path, [replace(one, **bare, probability=float("nan"))]))
     assert page.locator("#panels section").count() == 2 and page.locator("#human").is_hidden()
     itself = agreement_at_k([one.scores["lime"]] * 2, 4)
@@ -284,5 +349,9 @@ def test_pages_with_gaps_are_drawn(visit, tmp_path):
 def test_every_pair_of_methods_can_be_drawn(visit, address):
     page = visit(address)
     for a, b in combinations(page.evaluate("explorer.data.runs[0].methods"), 2):
-        page.evaluate("([a, b]) => { Object.assign(explorer.state, {a, b}); explorer.draw(); }", [a, b])
-        assert page.locator("#panels section").evaluate_all("all => all.map(s => s.dataset.method)") == [a, b]
+        page.evaluate(
+            "([a, b]) => { Object.assign(explorer.state, {a, b}); explorer.draw(); }", [a, b]
+        )
+        assert page.locator("#panels section").evaluate_all(
+            "all => all.map(s => s.dataset.method)"
+        ) == [a, b]

@@ -1,4 +1,6 @@
-"""A profile of one's own is rendered with its gaps named; for the project's own profiles a gap is an error."""
+"""A profile of one's own is rendered with its gaps named; for the project's own profiles a gap is
+an error.
+"""
 
 import shutil
 from collections import Counter
@@ -16,7 +18,9 @@ from compendium.site.rendering import allows_gaps, render, stage
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The real pages, and runs `mine` and `smoke` that lack a judge: its notebook, one table, and a number."""
+    """The real pages, and runs `mine` and `smoke` that lack a judge: its notebook, one table, and a
+    number.
+    """
     home = tmp_path_factory.mktemp("gaps") / "project"
     madeup.copy_pages(home)
     for profile in ("mine", "smoke"):
@@ -39,7 +43,10 @@ def partial(runs, monkeypatch):
 
 def test_gaps_of_ones_own_profile_are_named(partial):
     assert stage("mine")["faithfulness.ratios"] == NOT_HERE
-    assert "This table is not part of this run" in (partial / "paper" / "tables" / "_zhao-aopc.md").read_text()
+    assert (
+        "This table is not part of this run"
+        in (partial / "paper" / "tables" / "_zhao-aopc.md").read_text()
+    )
     assert (partial / "paper" / "notebooks" / "06_zhao2023.ipynb").exists()
     page = (render("mine", "pandoc") / "paper" / "zhao2023.html").read_text()
     assert page.count("not part of this run") >= 2 and "This table is" in page
@@ -50,7 +57,9 @@ def test_gaps_of_ones_own_profile_are_named(partial):
     made = inventory(partial / "_site", "zhao2023")
     written = inventory(partial, "zhao2023")
     assert replace(made, references=()) == replace(written, references=())
-    assert not Counter(made.references) - Counter(written.references)  # some go with the sentence they stand in
+    assert not Counter(made.references) - Counter(
+        written.references
+    )  # some go with the sentence they stand in
     sentences = page.partition('id="sec-faithfulness-results"')[2].partition("</section>")[0]
     assert "The other numbers of this paragraph are not part of this run." in sentences
     assert "gives their averages" not in sentences and "carries meaning here" in sentences

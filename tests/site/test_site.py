@@ -27,13 +27,21 @@ from compendium.site.tables import titles
 
 def files(folder):
     """The bytes of every file below a folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_the_pages_show_what_the_sources_declare(home):
     pages = {name: inventory(home / "_site", name) for name in ("index", *SUPPLEMENTS)}
     assert pages == {name: inventory(home, name) for name in pages}
-    assert len(pages["index"].figures) >= 3 and len(pages["index"].references) >= 8 and len(pages["index"].numbers) > 50
+    assert (
+        len(pages["index"].figures) >= 3
+        and len(pages["index"].references) >= 8
+        and len(pages["index"].numbers) > 50
+    )
     assert sum(len(page.figures) for page in pages.values()) >= 30
     assert sum(len(page.tables) for page in pages.values()) >= 50
 
@@ -47,7 +55,9 @@ def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_p
     assert value in text
     page.write_text(text.replace(value, "9.999", 1), encoding="utf-8")
     assert inventory(copy).numbers != inventory(home).numbers
-    page.write_text(re.sub(r'<a href="#fig-[\w-]+"\s*class="xref">', "<a>", text, count=1), encoding="utf-8")
+    page.write_text(
+        re.sub(r'<a href="#fig-[\w-]+"\s*class="xref">', "<a>", text, count=1), encoding="utf-8"
+    )
     assert inventory(copy).references != inventory(home).references
 
 
@@ -74,7 +84,9 @@ def test_every_link_and_picture_leads_somewhere(parsed):
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             assert target.is_file(), f"{path}: {address}"
             if parts.fragment:
-                assert parsed[target].find(id=unquote(parts.fragment)), f"{path}: nothing is named {address}"
+                assert parsed[target].find(id=unquote(parts.fragment)), (
+                    f"{path}: nothing is named {address}"
+                )
             checked += 1
     assert checked > 100
 
@@ -96,12 +108,17 @@ def test_pages_are_well_formed_and_their_footer_tells_the_run(parsed):
 
 
 @pytest.mark.parametrize(("name", "least"), [("index", 3), ("kamp2023", 15)])
-def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, parsed, monkeypatch, name, least):
+def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(
+    home, parsed, monkeypatch, name, least
+):
     kept = []
 
     def keep(path, **_):
         kept.append(path.read_text(encoding="utf-8"))
-        assert all((path.parent / picture).is_file() for picture in re.findall(r'image\("([^"]+)"', kept[-1]))
+        assert all(
+            (path.parent / picture).is_file()
+            for picture in re.findall(r'image\("([^"]+)"', kept[-1])
+        )
         return b""
 
     monkeypatch.setattr(documents.typst, "compile", keep)
@@ -111,34 +128,51 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, parsed, mo
     assert len(floats) >= least and 'image("figures/scorecard' in kept[0]
     assert all(f"] <{one['id']}>" in kept[0] for one in floats)
     labels = [" ".join(one.find(class_="float-number").get_text().split()) for one in floats]
-    found = [" ".join(label.replace("~", " ").split()) for label in re.findall(r"#strong\[(.*?:)\]", kept[0])]
+    found = [
+        " ".join(label.replace("~", " ").split())
+        for label in re.findall(r"#strong\[(.*?:)\]", kept[0])
+    ]
     assert [label for label in found if label.startswith(("Figure", "Table"))] == labels
     assert not re.search(r"\?\?|\{\{<|<figure|@(fig|tbl|sec)-", kept[0])
 
 
 @pytest.mark.parametrize("name", ["index", "kamp2023"])
-def test_the_jats_has_the_figures_and_tables_of_the_page_and_every_reference_leads_somewhere(home, parsed, name):
+def test_the_jats_has_the_figures_and_tables_of_the_page_and_every_reference_leads_somewhere(
+    home, parsed, name
+):
     site = read_site(home, yaml.safe_load((home / "_variables.yml").read_text()))
     made = documents.make_jats(site, home / "paper" / f"{name}.qmd")
     assert made == documents.make_jats(site, home / "paper" / f"{name}.qmd")
     with ZipFile(BytesIO(made)) as archive:
         article = ElementTree.fromstring(archive.read("manuscript.xml"))
         names = set(archive.namelist()) - {"manuscript.xml"}
-    assert {one.get("{http://www.w3.org/1999/xlink}href") for one in article.iter("graphic")} == names
+    assert {
+        one.get("{http://www.w3.org/1999/xlink}href") for one in article.iter("graphic")
+    } == names
     known = {one.get("id") for one in article.iter()}
     assert {one.get("rid") for one in article.iter("xref")} <= known
     floats = parsed[home / "_site" / "paper" / f"{name}.html"].find_all("figure", id=True)
     assert {one["id"] for one in floats} <= known
-    assert len(list(article.iter("element-citation"))) >= 3 and article.find("front//contrib//string-name").text
+    assert (
+        len(list(article.iter("element-citation"))) >= 3
+        and article.find("front//contrib//string-name").text
+    )
 
 
 def test_authors_and_doi_of_the_citation_file_are_those_of_the_jats():
-    one = {"family-names": "Curie", "given-names": "Marie", "orcid": "https://orcid.org/0000-0000-0000-0000"}
+    one = {
+        "family-names": "Curie",
+        "given-names": "Marie",
+        "orcid": "https://orcid.org/0000-0000-0000-0000",
+    }
     given = {"authors": [one | {"affiliation": "Sorbonne"}, {"name": "A team"}], "doi": "10.5072/1"}
     curie = {"surname": "Curie", "given-names": "Marie", "orcid": one["orcid"]}
     curie["affiliation"] = [{"organization": "Sorbonne"}]
     article = {"type": "research-article", "doi": "10.5072/1"}
-    assert documents.read_authors(given) == {"author": [curie, {"name": "A team"}], "article": article}
+    assert documents.read_authors(given) == {
+        "author": [curie, {"name": "A team"}],
+        "article": article,
+    }
 
 
 @pytest.mark.parametrize("name", ["index", "kamp2023"])
@@ -163,7 +197,9 @@ def test_the_paper_leads_to_each_supplement_and_each_supplement_back(home, parse
         assert paper.select(f'a[href^="{name}.html"]'), f"the paper does not link to {name}"
         page = parsed[home / "_site" / "paper" / f"{name}.html"]
         assert page.find("main").select('a[href^="index.html"]')
-        assert page.select_one(f'nav details[aria-current] a[href="{name}.html"][aria-current="page"]')
+        assert page.select_one(
+            f'nav details[aria-current] a[href="{name}.html"][aria-current="page"]'
+        )
     landing = parsed[home / "_site" / "index.html"].find("main")
     wanted = {f"paper/{name}.html" for name in ("index", "notebooks", *SUPPLEMENTS)}
     assert wanted <= {link["href"] for link in landing.find_all("a")}
@@ -179,7 +215,10 @@ def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, 
     site = staged_site(home)
     index = home / "index.qmd"
     before = menu_of(frame(site, index)["nav"])
-    assert not (home / "_site" / PAGE).exists() and PAGE not in (home / "_site" / "index.html").read_text()
+    assert (
+        not (home / "_site" / PAGE).exists()
+        and PAGE not in (home / "_site" / "index.html").read_text()
+    )
     page = fresh / PAGE
     page.write_text(make_page(pack_page([], {}, {}, Profile.model_construct().agreement, [])))
     with monkeypatch.context() as patch:
@@ -188,7 +227,10 @@ def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, 
     site = staged_site(fresh)
     index = fresh / "index.qmd"
     assert menu_of(frame(site, index)["nav"]) == [*before, PAGE] == menu_of(page.read_text())
-    assert PAGE in site.resources and f"]({PAGE})" in (fresh / "paper" / "tables" / "_explorer.md").read_text()
+    assert (
+        PAGE in site.resources
+        and f"]({PAGE})" in (fresh / "paper" / "tables" / "_explorer.md").read_text()
+    )
     stage("smoke")
     assert menu_of(frame(staged_site(fresh), index)["nav"]) == before and not page.exists()
 
@@ -199,7 +241,9 @@ def test_no_cell_holds_nan_nothing_or_a_key_where_there_is_a_title(parsed):
     for path, page in parsed.items():
         for cell in page.select("main td"):
             text = cell.get_text().strip()
-            assert text and text.lower() not in ("nan", "none", "<na>"), f"{path.name}: an empty cell"
+            assert text and text.lower() not in ("nan", "none", "<na>"), (
+                f"{path.name}: an empty cell"
+            )
             assert text not in sure, f"{path.name}: {text}"
             cells += 1
         for table in page.select("main figure.table"):
@@ -212,29 +256,46 @@ def test_no_cell_holds_nan_nothing_or_a_key_where_there_is_a_title(parsed):
 def test_alternative_text_is_the_cells_or_the_caption(home, parsed):
     page = parsed[home / "_site" / "paper" / "index.html"]
     alts = {image["alt"] for image in page.find_all("img")}
-    captions = [figure.find("figcaption").get_text() for figure in page.find_all("figure", id=re.compile("^fig-"))]
+    captions = [
+        figure.find("figcaption").get_text()
+        for figure in page.find_all("figure", id=re.compile("^fig-"))
+    ]
     assert any(alt.endswith("made up") for alt in alts)
     assert any(alt in re.sub(r"\s+", " ", caption) for alt in alts for caption in captions)
 
 
 def test_staging_again_removes_what_is_stale(fresh):
     stage("smoke")
-    stale = [fresh / "paper" / name for name in ("notebooks/99_old.ipynb", "tables/_old.md", "reference/_old.md")]
-    unfinished = [fresh / "results/smoke" / name for name in ("notebooks/.05.77.part.ipynb", "tables/.05_x.csv")]
+    stale = [
+        fresh / "paper" / name
+        for name in ("notebooks/99_old.ipynb", "tables/_old.md", "reference/_old.md")
+    ]
+    unfinished = [
+        fresh / "results/smoke" / name
+        for name in ("notebooks/.05.77.part.ipynb", "tables/.05_x.csv")
+    ]
     for path in (*stale, *unfinished, fresh / "paper/reference/_api.md"):
         path.write_text("{")
     (fresh / "paper/notebooks/old_files").mkdir()
     stage("smoke")
     assert not list((fresh / "paper" / "notebooks").glob(".*")), "what is unfinished is left out"
     assert "attreval.load(" in (fresh / "paper" / "reference" / "_api.md").read_text()
-    assert not any(path.exists() for path in stale) and not (fresh / "paper/notebooks/old_files").exists()
+    assert (
+        not any(path.exists() for path in stale)
+        and not (fresh / "paper/notebooks/old_files").exists()
+    )
     tree = yaml.safe_load((fresh / "_variables.yml").read_text(encoding="utf-8"))
     assert tree["run"]["profile"] == "smoke" and isinstance(tree["train"]["snli"]["accuracy"], str)
 
 
 def test_nothing_of_the_machine_that_ran_is_published(home):
-    staged = [path.read_text(encoding="utf-8") for path in (home / "paper/notebooks").glob("*.ipynb")]
-    run = [path.read_text(encoding="utf-8") for path in (home / "results/smoke/notebooks").glob("*.ipynb")]
+    staged = [
+        path.read_text(encoding="utf-8") for path in (home / "paper/notebooks").glob("*.ipynb")
+    ]
+    run = [
+        path.read_text(encoding="utf-8")
+        for path in (home / "results/smoke/notebooks").glob("*.ipynb")
+    ]
     assert len(staged) == len(run) and all("/some/machine/path" in text for text in run)
     assert not any("/some/machine/path" in text or "papermill" in text for text in staged)
     shown = b"".join(files(home / "_site").values())
@@ -267,13 +328,33 @@ def test_unknown_profile_route_and_missing_quarto(fresh, monkeypatch):
 @pytest.mark.parametrize(
     ("page", "text", "message"),
     [
-        ("paper/sections/limits.qmd", "See {{< var train.snli.acuracy >}}.", r"\.qmd:\d+: .*train\.snli\.accuracy"),
+        (
+            "paper/sections/limits.qmd",
+            "See {{< var train.snli.acuracy >}}.",
+            r"\.qmd:\d+: .*train\.snli\.accuracy",
+        ),
         ("paper/sections/limits.qmd", "See @kampf2023.", r"limits\.qmd:\d+: .*kamp2023"),
-        ("paper/sections/limits.qmd", "{{< embed notebooks/05_kamp2023.ipynb#curves >}}", "labels: .*agreement-curves"),
-        ("paper/sections/limits.qmd", "{{< embed notebooks/05_kamp.ipynb#curves >}}", "05_kamp2023.ipynb"),
+        (
+            "paper/sections/limits.qmd",
+            "{{< embed notebooks/05_kamp2023.ipynb#curves >}}",
+            "labels: .*agreement-curves",
+        ),
+        (
+            "paper/sections/limits.qmd",
+            "{{< embed notebooks/05_kamp.ipynb#curves >}}",
+            "05_kamp2023.ipynb",
+        ),
         ("paper/sections/limits.qmd", "{{< include sections/limits.qmd >}}", "include each other"),
-        ("paper/sections/limits.qmd", "See [this](notebooks/05_kamp.ipynb).", r"limits\.qmd:\d+: .*is no page"),
-        ("paper/claims.qmd", "![](figures/scorecrd.svg)", r"claims\.qmd:\d+: no picture .*scorecard\.svg"),
+        (
+            "paper/sections/limits.qmd",
+            "See [this](notebooks/05_kamp.ipynb).",
+            r"limits\.qmd:\d+: .*is no page",
+        ),
+        (
+            "paper/claims.qmd",
+            "![](figures/scorecrd.svg)",
+            r"claims\.qmd:\d+: no picture .*scorecard\.svg",
+        ),
         ("index.qmd", "See @fig-agreement.", r"index\.qmd:\d+: .*refers to no figure"),
     ],
 )
@@ -290,19 +371,25 @@ FAKE = """#!/bin/sh
 mkdir -p "$4" && echo '<script src="a.js" type="module"></script><p>made by quarto' > "$4/index.html"
 echo "said something" >&2
 exit {status}
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in for quarto is a shell script")
-def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(fresh, tmp_path, monkeypatch):
+def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(
+    fresh, tmp_path, monkeypatch
+):
     program = tmp_path / "bin" / "quarto"
     program.parent.mkdir()
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     program.write_text(FAKE.format(status=0))
     program.chmod(0o755)
-    made = files(render("smoke"))  # its modules are blocked in a page that is opened as a file; PDF and JATS are ours
+    made = files(
+        render("smoke")
+    )  # its modules are blocked in a page that is opened as a file; PDF and JATS are ours
     assert made.keys() == {"index.html", "paper/attreval.pdf", "paper/attreval-jats.zip"}
-    assert made["index.html"] == b"<p>made by quarto\n" and made["paper/attreval.pdf"].startswith(b"%PDF-")
+    assert made["index.html"] == b"<p>made by quarto\n" and made["paper/attreval.pdf"].startswith(
+        b"%PDF-"
+    )
     program.write_text(FAKE.format(status=1))
     with pytest.raises(ReportError, match=r"(?s)quarto render ended with 1:.*said something"):
         render("smoke", "quarto")

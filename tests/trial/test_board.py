@@ -31,7 +31,15 @@ def test_the_board_holds_ours_and_says_what_a_line_is():
 
 def test_what_is_not_so_is_found(tmp_path):
     path = tmp_path / "theirs.jsonl"
-    row = {"metric": "nc", "world": "rules", "auc": 0.2, "low": 0.1, "high": 0.3, "tau": None, "cost": 8.0}
+    row = {
+        "metric": "nc",
+        "world": "rules",
+        "auc": 0.2,
+        "low": 0.1,
+        "high": 0.3,
+        "tau": None,
+        "cost": 8.0,
+    }
     whole = row | {"texts": 8, "seed": 3, "version": "0"}
     path.write_text(json.dumps(whole) + "\n", encoding="utf-8")
     found = differences(path, AGAIN).set_index("number")

@@ -1,4 +1,6 @@
-"""Judging the judges, as a test: which metrics can tell the truth, which are expected to fail, and why."""
+"""Judging the judges, as a test: which metrics can tell the truth, which are expected to fail, and
+why.
+"""
 
 from dataclasses import replace
 
@@ -19,23 +21,30 @@ TEXTS = 24
 DRAWS = 1
 SEED = 1
 # what is expected to fail the test, and why
-# complexity looks at scores alone, and not even at their signs; min-max keeps and removes less of a text by skewed
-# evidence than by random scores
+# complexity looks at scores alone, and not even at their signs; min-max keeps and removes less of a
+# text by skewed evidence than by random scores
 BLIND = {"complexity", "soft_nc", "soft_ns"}
 # what leaks the class without telling what counts
-LEAKS = {"simulatability", "complexity"}  # an agent learns whatever helps; one mark is the simplest profile there is
+LEAKS = {
+    "simulatability",
+    "complexity",
+}  # an agent learns whatever helps; one mark is the simplest profile there is
 # metrics to which scores that are all alike are not what random scores are
 # a flat profile has no peak, so nothing is selected, and it has the highest entropy
 NOT_CHANCE = {"agreement_dynamic", "complexity"}
-SLIGHTLY = {"soft_ns", "soft_ns_equal"}  # where all tokens keep a half, and not some all and some nothing: a small gap
+SLIGHTLY = {
+    "soft_ns",
+    "soft_ns_equal",
+}  # where all tokens keep a half, and not some all and some nothing: a small gap
 
 
 @pytest.fixture(scope="module")
 def table():
     """Separations of every metric.
 
-    Power: an interval of 24 texts lies above one half with a chance of 88 % where the truth comes first in 80 of 100,
-    and a metric that cannot tell it from random scores passes all six worlds with a chance below one in a million.
+    Power: an interval of 24 texts lies above one half with a chance of 88 % where the truth comes
+    first in 80 of 100, and a metric that cannot tell it from random scores passes all six worlds
+    with a chance below one in a million.
     """
     return separation(evaluate(PLANTED_METRICS, TEXTS, DRAWS, worlds=WORLDS, seed=SEED), 300, 0.95)
 
@@ -48,7 +57,9 @@ def verdicts(table):
 @pytest.mark.parametrize("metric", PLANTED_METRICS)
 def test_a_metric_tells_the_truth_unless_it_is_known_not_to(verdicts, metric):
     """Contract 7."""
-    if metric == "simulatability":  # its agent learns from a dozen texts: right on average, not surely in every world
+    if (
+        metric == "simulatability"
+    ):  # its agent learns from a dozen texts: right on average, not surely in every world
         assert verdicts.random[metric] > 0.7 and verdicts.reversed[metric] > 0.7
     else:
         assert verdicts.passes[metric] == (metric not in BLIND)
@@ -59,11 +70,15 @@ def test_a_metric_tells_the_truth_unless_it_is_known_not_to(verdicts, metric):
 @pytest.mark.parametrize("metric", ["soft_nc", "soft_ns"])
 @pytest.mark.parametrize("world", ["exponential", "lognormal"])
 def test_skewed_evidence_turns_soft_erasure_red_and_equal_means_turn_it_green(table, world, metric):
-    """The exact explanation of a linear model loses to random scores: its few high scores keep little of a text."""
+    """The exact explanation of a linear model loses to random scores: its few high scores keep
+    little of a text.
+    """
     cells = table[(table.world == world) & (table.explainer == "random")].set_index("metric")
     limit = 0.4 if world == "lognormal" else 0.7  # of 60 tokens a smaller share is kept than of 25
     assert cells.separation[metric] < limit
-    assert cells.low[f"{metric}_equal"] > 0.9 and cells.low[metric[5:]] > 0.9  # and hard erasure sees it
+    assert (
+        cells.low[f"{metric}_equal"] > 0.9 and cells.low[metric[5:]] > 0.9
+    )  # and hard erasure sees it
 
 
 def test_every_metric_is_seen_to_pass_or_to_fail_in_every_world(table):
@@ -90,9 +105,14 @@ def test_a_right_first_token_hides_the_rest_from_pointing(table):
 def test_a_constant_scores_what_random_scores(table, metric):
     """Contract 6, in expectation; the bounds hold for all metrics and worlds at once.
 
-    They have no width, and tell nothing, where random scores get the same on all texts: of sixty tokens they hit none.
+    They have no width, and tell nothing, where random scores get the same on all texts: of sixty
+    tokens they hit none.
     """
-    part = table[(table.metric == metric) & (table.explainer == "constant") & (table.gap_low < table.gap_high - 1e-9)]
+    part = table[
+        (table.metric == metric)
+        & (table.explainer == "constant")
+        & (table.gap_low < table.gap_high - 1e-9)
+    ]
     assert len(part) or PLANTED_METRICS[metric].level == "pair"
     surely_apart = ((part.gap_low > 0) | (part.gap_high < 0)).any()
     assert metric in SLIGHTLY or surely_apart == (metric in NOT_CHANCE)
@@ -115,13 +135,16 @@ def test_ties_in_closed_form_are_the_mean_over_orders(metric):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_planted_importances_are_the_models(world):
-    """Erasing a token moves the evidence for the class by what the token is planted to count; alone, half a pair
-    moves nothing where the other half is gone."""
+    """Erasing a token moves the evidence for the class by what the token is planted to count;
+    alone, half a pair moves nothing where the other half is gone.
+    """
     made = load_world(world, 0, 8)
     for text in made.texts:
         ids = text.tokens.ids
         places = np.arange(len(text.tokens.ids))
-        gone = (np.where(places == place, text.tokens.mask_id, ids) for place in text.tokens.content)
+        gone = (
+            np.where(places == place, text.tokens.mask_id, ids) for place in text.tokens.content
+        )
         rows = [(row, text.tokens.segments) for row in (ids, *gone)]
         logits = Scorer(made.model, precision="float64").logits(rows)
         assert logits[0].argmax() == text.target
@@ -142,8 +165,12 @@ def test_explainers_are_what_they_say(explainer):
         if explainer in ("oracle", "adversarial"):
             assert top
         if explainer in ("reversed", "adversarial"):
-            rest = np.delete(np.arange(len(scores)), (-scores if explainer == "reversed" else scores).argmax())
-            assert (np.diff(text.truth[rest][np.argsort(scores[rest])]) <= 0).all()  # words that repeat are ties
+            rest = np.delete(
+                np.arange(len(scores)), (-scores if explainer == "reversed" else scores).argmax()
+            )
+            assert (
+                np.diff(text.truth[rest][np.argsort(scores[rest])]) <= 0
+            ).all()  # words that repeat are ties
     with pytest.raises(ValueError, match="unknown explainer"):
         explain_as("prophet", text)
     with pytest.raises(ValueError, match="level pair needs interaction"):

@@ -1,4 +1,6 @@
-"""Worlds: the truth is what it is said to be, one seed gives one world, and another gives another."""
+"""Worlds: the truth is what it is said to be, one seed gives one world, and another gives
+another.
+"""
 
 import json
 from itertools import permutations
@@ -33,7 +35,9 @@ def test_exact_truths_of_rules_are_those_of_the_network_by_brute_force():
     """All 2^n subsets of all words of a text, asked of the network."""
     made = load_world("rules", SEED, 2 * len(RULES))
     for text in made.texts:
-        logits = ask_coalitions(Scorer(made.model, 65536, "float64"), text.tokens, text.tokens.content, text.target)
+        logits = ask_coalitions(
+            Scorer(made.model, 65536, "float64"), text.tokens, text.tokens.content, text.target
+        )
         np.testing.assert_allclose(shapley(logits) / GAIN, text.truth, atol=1e-9)
 
 
@@ -62,15 +66,25 @@ def test_trained_networks_go_by_what_they_are_said_to_go_by(world, model):
         ids = text.tokens.ids
         one = np.eye(len(used), dtype=bool)
         rows = np.concatenate([ids[None], np.where(one, 0, ids), np.where(one, ids, 0)])
-        logits = Scorer(network, precision="float64").logits([(row, text.tokens.segments) for row in rows])
+        logits = Scorer(network, precision="float64").logits(
+            [(row, text.tokens.segments) for row in rows]
+        )
         p = (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))[:, text.target]
         if not other:
-            assert p[0] > 0.5 and (p[0] - p[1 : n + 1])[used].min() > 0.2 > (p[0] - p[1 : n + 1])[~used].max()
-        assert p[n + 1 :].argmax() == used.argmax(), "alone, the word that is used speaks most for the class"
+            assert (
+                p[0] > 0.5
+                and (p[0] - p[1 : n + 1])[used].min() > 0.2 > (p[0] - p[1 : n + 1])[~used].max()
+            )
+        assert p[n + 1 :].argmax() == used.argmax(), (
+            "alone, the word that is used speaks most for the class"
+        )
 
 
 def test_networks_learn_what_they_must():
-    found = {name: load_world(name, SEED, TEXTS).measured for name in ("backdoor", "reliance", "hybrid", "agreement")}
+    found = {
+        name: load_world(name, SEED, TEXTS).measured
+        for name in ("backdoor", "reliance", "hybrid", "agreement")
+    }
     assert all(one["accuracy"] > 0.95 for one in found.values())
     assert found["backdoor"]["obeys the trigger"] > 0.95
     assert abs(found["reliance"]["accuracy"] - found["reliance"]["accuracy of the other"]) < 0.03
@@ -78,8 +92,15 @@ def test_networks_learn_what_they_must():
 
 def as_bytes(made):
     """What a world is made of, texts and weights."""
-    weights = b"".join(w.numpy().tobytes() for w in made.model.network.parameters()) if made.network else b""
-    texts = [(text.instance.segments, text.tokens.ids.tobytes(), text.truth.tobytes()) for text in made.texts]
+    weights = (
+        b"".join(w.numpy().tobytes() for w in made.model.network.parameters())
+        if made.network
+        else b""
+    )
+    texts = [
+        (text.instance.segments, text.tokens.ids.tobytes(), text.truth.tobytes())
+        for text in made.texts
+    ]
     return texts, weights
 
 
@@ -103,9 +124,18 @@ def test_what_stands_around_a_trained_network():
     for at, text in enumerate(made.texts):
         near = found["neighbours"][at]
         fresh = found["randomised"][at]
-        assert set(near) == set(fresh) == {METHODS[0], *(name for name in EXPLAINERS if there_is(name, made))}
-        assert near["oracle"].shape == (NEIGHBOURS, len(text.truth)) and fresh["oracle"].shape == (3, len(text.truth))
-        assert (near["oracle"] == text.truth).all() and not np.array_equal(near["random"][0], near["random"][1])
+        assert (
+            set(near)
+            == set(fresh)
+            == {METHODS[0], *(name for name in EXPLAINERS if there_is(name, made))}
+        )
+        assert near["oracle"].shape == (NEIGHBOURS, len(text.truth)) and fresh["oracle"].shape == (
+            3,
+            len(text.truth),
+        )
+        assert (near["oracle"] == text.truth).all() and not np.array_equal(
+            near["random"][0], near["random"][1]
+        )
         assert near[METHODS[0]].std(axis=0).max() > 0
     assert around(load_world("one", SEED, 2), METHODS) == {}
 
@@ -113,11 +143,17 @@ def test_what_stands_around_a_trained_network():
 def test_errors_say_what_would_work(tmp_path):
     with pytest.raises(ValueError, match="unknown world 'two'; there are: one, additive"):
         load_world("two", 0)
-    with pytest.raises(ValueError, match="the world 'geco' is made from a corpus: its folder 'geco' is expected in"):
+    with pytest.raises(
+        ValueError, match="the world 'geco' is made from a corpus: its folder 'geco' is expected in"
+    ):
         load_world("geco", 0, corpora=str(tmp_path))
     (tmp_path / "geco").mkdir()
-    (tmp_path / "geco" / "binary_gender_all_train.jsonl").write_text('{"sentence": ["a"]}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"binary_gender_all_train\.jsonl, line 1: no sentence of GECO"):
+    (tmp_path / "geco" / "binary_gender_all_train.jsonl").write_text(
+        '{"sentence": ["a"]}\n', encoding="utf-8"
+    )
+    with pytest.raises(
+        ValueError, match=r"binary_gender_all_train\.jsonl, line 1: no sentence of GECO"
+    ):
         load_world("geco", 0, corpora=str(tmp_path))
 
 
@@ -130,7 +166,10 @@ def write_geco(folder, forms=40):
             for number in range(start, start + forms):
                 words = [f"w{at}" for at in rng.integers(20, size=6)]
                 for label, (one, two) in enumerate((("she", "her"), ("he", "him"))):
-                    row = {"sentence": [one, *words[:3], two, *words[3:]], "ground_truth": [1, 0, 0, 0, 1, 0, 0, 0]}
+                    row = {
+                        "sentence": [one, *words[:3], two, *words[3:]],
+                        "ground_truth": [1, 0, 0, 0, 1, 0, 0, 0],
+                    }
                     lines.write(json.dumps(row | {"target": label, "sentence_idx": number}) + "\n")
     return folder
 
@@ -139,7 +178,11 @@ def test_geco_is_read_split_and_its_use_of_marked_words_measured(tmp_path, monke
     monkeypatch.setattr(geco, "STEPS", 40)
     write_geco(tmp_path / "geco")
     made = load_world("geco", SEED, 12, corpora=str(tmp_path))
-    assert made.network and made.measured["accuracy"] > 0.9 and 0 < made.measured["marked words used"] <= 1
+    assert (
+        made.network
+        and made.measured["accuracy"] > 0.9
+        and 0 < made.measured["marked words used"] <= 1
+    )
     learnt = {tuple(words) for words, *_ in geco.read_sentences(tmp_path / "geco", "train")}
     assert not learnt & {tuple(text.instance.word_texts()) for text in made.texts}
     assert all(text.evidence.tolist() == [True, False, False, False] * 2 for text in made.texts)
@@ -150,5 +193,7 @@ def test_geco_is_read_split_and_its_use_of_marked_words_measured(tmp_path, monke
 def test_every_world_says_what_it_asks_and_why_its_truth_is_known():
     assert len(WORLDS) >= 14 and len(MADE) >= 10
     assert all(one.question.endswith("?") and one.truth and one.source for one in WORLDS.values())
-    files = {path.stem for path in (CHECKOUT / "src/attreval/trial/worlds").glob("*.py")} - {"__init__"}
+    files = {path.stem for path in (CHECKOUT / "src/attreval/trial/worlds").glob("*.py")} - {
+        "__init__"
+    }
     assert {one.make.__module__.rpartition(".")[2] for one in WORLDS.values()} == files

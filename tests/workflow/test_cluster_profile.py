@@ -1,6 +1,8 @@
-"""The Slurm profile: every step asks for memory, time and its own processors, and what downloads stays at home.
+"""The Slurm profile: every step asks for memory, time and its own processors, and what downloads
+stays at home.
 
-And a profile of one's own in the workflow: its file and its model's folder are inputs, and any path can be given.
+And a profile of one's own in the workflow: its file and its model's folder are inputs, and any path
+can be given.
 """
 
 import os
@@ -23,16 +25,26 @@ PROFILE = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
 SNAKEFILE = (CHECKOUT / "workflow" / "Snakefile").read_text(encoding="utf-8")
 STEP = {step.rule: step for step in STEPS}
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^for |\Z)", re.MULTILINE | re.DOTALL)
-OWN = {rule: text for rule, text in RULE.findall(SNAKEFILE) if "shell:" in text}  # that run something besides the steps
+OWN = {
+    rule: text for rule, text in RULE.findall(SNAKEFILE) if "shell:" in text
+}  # that run something besides the steps
 RULES = {*STEP, *OWN}
-LOCAL = re.findall(r"\w+", re.search(r"^localrules:\n(.*?)\n\n", SNAKEFILE, re.MULTILINE | re.DOTALL).group(1))
-PROOF = re.search(r"<<'YAML'\n(.*?\n)YAML", (FOLDER / "prove.sh").read_text(encoding="utf-8"), re.DOTALL).group(1)
+LOCAL = re.findall(
+    r"\w+", re.search(r"^localrules:\n(.*?)\n\n", SNAKEFILE, re.MULTILINE | re.DOTALL).group(1)
+)
+PROOF = re.search(
+    r"<<'YAML'\n(.*?\n)YAML", (FOLDER / "prove.sh").read_text(encoding="utf-8"), re.DOTALL
+).group(1)
 
 
 def ask(rule, what, attempt, threads=4):
-    """What the profile asks for a rule at that attempt, as Snakemake reads it: a number, or Python."""
+    """What the profile asks for a rule at that attempt, as Snakemake reads it: a number,
+    or Python.
+    """
     given = PROFILE["set-resources"][rule][what]
-    return given if isinstance(given, int) else eval(given, {"attempt": attempt, "threads": threads})
+    return (
+        given if isinstance(given, int) else eval(given, {"attempt": attempt, "threads": threads})
+    )
 
 
 def test_every_rule_has_resources_and_no_other_name_has():
@@ -66,7 +78,9 @@ def test_no_step_is_given_another_number_of_threads_than_its_profile_says():
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """What Snakemake would run with the profile for an own one on cuda, whose path has a space and a quote."""
+    """What Snakemake would run with the profile for an own one on cuda, whose path has a space and
+    a quote.
+    """
     place = tmp_path_factory.mktemp("planned")
     folder = place / "it's mine"
     write_json(folder / "model" / "config.json", {"id2label": {"0": "neg", "1": "pos"}})
@@ -80,13 +94,32 @@ def planned(tmp_path_factory):
     pointing = {"explain_rows": 1, "judges": ["pointing"], "explain": {"shards": 1}}
     mine["tasks"]["hybrid_reviews"] = {"models": ["mine"]} | pointing
     (folder / "a profile.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
-    settings = {key: value for key, value in PROFILE.items() if key != "executor" and not key.startswith("slurm")}
+    settings = {
+        key: value
+        for key, value in PROFILE.items()
+        if key != "executor" and not key.startswith("slurm")
+    }
     (place / "here.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     env = {key: value for key, value in os.environ.items() if key != "ATTREVAL_CORPORA"}
     env |= {"ATTREVAL_HOME": str(CHECKOUT), "ATTREVAL_DATA": str(place / "data")}
     env |= {"ATTREVAL_RESULTS": str(place / "results"), "PYTHONPATH": str(CHECKOUT / "src")}
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(CHECKOUT / "workflow" / "Snakefile"), "-n", "-p"]
-    command += ["--profile", str(place / "here.yaml"), "--directory", str(place), "--nolock", "--nocolor"]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(CHECKOUT / "workflow" / "Snakefile"),
+        "-n",
+        "-p",
+    ]
+    command += [
+        "--profile",
+        str(place / "here.yaml"),
+        "--directory",
+        str(place),
+        "--nolock",
+        "--nocolor",
+    ]
     command += ["--config", f"profile={folder / 'a profile.yaml'}"]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -98,20 +131,38 @@ def test_an_own_file_and_an_own_model_are_inputs_of_the_workflow(planned):
     (train,) = [job for job in jobs if job.startswith("train:") and "processed/folder-" in job]
     inputs = train.partition("input:")[2].partition("output:")[0]
     assert "processed/folder-" in inputs and "processed/reviews-" in inputs
-    tables = [job.partition("output:")[2] for job in planned.split("rule ") if job.startswith("fetch_table:")]
-    assert all(any(f"processed/{name}-" in made for made in tables) for name in ("reviews", "hybrid_reviews"))
+    tables = [
+        job.partition("output:")[2]
+        for job in planned.split("rule ")
+        if job.startswith("fetch_table:")
+    ]
+    assert all(
+        any(f"processed/{name}-" in made for made in tables)
+        for name in ("reviews", "hybrid_reviews")
+    )
     assert "/results/My-Run.2/" in train
     assert """it'"'"'s mine/a profile.yaml'""" in train  # quoted for the shell
 
 
 def test_snakemake_reads_the_profile_and_a_profile_on_cuda_asks_for_a_gpu(planned):
-    jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?=^\[|^\w|\Z)", planned, re.MULTILINE | re.DOTALL)
+    jobs = re.findall(
+        r"^(?:local)?rule (\w+):\n(.*?)(?=^\[|^\w|\Z)", planned, re.MULTILINE | re.DOTALL
+    )
     asked = {rule: re.search(r"resources: (.*)", text).group(1) for rule, text in jobs}
     counted = set(re.findall(r"^(\w+) +\d+$", planned, re.MULTILINE)) - {"total"}
-    assert counted and set(asked) == counted, planned  # its own count of jobs, so that none was read over
-    assert "mem_mb=4000" in asked["train"] and "runtime=60" in asked["train"] and "gpu=1" in asked["train"]
+    assert counted and set(asked) == counted, (
+        planned
+    )  # its own count of jobs, so that none was read over
+    assert (
+        "mem_mb=4000" in asked["train"]
+        and "runtime=60" in asked["train"]
+        and "gpu=1" in asked["train"]
+    )
     assert "mem_mb=6000" in asked["faithfulness"]  # two processes
-    assert "downloads=1" in asked["fetch_table"] and "gpu" not in asked["fetch_table"] + asked["overview"]
+    assert (
+        "downloads=1" in asked["fetch_table"]
+        and "gpu" not in asked["fetch_table"] + asked["overview"]
+    )
 
 
 def test_with_a_clusters_profile_this_machines_processors_are_no_limit():
@@ -131,9 +182,13 @@ def test_a_failure_on_a_node_is_told_with_its_reason_and_its_log(tmp_path, capsy
         report.read_line(f"    log: {log} (check log file(s) for error details)")
         return report.explain_failure(tmp_path / "all.log")
 
-    said = explain(f"{MARK}02_train: starting\n{MARK}error: 02_train failed\nslurmstepd: error: later\n")
+    said = explain(
+        f"{MARK}02_train: starting\n{MARK}error: 02_train failed\nslurmstepd: error: later\n"
+    )
     assert "error: 02_train failed" in said and str(log) in said and "starting" not in said
-    assert "exceeded memory" in explain("Provided nodes\nslurmstepd: error: Step 7.0 exceeded memory limit\n")
+    assert "exceeded memory" in explain(
+        "Provided nodes\nslurmstepd: error: Step 7.0 exceeded memory limit\n"
+    )
 
 
 def test_the_readmes_line_names_the_profile_that_is_there():
@@ -141,16 +196,23 @@ def test_the_readmes_line_names_the_profile_that_is_there():
     (named,) = set(re.findall(r"--profile (workflow/\S+)", readme))
     assert (CHECKOUT / named / "config.yaml").is_file() and "docs/cluster.md" in readme
     assert PROFILE["executor"] == "slurm"
-    assert '\nslurm = ["snakemake-executor-plugin-slurm' in (CHECKOUT / "pyproject.toml").read_text()
+    assert (
+        '\nslurm = ["snakemake-executor-plugin-slurm' in (CHECKOUT / "pyproject.toml").read_text()
+    )
 
 
 @pytest.mark.workflow
 @pytest.mark.skipif(
-    not os.environ.get("ATTREVAL_SLURM"), reason="ATTREVAL_SLURM=1 lets it start a Slurm of its own, as root"
+    not os.environ.get("ATTREVAL_SLURM"),
+    reason="ATTREVAL_SLURM=1 lets it start a Slurm of its own, as root",
 )
 def test_a_run_through_slurm_leaves_the_same_tables():
-    """The proof itself: ten minutes, as root, and it may install packages of Debian; see docs/cluster.md."""
+    """The proof itself: ten minutes, as root, and it may install packages of Debian; see
+    docs/cluster.md.
+    """
     assert shutil.which("slurmctld") and os.geteuid() == 0, "needs slurm-wlm, munge and root"
     env = os.environ | {"PYTHON": sys.executable}
     done = subprocess.run([str(FOLDER / "prove.sh")], env=env, capture_output=True, text=True)
-    assert done.returncode == 0 and "PROVED" in done.stdout, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.returncode == 0 and "PROVED" in done.stdout, (
+        done.stdout[-3000:] + done.stderr[-3000:]
+    )

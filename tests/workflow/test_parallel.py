@@ -1,4 +1,6 @@
-"""Side by side gives what one after the other gives; an interrupted step goes on with its parts, never with others."""
+"""Side by side gives what one after the other gives; an interrupted step goes on with its parts,
+never with others.
+"""
 
 import json
 import math
@@ -38,7 +40,9 @@ def test_an_error_in_a_job_is_raised(workers):
 
 
 def profile_of(**more) -> Profile:
-    return Profile.model_validate({"name": "made-up", "models": {"tiny": {"weights": "minilm"}}, "tasks": {}} | more)
+    return Profile.model_validate(
+        {"name": "made-up", "models": {"tiny": {"weights": "minilm"}}, "tasks": {}} | more
+    )
 
 
 @pytest.fixture
@@ -63,7 +67,9 @@ def made(folder: Path) -> list[str]:
 
 @pytest.fixture
 def jobs(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "_as_text", lambda thing: getattr(thing, "__qualname__", str(thing)))
+    monkeypatch.setattr(
+        parallel, "_as_text", lambda thing: getattr(thing, "__qualname__", str(thing))
+    )
     return [(tmp_path, number) for number in (2, 3, 4)]
 
 
@@ -97,7 +103,9 @@ def test_the_record_holds_what_parts_taken_up_have_cost(step, jobs, tmp_path):
 
 
 @pytest.mark.parametrize("changed", ["profile", "model", "explanations", "table", "code"])
-def test_parts_are_made_anew_where_what_they_depend_on_has_changed(step, jobs, tmp_path, monkeypatch, changed):
+def test_parts_are_made_anew_where_what_they_depend_on_has_changed(
+    step, jobs, tmp_path, monkeypatch, changed
+):
     root = step.results.root
     folders = [root / "models" / "snli-tiny-s1", root / "attributions", tmp_path / "processed"]
     for folder in folders:
@@ -126,7 +134,10 @@ def test_what_names_a_part(step):
     def path(*name):
         return part_paths("x", step.profile, step.results, [name])[0]
 
-    same = [path(halve, (step.profile, step.results, "snli", 1, [models.instance("a", name="i")])) for _ in "ab"]
+    same = [
+        path(halve, (step.profile, step.results, "snli", 1, [models.instance("a", name="i")]))
+        for _ in "ab"
+    ]
     assert same[0] == same[1] and same[0].parent == step.results.parts("x")
     assert path(halve, ("snli", 2)) != path(halve, ("snli", 1)) != path(kept_or_made, ("snli", 1))
     with pytest.raises(TypeError, match="cannot be named by a set"):

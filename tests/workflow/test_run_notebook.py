@@ -11,7 +11,15 @@ from compendium.workflow.run_notebook import StepFailed, run_notebook, time_left
 PROFILE = {
     "name": "mine",
     "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
-    "tasks": {"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
+    "tasks": {
+        "snli": {
+            "models": ["small"],
+            "train_rows": 1,
+            "dev_rows": 1,
+            "test_rows": 1,
+            "explain_rows": 1,
+        }
+    },
     "explain": {"methods": ["lime"]},
 }
 CELL = """import json
@@ -45,7 +53,9 @@ def files(folder):
 
 
 def outputs(path):
-    return "".join(o.get("text", "") for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", []))
+    return "".join(
+        o.get("text", "") for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", [])
+    )
 
 
 def test_a_notebook_fails_then_runs_then_fails(home, capsys):
@@ -77,7 +87,11 @@ def test_a_notebook_fails_then_runs_then_fails(home, capsys):
     [
         ("01_date", {}, "unknown notebook '01_date'; there are: 01_data"),
         ("01_data", {"profil": "mine"}, "profil: unknown parameter. Allowed are: profile"),
-        ("01_data", {"profile": "mien"}, "unknown profile 'mien'; there are: mine; did you mean 'mine'"),
+        (
+            "01_data",
+            {"profile": "mien"},
+            "unknown profile 'mien'; there are: mine; did you mean 'mine'",
+        ),
     ],
 )
 def test_bad_parameters_stop_before_anything_runs(home, notebook, given, words):
@@ -88,7 +102,13 @@ def test_bad_parameters_stop_before_anything_runs(home, notebook, given, words):
 
 @pytest.mark.parametrize(
     "done, left",
-    [(10, ""), (11, ", about 90 s left"), (20, ""), (15, ", about 10 s left"), (10.1, ", about 17 min left")],
+    [
+        (10, ""),
+        (11, ", about 90 s left"),
+        (20, ""),
+        (15, ", about 10 s left"),
+        (10.1, ", about 17 min left"),
+    ],
 )
 def test_time_left_follows_the_pace(done, left):
     start = {"done": 10, "at": 100.0, "of": 20}

@@ -32,7 +32,10 @@ READERS = {
 
 def files_of(paths):
     roots = PACKAGES.values()
-    return {path.relative_to(next(root for root in roots if path.is_relative_to(root))).as_posix() for path in paths}
+    return {
+        path.relative_to(next(root for root in roots if path.is_relative_to(root))).as_posix()
+        for path in paths
+    }
 
 
 def code(notebook):
@@ -41,9 +44,20 @@ def code(notebook):
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_a_notebook_depends_neither_on_the_schema_nor_on_what_brings_data_nor_on_the_renderer(notebook):
+def test_a_notebook_depends_neither_on_the_schema_nor_on_what_brings_data_nor_on_the_renderer(
+    notebook,
+):
     found = code(notebook)
-    others = ("config/", "site/", "explorer/", "cli", "catalogue", "corpora/fetch", "corpora/tasks", "workflow/steps")
+    others = (
+        "config/",
+        "site/",
+        "explorer/",
+        "cli",
+        "catalogue",
+        "corpora/fetch",
+        "corpora/tasks",
+        "workflow/steps",
+    )
     assert not [name for name in found if name.startswith(others)]
     assert {"workflow/step.py", "core/tables.py", "corpora/__init__.py"} <= found
 
@@ -72,7 +86,9 @@ def copied(sources, monkeypatch):
     folder, packages = sources
     monkeypatch.setattr(imports, "PACKAGES", packages)
     by_rule = {step.rule: step for step in STEPS}
-    return folder, lambda rules: {r: notebook_digest(by_rule[r].notebook, by_rule[r].not_run) for r in rules}
+    return folder, lambda rules: {
+        r: notebook_digest(by_rule[r].notebook, by_rule[r].not_run) for r in rules
+    }
 
 
 def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
@@ -83,7 +99,10 @@ def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
         source = path.read_text(encoding="utf-8")
         lines = source.splitlines()
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            if (
+                isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+                and ast.get_docstring(node) is not None
+            ):
                 first = node.body[0].lineno - 1
                 lines[first] = lines[first].replace('"""', '"""Changed: ', 1)
         path.write_text("# a comment\n" + "\n".join(lines) + "  # another\n", encoding="utf-8")
@@ -94,7 +113,10 @@ def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
     ("module", "again"),
     [
         ("attreval/models/words/relevance_walk.py", {"train": False, "explain": True}),
-        ("attreval/methods/lime.py", {"train": False, "explain": True, "data": False, "planted": True}),
+        (
+            "attreval/methods/lime.py",
+            {"train": False, "explain": True, "data": False, "planted": True},
+        ),
         ("attreval/models/training.py", {"train": True, "explain": False, "seeds": True}),
         ("compendium/corpora/fetch/download.py", {step.rule: False for step in STEPS}),
     ],
@@ -115,7 +137,9 @@ def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
     spec = TrainingSpec(epochs=1, batch_rows=8, evaluations_per_epoch=1, averaging=0.5, masked=True)
     made = [models.untrained_model(), *(words.tiny_words(name) for name in words.ARCHITECTURES)]
     try:
-        sys.setprofile(lambda frame, event, _: ran.add(frame.f_code.co_filename) if event == "call" else None)
+        sys.setprofile(
+            lambda frame, event, _: ran.add(frame.f_code.co_filename) if event == "call" else None
+        )
         for number, model in enumerate(made):
             labels = [one for one in models.toy(8) if one.label < len(model.labels)]
             train(model, labels, labels, spec, tmp_path / str(number), ("toy", 1))
@@ -137,7 +161,9 @@ def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monke
         return repr(steps[rule].state(Graph(profile), *run))
 
     other = profile.changed(agreement=profile.agreement.changed(largest_k=4))
-    assert state("agreement", other) != state("agreement", profile) and "largest_k" not in state("train", other, *run)
+    assert state("agreement", other) != state("agreement", profile) and "largest_k" not in state(
+        "train", other, *run
+    )
     assert state("train", other, *run) == state("train", profile, *run)
     longer = profile.changed(training=profile.training.changed(epochs=9))
     assert state("train", longer, *run) != state("train", profile, *run)
@@ -153,9 +179,16 @@ def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monke
 @pytest.mark.parametrize("task", TASKS)
 def test_a_table_depends_on_its_builder_and_not_on_others(task):
     found = files_of(TASKS[task].code())
-    assert {f"corpora/{TASKS[task].module}.py", "corpora/table.py", "texts/rows.py", "core/tables.py"} <= found
+    assert {
+        f"corpora/{TASKS[task].module}.py",
+        "corpora/table.py",
+        "texts/rows.py",
+        "core/tables.py",
+    } <= found
     others = {f"corpora/{other.module}.py" for other in TASKS.values()} - found
-    assert len(others) >= 4 and not [name for name in found if name.startswith(("config/", "methods/", "models/"))]
+    assert len(others) >= 4 and not [
+        name for name in found if name.startswith(("config/", "methods/", "models/"))
+    ]
     assert not [name for name in found if name.startswith("corpora/fetch/")]
 
 
@@ -182,10 +215,17 @@ def test_the_digest_of_code_is_of_what_it_does(tmp_path, monkeypatch, first, sec
 
 def test_the_closure_follows_imports_of_imports_wherever_they_are():
     found = files_of(closure(["def f():\n    from attreval.methods.run import explain"]))
-    assert {"methods/run.py", "methods/integrated_gradients.py", "models/scorer.py", "core/records.py"} <= found
+    assert {
+        "methods/run.py",
+        "methods/integrated_gradients.py",
+        "models/scorer.py",
+        "core/records.py",
+    } <= found
     assert not [name for name in found if name.startswith(("metrics/", "papers/", "site/"))]
     packages = {"__init__.py", "core/__init__.py"}
-    assert files_of(closure(["from attreval.core.seeds import seed_of"])) == packages | {"core/seeds.py"}
+    assert files_of(closure(["from attreval.core.seeds import seed_of"])) == packages | {
+        "core/seeds.py"
+    }
     assert closure(["import numpy"]) == []
 
 
@@ -202,23 +242,36 @@ def test_who_reads_what_a_package_collects_depends_on_all_that_it_collects(tmp_p
     (tmp_path / "all").mkdir()
     collects = f'import pkgutil\nFOLDERS = ("found.all",)  # {tmp_path}\nx = pkgutil.iter_modules()'
     sources = {"__init__": collects, **dict.fromkeys(("one", "two"), "from found.fact import fact")}
-    sources["three"] = '@_fact("A title")\ndef three(): ...'  # of a decorator that another module has made
+    sources["three"] = (
+        '@_fact("A title")\ndef three(): ...'  # of a decorator that another module has made
+    )
     sources["helper"] = "@cache\ndef four(): ..."
     for name, source in sources.items():
         (tmp_path / "all" / f"{name}.py").write_text(source)
-    assert {path.stem for path in closure(["from found.all import ALL"])} == {"__init__", *("one", "two", "three")}
+    assert {path.stem for path in closure(["from found.all import ALL"])} == {
+        "__init__",
+        *("one", "two", "three"),
+    }
     assert {path.stem for path in closure(["from found.all.one import x"])} == {"__init__", "one"}
 
 
 def test_the_code_of_a_notebook_is_its_code_cells(tmp_path, monkeypatch):
-    cells = [v4.new_markdown_cell("import attreval.methods.run"), v4.new_code_cell("import attreval.core.seeds")]
+    cells = [
+        v4.new_markdown_cell("import attreval.methods.run"),
+        v4.new_code_cell("import attreval.core.seeds"),
+    ]
     (tmp_path / "notebooks").mkdir()
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "notebooks" / "n.ipynb")
     monkeypatch.setattr(project, "home", lambda: tmp_path)
-    assert [path.name for path in notebook_modules("n")] == ["__init__.py", "__init__.py", "seeds.py"]
+    assert [path.name for path in notebook_modules("n")] == [
+        "__init__.py",
+        "__init__.py",
+        "seeds.py",
+    ]
 
 
-# A long profile runs in pieces: a target asks for what its paper judges, not for what only another one needs
+# A long profile runs in pieces: a target asks for what its paper judges, not for what only another
+# one needs
 WANTED = {  # notebook: (a model that it judges, one that it does not)
     "04_poerner2018": (("bbc", "gru"), ("snli", "bart_small")),
     "05_kamp2023": (("snli", "minilm"), ("bbc", "gru")),
@@ -231,7 +284,12 @@ WANTED = {  # notebook: (a model that it judges, one that it does not)
 def test_a_notebook_trains_only_the_models_that_it_judges(notebook, monkeypatch):
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
     graph = Graph(config.load(str(CHECKOUT / "config" / "quick.yaml")))
-    makers = {f: (step, run) for step in STEPS for run in step.runs(graph) for f in step.made_files(graph, *run)}
+    makers = {
+        f: (step, run)
+        for step in STEPS
+        for run in step.runs(graph)
+        for f in step.made_files(graph, *run)
+    }
     todo = [str(path) for path in graph.executed(notebook)]
     trained = set()
     while todo:

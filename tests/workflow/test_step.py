@@ -12,7 +12,13 @@ from reference.profiles import TASK, TINY
 from compendium import config, project
 from compendium.workflow import parameters, step
 from compendium.workflow import run_snakemake as workflow
-from compendium.workflow.run_snakemake import ProgressReport, WorkflowFailed, find_incomplete, is_dry, lock_results
+from compendium.workflow.run_snakemake import (
+    ProgressReport,
+    WorkflowFailed,
+    find_incomplete,
+    is_dry,
+    lock_results,
+)
 from compendium.workflow.step import set_display
 
 GIVEN = {"models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["random"]}}
@@ -44,10 +50,16 @@ def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
     second = leave(tmp_path / "b")
     names = [f"mine/figures/02_train-snli-tiny-s1_curve.{ending}" for ending in ("png", "svg")]
     names.insert(0, "mine/tables/02_train-snli-tiny-s1_accuracy.csv")
-    assert first.written.tolist() == second.written.tolist() == [*names, "mine/steps/02_train-snli-tiny-s1.json"]
+    assert (
+        first.written.tolist()
+        == second.written.tolist()
+        == [*names, "mine/steps/02_train-snli-tiny-s1.json"]
+    )
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
-    record = json.loads((tmp_path / "a" / "mine" / "steps" / "02_train-snli-tiny-s1.json").read_text())
+    record = json.loads(
+        (tmp_path / "a" / "mine" / "steps" / "02_train-snli-tiny-s1.json").read_text()
+    )
     assert record["files"] == sorted(name.removeprefix("mine/") for name in names)
     assert (record["seed"], record["threads"], record["evaluations"]) == (4, 1, 3)
     assert record["parameters"] == {"profile": "mine", "task": "snli", "model": "tiny", "seed": 1}
@@ -60,7 +72,10 @@ def test_progress_goes_to_the_log_of_the_workflow(tmp_path, monkeypatch):
     show(1, 3)
     show(3, 3, "done with it")
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert [(x["what"], x["done"], x["of"]) for x in lines] == [("explaining", 1, 3), ("done with it", 3, 3)]
+    assert [(x["what"], x["done"], x["of"]) for x in lines] == [
+        ("explaining", 1, 3),
+        ("done with it", 3, 3),
+    ]
 
 
 def test_the_record_of_a_step_goes_with_its_files(tmp_path):
@@ -82,22 +97,38 @@ def test_results_are_held_by_one_run_at_a_time(tmp_path):
 
 def test_a_dry_run_says_how_often_each_rule_would_run(capsys):
     said = ProgressReport()
-    for line in ("job            count", "-------  -------", "train   3", "fetch_table    1", "total      4") * 2:
+    for line in (
+        "job            count",
+        "-------  -------",
+        "train   3",
+        "fetch_table    1",
+        "total      4",
+    ) * 2:
         said.read_line(line)
     assert [line.split() for line in said.stats] == [["train", "3"], ["fetch_table", "1"]]
     assert capsys.readouterr().out == "4 steps to run\n"
     assert is_dry(["--keep-going", "-n"]) and not is_dry(["--keep-going"])
     assert all(is_dry([word]) for word in ("-np", "-pn", "--dry-run", "--dryrun"))
-    assert not any(is_dry([word]) for word in ("-p", "-k", "-j2", "--printshellcmds", "-Cname=x", "--until", "notes"))
+    assert not any(
+        is_dry([word])
+        for word in ("-p", "-k", "-j2", "--printshellcmds", "-Cname=x", "--until", "notes")
+    )
 
 
 def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):
     said = ProgressReport()
-    for line in ("host: x", "total    7", f"{workflow.MARK}01_data: starting", "3 of 7 steps (43%) done"):
+    for line in (
+        "host: x",
+        "total    7",
+        f"{workflow.MARK}01_data: starting",
+        "3 of 7 steps (43%) done",
+    ):
         said.read_line(line)
     assert capsys.readouterr().out == "7 steps to run\n01_data: starting\nstep 3 of 7 done\n"
     assert said.steps == 7 and not said.stats
-    assert "3 of 7 steps (43%) done" in said.explain_failure(tmp_path / "log")  # nothing better is known
+    assert "3 of 7 steps (43%) done" in said.explain_failure(
+        tmp_path / "log"
+    )  # nothing better is known
     said.read_line(f"{workflow.MARK}02_train failed, its notebook is there")
     why = said.explain_failure(tmp_path / "log")
     assert "02_train failed" in why and "3 of 7" not in why and str(tmp_path / "log") in why

@@ -1,4 +1,6 @@
-"""Warm processes do what cold ones do: status, output, folder, environment; and end with whoever asked."""
+"""Warm processes do what cold ones do: status, output, folder, environment; and end with whoever
+asked.
+"""
 
 import json
 import os
@@ -14,7 +16,9 @@ import pytest
 from compendium.workflow import warm
 from compendium.workflow.run_snakemake import leaves_machine
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks of a warm process are for Linux")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="forks of a warm process are for Linux"
+)
 WAIT = 30.0  # seconds, at most
 ASKING = [sys.executable, "-I", "-S", str(warm.CLIENT)]
 SERVER = "import sys; from compendium.workflow.warm import serve; serve(sys.argv[1])"
@@ -23,7 +27,7 @@ import json, os, random, sys
 print(json.dumps([sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), __name__, sys.stdin.read(), random.random()]))
 print("said aside", file=sys.stderr)
 sys.exit(int(sys.argv[1]))
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -32,7 +36,9 @@ def started(tmp_path):
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "telling.py").write_text(TELL)
-    sleep = "import os, sys, time\nopen(sys.argv[1], 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    sleep = (
+        "import os, sys, time\nopen(sys.argv[1], 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
     (modules / "sleeping.py").write_text(sleep)
     found = os.pathsep.join([str(modules), *filter(None, [os.environ.get("PYTHONPATH")])])
     words = [sys.executable, "-c", SERVER, str(tmp_path / "socket")]
@@ -67,14 +73,30 @@ def asleep(server, folder):
 
 def ask(path, *words, **more) -> subprocess.CompletedProcess:
     """What the client gives for these words."""
-    return subprocess.run([*ASKING, str(path), *words], capture_output=True, text=True, timeout=WAIT, **more)
+    return subprocess.run(
+        [*ASKING, str(path), *words], capture_output=True, text=True, timeout=WAIT, **more
+    )
 
 
 @pytest.mark.parametrize("status", [0, 3])
 def test_a_module_runs_as_it_would_by_itself(server, tmp_path, status):
-    done = ask(server, "telling", str(status), "b c", cwd=tmp_path, input="read", env=os.environ | {"GIVEN": "x"})
+    done = ask(
+        server,
+        "telling",
+        str(status),
+        "b c",
+        cwd=tmp_path,
+        input="read",
+        env=os.environ | {"GIVEN": "x"},
+    )
     assert (done.returncode, done.stderr) == (status, "said aside\n")
-    assert json.loads(done.stdout)[:5] == [[str(status), "b c"], str(tmp_path), "x", "__main__", "read"]
+    assert json.loads(done.stdout)[:5] == [
+        [str(status), "b c"],
+        str(tmp_path),
+        "x",
+        "__main__",
+        "read",
+    ]
 
 
 def test_two_forks_draw_other_numbers(server):
@@ -128,9 +150,17 @@ def test_without_a_warm_process_the_client_runs_the_module_itself(tmp_path):
 def test_the_command_of_a_run(tmp_path):
     process = warm.WarmProcess(tmp_path, 1)
     kernel = json.loads((tmp_path / "kernels" / "python3" / "kernel.json").read_text())
-    asked = [str(warm.CLIENT), str(tmp_path / "socket"), "ipykernel_launcher", "-f", "{connection_file}"]
+    asked = [
+        str(warm.CLIENT),
+        str(tmp_path / "socket"),
+        "ipykernel_launcher",
+        "-f",
+        "{connection_file}",
+    ]
     assert kernel["argv"][-5:] == asked
-    done = subprocess.run([tmp_path / "attreval", "list", "--help"], capture_output=True, text=True, timeout=WAIT)
+    done = subprocess.run(
+        [tmp_path / "attreval", "list", "--help"], capture_output=True, text=True, timeout=WAIT
+    )
     assert done.returncode == 0 and "Usage" in done.stdout, "nobody listens: it starts cold"
     process.end()
 

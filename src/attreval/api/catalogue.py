@@ -1,7 +1,9 @@
-"""What the library has: methods and metrics, as plain rows; the site's cards are made from the same rows.
+"""What the library has: methods and metrics, as plain rows; the site's cards are made from the same
+rows.
 
-Each pair of a metric and a method has a place where it is computed, or a reason why it cannot be. Reasons lie in what a
-method scores and what a metric compares, never in what a profile happens to ask.
+Each pair of a metric and a method has a place where it is computed, or a reason why it cannot be.
+Reasons lie in what a method scores and what a metric compares, never in what a profile happens to
+ask.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def list_methods() -> list[dict]:
             "kind": m.kind,
             "level": m.level,
             "models": list(m.families),
-            "why_not": {family: m.why_not(family) for family in FAMILIES if family not in m.families},
+            "why_not": {
+                family: m.why_not(family) for family in FAMILIES if family not in m.families
+            },
             "missing": m.missing(),
             "evaluations": m.evaluations,
             "signed": m.signed,
@@ -53,7 +57,9 @@ def list_methods() -> list[dict]:
 
 
 def list_metrics() -> list[dict]:
-    """Metrics: which direction is better, range, needs and what it says; where it judges a method, or why not."""
+    """Metrics: which direction is better, range, needs and what it says; where it judges a method,
+    or why not.
+    """
     return [
         {
             "name": m.name,
@@ -71,7 +77,9 @@ def list_metrics() -> list[dict]:
             "python": "" if m.notebook else "evaluate",
             "function": place_of(m.function),
             "source": m.source,
-            "computed": {name: where for name, of in METHODS.items() if (where := where_computed(m, of))},
+            "computed": {
+                name: where for name, of in METHODS.items() if (where := where_computed(m, of))
+            },
             "why_not": {name: why for name, of in METHODS.items() if (why := why_not(m, of))},
         }
         for m in METRICS.values()
@@ -79,7 +87,9 @@ def list_metrics() -> list[dict]:
 
 
 def where_computed(metric: Metric, method: Method) -> str:
-    """Where a metric is computed of a method's explanations, empty where `why_not` says why it is not."""
+    """Where a metric is computed of a method's explanations, empty where `why_not` says why it is
+    not.
+    """
     if why_not(metric, method):
         return ""
     return f"notebook {metric.notebook}" if metric.notebook else EVALUATED
@@ -97,10 +107,13 @@ def why_not(metric: Metric, method: Method) -> str:
     if metric.judge == "pointing" and method.level != "token":
         return f"its texts have one part, and {scored} are made across two"
     if "models" in metric.needs and method.level != "token":
-        return f"it lines up one score a token from model to model, and these are scores of {scored}"
+        return (
+            f"it lines up one score a token from model to model, and these are scores of {scored}"
+        )
     if metric.judge == "diagnosis" and method.name not in OF_TECHNIQUES:
         return (
-            f"it holds tokens, pairs and spans of one technique against each other, and this method has {scored} alone"
+            "it holds tokens, pairs and spans of one technique against each other, and this "
+            f"method has {scored} alone"
         )
     return ""
 
@@ -108,14 +121,19 @@ def why_not(metric: Metric, method: Method) -> str:
 def place_of(function: Callable) -> str:
     """Where a function is written: file below the package and name, as docs/map.md writes it."""
     module = importlib.import_module(function.__module__)
-    held = {name: getattr(value, "function", getattr(value, "converse", value)) for name, value in vars(module).items()}
+    held = {
+        name: getattr(value, "function", getattr(value, "converse", value))
+        for name, value in vars(module).items()
+    }
     bound = [name for name, value in held.items() if value is function]
     name = bound[0] if bound else function.__qualname__.partition(".")[0]
     return f"{function.__module__.removeprefix('attreval.').replace('.', '/')}.py::{name}"
 
 
 def _first_line(converse: Callable) -> str:
-    """What a method computes: its own docstring's first line, or that of the file where it is one of a family."""
+    """What a method computes: its own docstring's first line, or that of the file where it is one
+    of a family.
+    """
     documented = converse if converse.__doc__ else importlib.import_module(converse.__module__)
     return inspect.cleandoc(documented.__doc__ or "").partition("\n")[0]
 

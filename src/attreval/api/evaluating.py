@@ -1,7 +1,8 @@
-"""`evaluate`: what metrics say of explanations, with intervals, beside what they say of random scores.
+"""`evaluate`: what metrics say of explanations, with intervals, beside what they say of random
+scores.
 
-Metrics judge the scores of tokens; those of pairs and spans are shared out over their tokens. Wins against random
-scores count a tie as half, so that chance is one half.
+Metrics judge the scores of tokens; those of pairs and spans are shared out over their tokens. Wins
+against random scores count a tie as half, so that chance is one half.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ WHAT_IT_IS = {  # needs of METRICS that explanations at hand do not meet, in wor
     "metrics": "values of several metrics, not explanations",
     "truth": "models whose truth is planted",
     "texts": "several texts: it compares what a method says of one with what it says of the others",
-    "neighbours": "scores of slightly disturbed texts: give neighbours=, as from attreval.api.other_scores",
-    "randomised": "scores by models with weights drawn anew: give randomised=, as from attreval.api.other_scores",
+    "neighbours": "scores of slightly disturbed texts: give neighbours=, as from "
+    "attreval.api.other_scores",
+    "randomised": "scores by models with weights drawn anew: give randomised=, as from "
+    "attreval.api.other_scores",
     "infill": "what writes erased tokens anew: give infill=, as from attreval.models.infilling",
 }
 
@@ -62,50 +65,59 @@ def evaluate(
     randomised: Sequence[Mapping[str, np.ndarray]] | None = None,
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    """What metrics say of explanations: of each metric and method the mean over texts, with a bootstrap interval.
+    """What metrics say of explanations: of each metric and method the mean over texts, with a
+    bootstrap interval.
 
-    `random`, scores without meaning, is always among the methods. Agreement is the mean over the other methods, random
-    scores not among them. Erasure has no value where another class than the predicted one is explained.
+    `random`, scores without meaning, is always among the methods. Agreement is the mean over the
+    other methods, random scores not among them. Erasure has no value where another class than the
+    predicted one is explained.
 
-    Returns a table of COLUMNS. direction: what is better. n: different texts with a value; one that occurs again counts
-    once, by the mean of its values. With each_text a table of TEXT_COLUMNS instead, a row a text (by its place), method
-    and metric, NaN where there is no value.
+    Returns a table of COLUMNS. direction: what is better. n: different texts with a value; one that
+    occurs again counts once, by the mean of its values. With each_text a table of TEXT_COLUMNS
+    instead, a row a text (by its place), method and metric, NaN where there is no value.
 
     Args:
         model: the one that was explained.
         explanations: what `explain` returned, or a slice of it.
         metrics: names of METRICS (`attreval list metrics`); None takes all that can be asked.
-        marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a row a person; or
-            stretches of characters, (start, end) or (segment, start, end); None for a text that nobody looked at.
+        marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a
+            row a person; or stretches of characters, (start, end) or (segment, start, end); None
+            for a text that nobody looked at.
         k: tokens that agreement selects where their number is fixed.
         draws: of the bootstrap, the same texts for all that is compared.
         confidence: of the intervals.
         seed: of the bootstrap, of random scores, ties and masks.
         each_text: return the values of single texts.
         neighbours: of each text by method, (k, n) scores of k slightly disturbed texts.
-        randomised: of each text by method, (l, n) scores by models whose weights were drawn anew layer by layer.
+        randomised: of each text by method, (l, n) scores by models whose weights were drawn anew
+            layer by layer.
         infill: writes erased tokens anew (`attreval.models.infilling`).
 
     Raises:
-        ValueError: metrics that need what is not given, marks that do not fit, or a model that predicts other classes
-            than the explanations say.
+        ValueError: metrics that need what is not given, marks that do not fit, or a model that
+            predicts other classes than the explanations say.
         TypeError: a model or explanations that come from elsewhere.
     """
     check_model(model)
     if not isinstance(explanations, Explanations):
         raise TypeError(
-            f"explanations come from attreval.explain, or are a slice of these; got a {type(explanations).__name__}"
+            "explanations come from attreval.explain, or are a slice of these; got a "
+            f"{type(explanations).__name__}"
         )
     if not len(explanations):
         raise ValueError("there is no explanation to evaluate")
     if k < 1 or draws < 1 or not 0 < confidence < 1:
-        raise ValueError(f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}")
+        raise ValueError(
+            f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}"
+        )
     neighbours = _of_each(neighbours, "neighbours", len(explanations))
     randomised = _of_each(randomised, "randomised", len(explanations))
     marks = _of_each(marks, "marks", len(explanations))
     methods = [m for m in explanations.methods if m != RANDOM]
     if not methods:
-        raise ValueError("no method explained every text, so there is nothing to compare with random scores")
+        raise ValueError(
+            "no method explained every text, so there is nothing to compare with random scores"
+        )
     met = {
         "scores": True,
         "model": True,
@@ -127,7 +139,9 @@ def evaluate(
         near = _with_random(text, neighbours[at] if neighbours else None)
         drawn = _with_random(text, randomised[at] if randomised else None)
         texts.append(replace(text, neighbours=near, randomised=drawn, infill=infill, texts=texts))
-    _ask_model(model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs])
+    _ask_model(
+        model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs]
+    )
     order = [*methods, RANDOM]
     by_metric = {}
     for name in wanted:
@@ -135,7 +149,9 @@ def evaluate(
         by_metric[name] = np.array(values, dtype=float)
     if each_text:
         places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
-        wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
+        wide = pd.DataFrame(
+            {name: values.ravel() for name, values in by_metric.items()}, index=places
+        )
         long = wide.melt(ignore_index=False, var_name="metric").reset_index()
         return long[list(TEXT_COLUMNS)]
     return _means(by_metric, explanations, order, draws, confidence, seed)
@@ -149,7 +165,8 @@ def _means(
     confidence: float,
     seed: int,
 ) -> pd.DataFrame:
-    """A row of COLUMNS for each metric and method: the mean over different texts, with its interval.
+    """A row of COLUMNS for each metric and method: the mean over different texts, with its
+    interval.
 
     by_metric: (texts, methods) values of each metric.
     """
@@ -169,18 +186,25 @@ def _means(
 
 
 def _leave_out_refused(model: Classifier, wanted: list[str], named: bool) -> list[str]:
-    """The metrics that do not disturb vectors, where a model refuses this; ValueError where metrics were named."""
+    """The metrics that do not disturb vectors, where a model refuses this; ValueError where metrics
+    were named.
+    """
     disturbing = [name for name in wanted if METRICS[name].disturbs]
     refused = model.refusal("entry") if disturbing and hasattr(model, "refusal") else ""
     if not refused:
         return wanted
     if named:
-        raise ValueError(f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}")
+        raise ValueError(
+            f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: "
+            f"{refused}"
+        )
     return [name for name in wanted if name not in disturbing]  # there is hard erasure still
 
 
 def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
-    """A list with an entry for each text, None where nothing is given. ValueError for another number of entries."""
+    """A list with an entry for each text, None where nothing is given. ValueError for another
+    number of entries.
+    """
     if given is None:
         return None
     found = as_list(given, f"{name} are a list with those of each text")
@@ -189,14 +213,21 @@ def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
     return found
 
 
-def find_metrics(names: str | Sequence[str] | None, there: Collection[str], contrast: bool) -> list[str]:
-    """The metrics that are meant, each once; all that can be asked, but those asked by name, where none is named.
+def find_metrics(
+    names: str | Sequence[str] | None, there: Collection[str], contrast: bool
+) -> list[str]:
+    """The metrics that are meant, each once; all that can be asked, but those asked by name, where
+    none is named.
 
-    there: the needs of metrics that are met. contrast: whether two classes are told apart. Raises ValueError for an
-    unknown metric, with the nearest, and for one that needs what is not there.
+    there: the needs of metrics that are met. contrast: whether two classes are told apart. Raises
+    ValueError for an unknown metric, with the nearest, and for one that needs what is not there.
     """
     if names is None:
-        return [name for name in EVALUATED if not METRICS[name].by_name and not _missing(name, there, contrast)]
+        return [
+            name
+            for name in EVALUATED
+            if not METRICS[name].by_name and not _missing(name, there, contrast)
+        ]
     other_names = {other: one.name for one in METRICS.values() for other in one.also}
     found = []
     for name in [names] if isinstance(names, str) else names:
@@ -205,7 +236,9 @@ def find_metrics(names: str | Sequence[str] | None, there: Collection[str], cont
         if plain not in METRICS:
             near = get_close_matches(plain, [*METRICS, *other_names], n=2)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise ValueError(f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all")
+            raise ValueError(
+                f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all"
+            )
         if missing := _missing(plain, there, contrast):
             raise ValueError(f"the metric {name!r} needs {missing}")
         found.append(plain)
@@ -220,20 +253,32 @@ def _missing(name: str, there: Collection[str], contrast: bool) -> str:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:
         about = METRICS[name].about
-        return f"what explanations of tokens do not tell ({about}); of their kind there are: {', '.join(EVALUATED)}"
+        return (
+            f"what explanations of tokens do not tell ({about}); of their kind there are: "
+            f"{', '.join(EVALUATED)}"
+        )
     if contrast and "model" in METRICS[name].needs:
-        return "explanations of one class; these tell two classes apart, and erasure follows one class's probability"
+        return (
+            "explanations of one class; these tell two classes apart, and erasure follows one "
+            "class's probability"
+        )
     return ""
 
 
-def _scored_text(one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int) -> ScoredText:
-    """One text with the scores of all methods, and random ones where the method `random` did not explain it."""
+def _scored_text(
+    one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int
+) -> ScoredText:
+    """One text with the scores of all methods, and random ones where the method `random` did not
+    explain it.
+    """
     content = one.tokens.content
     names = ("evaluate", seed, marked.id)
     methods = [method for method in explanations.methods if method != RANDOM]
     if RANDOM in one.attributions:
         methods.append(RANDOM)
-    scores = {method: one.attributions[method].on_tokens(len(one.tokens))[content] for method in methods}
+    scores = {
+        method: one.attributions[method].on_tokens(len(one.tokens))[content] for method in methods
+    }
     if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
@@ -241,21 +286,29 @@ def _scored_text(one: Explanation, explanations: Explanations, marked: Instance,
 
 
 def _with_random(text: ScoredText, given: Mapping[str, np.ndarray] | None) -> dict[str, np.ndarray]:
-    """Scores by method, with random ones that are drawn anew where none are given; empty where nothing is."""
+    """Scores by method, with random ones that are drawn anew where none are given; empty where
+    nothing is.
+    """
     if not given:
         return {}
-    drawn = generator(*text.names, RANDOM, "others").standard_normal(np.shape(next(iter(given.values()))))
+    drawn = generator(*text.names, RANDOM, "others").standard_normal(
+        np.shape(next(iter(given.values())))
+    )
     return {RANDOM: drawn, **given}
 
 
 def _value_of(text: ScoredText, name: str, method: str) -> float:
-    """A metric's value, the model having been asked; NaN of another class than the predicted one, if that matters."""
+    """A metric's value, the model having been asked; NaN of another class than the predicted one,
+    if that matters.
+    """
     if "model" in METRICS[name].needs and text.found["predicted"] != text.target:
         return float("nan")
     return without_asking(METRICS[name].ask(text, method))
 
 
-def _ask_model(model: Classifier, explanations: Explanations, texts: list[ScoredText], names: list[str]) -> None:
+def _ask_model(
+    model: Classifier, explanations: Explanations, texts: list[ScoredText], names: list[str]
+) -> None:
     """Ask the model what metrics want, for the texts to know."""
     scorer = Scorer(model)
     for start in range(0, len(texts) if names else 0, TOGETHER):
@@ -266,14 +319,17 @@ def _ask_model(model: Classifier, explanations: Explanations, texts: list[Scored
             said = explanations[at].predicted
             if predicted != said:
                 raise ValueError(
-                    f"the model predicts {predicted!r} of text {at}, but its explanation says {said!r}; evaluate with "
+                    f"the model predicts {predicted!r} of text {at}, but its explanation says "
+                    f"{said!r}; evaluate with "
                     "the model that was explained"
                 )
         scorer.forget()
 
 
 def _ask_text(text: ScoredText, names: list[str]) -> Conversation:
-    """The conversation that asks all of these metrics about one text; what compares with random scores comes last."""
+    """The conversation that asks all of these metrics about one text; what compares with random
+    scores comes last.
+    """
     for last in (False, True):
         for method in text.scores:
             for name in names:

@@ -1,4 +1,6 @@
-"""Scores that come from elsewhere and go elsewhere: numbers at hand, files, the visual objects of captum and shap."""
+"""Scores that come from elsewhere and go elsewhere: numbers at hand, files, the visual objects of
+captum and shap.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
-    """(L,) scores of a text's tokens from what `Explanations.add` takes. ValueError where they do not fit the text.
+    """(L,) scores of a text's tokens from what `Explanations.add` takes. ValueError where they do
+    not fit the text.
 
     at: the text's place, for messages.
     """
@@ -46,8 +49,10 @@ def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
         of_words[places_of_words[len(values)]] = values
         return to_tokens(of_words, tokens, one.instance)
     raise ValueError(
-        f"text {at} has {len(one.read)} words that were read and {len(content)} tokens without special ones; got "
-        f"{len(values)} scores. Scores of other words are given with their characters, as (start, end, score)"
+        f"text {at} has {len(one.read)} words that were read and {len(content)} tokens without "
+        "special ones; got "
+        f"{len(values)} scores. Scores of other words are given with their characters, as "
+        "(start, end, score)"
     )
 
 
@@ -58,19 +63,25 @@ def _numbers(values: Sequence, at: int) -> np.ndarray:
     except (TypeError, ValueError):
         raise ValueError(f"text {at}: scores are numbers; got {values!r:.80}") from None
     if not np.isfinite(found).all():
-        raise ValueError(f"text {at}: scores are finite numbers; number {int((~np.isfinite(found)).argmax())} is not")
+        raise ValueError(
+            f"text {at}: scores are finite numbers; number {int((~np.isfinite(found)).argmax())} "
+            "is not"
+        )
     return found
 
 
 def _scored_spans(given: Sequence, one: Explanation, at: int) -> GivenScores:
-    """Stretches of characters with their scores. ValueError for stretches that are no such, or overlap."""
+    """Stretches of characters with their scores. ValueError for stretches that are no such, or
+    overlap.
+    """
     spans = []
     scores = []
     for row in given:
         named = isinstance(row, dict)
         if not named and len(row) not in (3, 4):
             raise ValueError(
-                f"text {at}: scores of characters are (start, end, score), or these after a segment; got {row!r:.80}"
+                f"text {at}: scores of characters are (start, end, score), or these after a "
+                f"segment; got {row!r:.80}"
             )
         spans.append(row if named else list(row)[:-1])
         scores.append(row.get("score") if named else row[-1])
@@ -78,7 +89,10 @@ def _scored_spans(given: Sequence, one: Explanation, at: int) -> GivenScores:
     ordered = found[np.lexsort(found.T[::-1])]
     for (segment, _, end), (other, start, _) in pairwise(ordered):
         if segment == other and start < end:
-            raise ValueError(f"text {at}: two scores hold character {start} of part {segment}; spans may not overlap")
+            raise ValueError(
+                f"text {at}: two scores hold character {start} of part {segment}; spans may not "
+                "overlap"
+            )
     return GivenScores(one.instance.segments, "", found, _numbers(scores, at))
 
 
@@ -86,10 +100,16 @@ def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[Gi
     """One row a text and method, as methods.attribution_files writes them."""
     rows = []
     for one in explained:
-        spans = np.array([(u.segment, u.start, u.end) for u in one.units], dtype=np.int64).reshape(-1, 3)
+        spans = np.array([(u.segment, u.start, u.end) for u in one.units], dtype=np.int64).reshape(
+            -1, 3
+        )
         for method in methods:
             scores = one.scores(method)
-            rows.append(GivenScores(one.instance.segments, method, spans, scores, one.instance.id, one.target))
+            rows.append(
+                GivenScores(
+                    one.instance.segments, method, spans, scores, one.instance.id, one.target
+                )
+            )
     return rows
 
 
@@ -98,7 +118,8 @@ def scores_of_methods(
 ) -> dict[str, list[np.ndarray]]:
     """By method, (L,) scores of each text's tokens, as methods that were made elsewhere have them.
 
-    given: see methods.attribution_files.as_methods; texts are matched by their words. labels: the model's classes.
+    given: see methods.attribution_files.as_methods; texts are matched by their words. labels: the
+        model's classes.
     Raises ValueError where a text has no scores, or (AnotherClass) another class was explained.
     """
     found: dict[str, list[np.ndarray]] = {}
@@ -113,8 +134,12 @@ def scores_of_methods(
     return found
 
 
-def to_captum(explained: Sequence[Explanation], method: str) -> list[visualization.VisualizationDataRecord]:
-    """Records for captum.attr.visualization.visualize_text, scores divided by the largest of each text."""
+def to_captum(
+    explained: Sequence[Explanation], method: str
+) -> list[visualization.VisualizationDataRecord]:
+    """Records for captum.attr.visualization.visualize_text, scores divided by the largest of each
+    text.
+    """
     visualization = need("captum.attr", "captum", "to_captum").visualization
     records = []
     for one in explained:
@@ -137,8 +162,9 @@ def to_captum(explained: Sequence[Explanation], method: str) -> list[visualizati
 def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
     """A shap.Explanation for shap.plots.text: values and words of each text, as they stand there.
 
-    A base value is what the scores leave of the probability that is explained: of Shapley values the probability of
-    the blank text, of methods that do not add up to a probability a remainder without a meaning.
+    A base value is what the scores leave of the probability that is explained: of Shapley values
+    the probability of the blank text, of methods that do not add up to a probability a remainder
+    without a meaning.
     """
     shap = need("shap", "shap", "to_shap")
     values, words = np.empty((2, len(explained)), dtype=object)

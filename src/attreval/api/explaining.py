@@ -47,21 +47,24 @@ def explain(
     Args:
         model: see `load` and `wrap`.
         texts: a string, a tuple of two strings for a pair, or a list of these.
-        methods: names of METHODS or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x
-            input, integrated gradients, occlusion and LIME.
-        unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each `token`; players
-            are sentences where the budget says so (`units.unit`).
-        target: the class to explain, by name or index, or a list, one for each text; None takes the one predicted.
-        against: explain why that class rather than this one: the difference of their two logits, or for methods that go
-            by probabilities the probability of the one given that it is one of the two. A method whose scores do not
-            depend on the class gives the same.
+        methods: names of METHODS or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`;
+            None takes gradient x input, integrated gradients, occlusion and LIME.
+        unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each
+            `token`; players are sentences where the budget says so (`units.unit`).
+        target: the class to explain, by name or index, or a list, one for each text; None takes the
+            one predicted.
+        against: explain why that class rather than this one: the difference of their two logits, or
+            for methods that go by probabilities the probability of the one given that it is one of
+            the two. A method whose scores do not depend on the class gives the same.
         budget: what methods may spend, and their choices.
-        samples: texts that LIME, LIMSSE and the Shapley methods may ask for, 500 where neither is given.
-        notify: called with (texts done, of, evaluations of the model so far), also while a text is being explained.
+        samples: texts that LIME, LIMSSE and the Shapley methods may ask for, 500 where neither is
+            given.
+        notify: called with (texts done, of, evaluations of the model so far), also while a text is
+            being explained.
 
     Raises:
-        ValueError: a text that is empty or no text, an unknown method or one that the model does not allow, an unknown
-            class.
+        ValueError: a text that is empty or no text, an unknown method or one that the model does
+            not allow, an unknown class.
         RuntimeError: the model fails; text and method are named.
     """
     check_model(model)
@@ -91,14 +94,20 @@ def explain(
             part = distinct[start : start + TOGETHER]
             some = make_instances([text for text, _ in part])
             places = [first[one] for one in part]
-            made = _explain_some(model, some, places, names, spending, unit, goal, rival, every, partial(tell, 0))
+            made = _explain_some(
+                model, some, places, names, spending, unit, goal, rival, every, partial(tell, 0)
+            )
             found |= zip(part, made, strict=True)
             tell(sum(often[one] for one in part), 0)
     return Explanations([found[one] for one in asked], model.labels)
 
 
-def _find_goals(labels: Sequence[str], target: str | int | Sequence | None, texts: int) -> list[int | None]:
-    """For each text the index of the class to explain, None for the one predicted; ValueError for another number."""
+def _find_goals(
+    labels: Sequence[str], target: str | int | Sequence | None, texts: int
+) -> list[int | None]:
+    """For each text the index of the class to explain, None for the one predicted; ValueError for
+    another number.
+    """
     if target is None or isinstance(target, (str, int, np.integer)):
         given = [target] * texts
     else:
@@ -109,7 +118,9 @@ def _find_goals(labels: Sequence[str], target: str | int | Sequence | None, text
 
 
 def find_class(labels: Sequence[str], wanted: str | int) -> int:
-    """The index of a class, given by name or number. ValueError for one that the model does not have."""
+    """The index of a class, given by name or number. ValueError for one that the model does not
+    have.
+    """
     if (at := index_of(wanted, labels)) is not None:
         return at
     known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20]))
@@ -136,7 +147,9 @@ def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget
         return spending
     most = int(samples or SAMPLES)
     units = spending.units.changed(shapley_samples=most)
-    return spending.changed(lime_samples=most, limsse_samples=most, shap_evaluations=max(4, most), units=units)
+    return spending.changed(
+        lime_samples=most, limsse_samples=most, shap_evaluations=max(4, most), units=units
+    )
 
 
 def _explain_some(
@@ -159,11 +172,23 @@ def _explain_some(
         asked: Any = model if rival is None else Contrast(model, target, rival)
         mine = [i for i, k in enumerate(targets) if k == target]
         of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
-        heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, answered)
+        heard = _ask(
+            asked,
+            of_class,
+            [places[i] for i in mine],
+            names,
+            budget,
+            left_out if every else None,
+            answered,
+        )
         made |= zip(mine, heard, strict=True)
     explanations = []
     for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True)):
-        said = {m: replace(one, target=target) for m, one in made[i].attributions.items() if m not in left_out}
+        said = {
+            m: replace(one, target=target)
+            for m, one in made[i].attributions.items()
+            if m not in left_out
+        }
         explanations.append(
             Explanation(
                 instance=instance,
@@ -181,9 +206,15 @@ def _explain_some(
 
 
 def _targets(
-    model: Classifier, instances: list[Instance], places: list[int], goal: int | None, rival: int | None
+    model: Classifier,
+    instances: list[Instance],
+    places: list[int],
+    goal: int | None,
+    rival: int | None,
 ) -> tuple[list[int], np.ndarray]:
-    """(the class to explain of each text, (n, K) probabilities). ValueError where these are no numbers."""
+    """(the class to explain of each text, (n, K) probabilities). ValueError where these are no
+    numbers.
+    """
     scorer = Scorer(model)
     try:
         with np.errstate(invalid="ignore"):  # what is no number is told below
@@ -194,16 +225,21 @@ def _targets(
                 predict(Scorer(model), [model.tokens(instance)])
             except Exception as cause:
                 raise _name_culprit(cause, place, "the prediction") from cause
-        raise RuntimeError(f"texts {places[0]} to {places[-1]} together, the prediction: {error}") from error
+        raise RuntimeError(
+            f"texts {places[0]} to {places[-1]} together, the prediction: {error}"
+        ) from error
     if not np.isfinite(probabilities).all():
         at = places[int((~np.isfinite(probabilities)).any(axis=1).argmax())]
-        raise ValueError(f"text {at}: the model's probabilities are no numbers; its weights may hold NaN")
+        raise ValueError(
+            f"text {at}: the model's probabilities are no numbers; its weights may hold NaN"
+        )
     targets = [int(p.argmax()) if goal is None else goal for p in probabilities]
     if rival in targets:
         at = places[targets.index(rival)]
         what = "is what the model predicts of" if goal is None else "is also the target for"
         raise ValueError(
-            f"against={model.labels[rival]!r} {what} text {at}; a contrast needs two classes: name another target"
+            f"against={model.labels[rival]!r} {what} text {at}; a contrast needs two classes: "
+            "name another target"
         )
     return targets, probabilities
 
@@ -217,10 +253,20 @@ def _ask(
     left_out: dict[str, str] | None,
     answered: Callable[[int], None],
 ) -> list[Explained]:
-    """Ask methods. left_out: collects the methods that refuse, with the reason; None makes a refusal an error."""
+    """Ask methods. left_out: collects the methods that refuse, with the reason; None makes a
+    refusal an error.
+    """
     able = [m for m in names if m not in (left_out or {})]
     try:
-        return ask_methods(Scorer(model, notify=answered), instances, able, budget, ("own",), "gold", group=TOGETHER)
+        return ask_methods(
+            Scorer(model, notify=answered),
+            instances,
+            able,
+            budget,
+            ("own",),
+            "gold",
+            group=TOGETHER,
+        )
     except Exception as error:
         for method, (place, instance) in product(able, zip(places, instances, strict=True)):
             try:

@@ -1,4 +1,6 @@
-"""One explained text: what the model predicted, and the score that each method gives to each word or piece."""
+"""One explained text: what the model predicted, and the score that each method gives to each word
+or piece.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ RANDOM = "random"  # the method that all others are compared with
 
 @dataclass(frozen=True)
 class Unit:
-    """A word, or a piece of one, as it stands in the text. segment: 1 in the second text of a pair, else 0.
+    """A word, or a piece of one, as it stands in the text. segment: 1 in the second text of a pair,
+    else 0.
 
     start, end: characters of that text, end exclusive.
     """
@@ -35,11 +38,13 @@ class Unit:
 class Explanation:
     """One text, what the model predicts of it, and what methods say.
 
-    instance: the text with its words. tokens: what the model read. predicted: the class. probabilities: by class.
-    target: the class explained; against: the class that it is contrasted with, None for none. unit: what scores are
-    shown of, `word` or `token`. attributions: by method; `scores` gives them by unit.
-    left_out: method -> why it has nothing to say, where all were asked for. given: methods whose scores were made
-    elsewhere.
+    instance: the text with its words. tokens: what the model read. predicted: the class.
+        probabilities: by class.
+    target: the class explained; against: the class that it is contrasted with, None for none. unit:
+    what scores are shown of, `word` or `token`. attributions: by method; `scores` gives them by
+    unit.
+    left_out: method -> why it has nothing to say, where all were asked for. given: methods whose
+    scores were made elsewhere.
     """
 
     instance: Instance
@@ -70,7 +75,9 @@ class Explanation:
 
     @property
     def units(self) -> list[Unit]:
-        """The n words or pieces that have scores, in order; a piece is what it covers of the text."""
+        """The n words or pieces that have scores, in order; a piece is what it covers of
+        the text.
+        """
         if self.unit == "word":
             return [self._unit(*self.instance.words[w]) for w in self.read]
         return [self._unit(*self.tokens.offsets[t]) for t in self.tokens.content]
@@ -82,14 +89,20 @@ class Explanation:
         return [self._unit(*row) for w, row in enumerate(self.instance.words) if w not in read]
 
     def named(self, method: str) -> str:
-        """The method of this text that is meant by a name that `explain` takes. ValueError for another method."""
+        """The method of this text that is meant by a name that `explain` takes. ValueError for
+        another method.
+        """
         name = method if method in self.attributions else known_names().get(plain(method), "")
         if name not in self.attributions:
-            raise ValueError(f"{method!r} has not explained this text; there are: {', '.join(self.attributions)}")
+            raise ValueError(
+                f"{method!r} has not explained this text; there are: {', '.join(self.attributions)}"
+            )
         return name
 
     def scores(self, method: str) -> np.ndarray:
-        """(n,) scores of the units by a method; pairs and spans share theirs out. ValueError for another method."""
+        """(n,) scores of the units by a method; pairs and spans share theirs out. ValueError for
+        another method.
+        """
         of_tokens = self.attributions[self.named(method)].on_tokens(len(self.tokens))
         if self.unit == "token":
             return of_tokens[self.tokens.content]
@@ -99,26 +112,37 @@ class Explanation:
     def words(self) -> list[tuple[str, dict[str, float]]]:
         """(word, or piece; method -> score), in order."""
         table = {m: self.scores(m).tolist() for m in self.methods}
-        return [(unit.text, {m: scores[at] for m, scores in table.items()}) for at, unit in enumerate(self.units)]
+        return [
+            (unit.text, {m: scores[at] for m, scores in table.items()})
+            for at, unit in enumerate(self.units)
+        ]
 
     @property
     def gaps(self) -> dict[str, float]:
-        """Method -> how far its scores are from the sum that they owe; methods that owe none are not in it."""
+        """Method -> how far its scores are from the sum that they owe; methods that owe none are
+        not in it.
+        """
         return {m: float(a.gap) for m, a in self.attributions.items() if not np.isnan(a.gap)}
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """Method -> what to know before its scores are trusted; methods without a remark are not in it.
+        """Method -> what to know before its scores are trusted; methods without a remark are not in
+        it.
 
-        That they have not converged, that special tokens or one separator take most of what the method gives out, or
-        why there are none.
+        That they have not converged, that special tokens or one separator take most of what the
+        method gives out, or why there are none.
         """
         found: dict[str, list[str]] = {}
         for method, one in self.attributions.items():
             notes = [one.note] if one.note else []
             if one.special > MOST:
-                names = dict.fromkeys(self.tokens.texts[t] for t in np.flatnonzero(self.tokens.special))
-                notes.append(f"{', '.join(names)} take {one.special:.0%} of what it gives out, and are not shown")
+                names = dict.fromkeys(
+                    self.tokens.texts[t] for t in np.flatnonzero(self.tokens.special)
+                )
+                notes.append(
+                    f"{', '.join(names)} take {one.special:.0%} of what it gives out, and are "
+                    "not shown"
+                )
             sizes: dict[str, float] = {}
             for unit, score in zip(self.units, self.scores(method), strict=True):
                 sizes[unit.text] = sizes.get(unit.text, 0.0) + abs(float(score))

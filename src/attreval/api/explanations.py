@@ -1,4 +1,6 @@
-"""Explanations of several texts by several methods: a sequence that shows itself, and can be saved and added to."""
+"""Explanations of several texts by several methods: a sequence that shows itself, and can be saved
+and added to.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap
 from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
 from attreval.api.show.html import fragment, page
 from attreval.core.records import Attribution, Tokens
-from attreval.methods.attribution_files import as_methods, read_attribution_file, write_attribution_file
+from attreval.methods.attribution_files import (
+    as_methods,
+    read_attribution_file,
+    write_attribution_file,
+)
 from attreval.texts.given import as_list
 
 if TYPE_CHECKING:
@@ -29,7 +35,8 @@ ENDINGS = (".html", ".json", ".png", ".svg", ".jsonl", ".parquet")
 class Explanations(Sequence[Explanation]):
     """Texts, each explained by the same methods; a notebook shows them in colour.
 
-    `found[0]` is one text's `Explanation`, `found[:3]` the first three. labels: the model's classes.
+    `found[0]` is one text's `Explanation`, `found[:3]` the first three. labels: the model's
+    classes.
     """
 
     def __init__(self, explained: Sequence[Explanation], labels: Sequence[str]):
@@ -82,7 +89,9 @@ class Explanations(Sequence[Explanation]):
         return [one.tokens for one in self]
 
     def words(self) -> list[list[tuple[str, dict[str, float]]]]:
-        """Of each text, a list of (word, {method: score}); pieces of words where the unit is `token`."""
+        """Of each text, a list of (word, {method: score}); pieces of words where the unit is
+        `token`.
+        """
         return [one.words for one in self]
 
     def by(self, unit: str) -> Explanations:
@@ -91,30 +100,43 @@ class Explanations(Sequence[Explanation]):
         return Explanations([replace(one, unit=unit) for one in self], self.labels)
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a text, method and word: COLUMNS. text: its place; position: the word's; start, end: characters."""
+        """One row a text, method and word: COLUMNS. text: its place; position: the word's; start,
+        end: characters.
+        """
         import pandas as pd
 
         rows = []
         for at, one in enumerate(self):
             units = one.units
             for method in one.methods:
-                for position, (unit, score) in enumerate(zip(units, one.scores(method), strict=True)):
+                for position, (unit, score) in enumerate(
+                    zip(units, one.scores(method), strict=True)
+                ):
                     place = (position, unit.text, unit.segment, unit.start, unit.end)
                     rows.append((at, method, *place, float(score)))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_json(self) -> list[dict]:
-        """Of each text a dict of plain values: what is shown, gaps of completeness, remarks, words not read."""
+        """Of each text a dict of plain values: what is shown, gaps of completeness, remarks, words
+        not read.
+        """
 
         def place(unit: Unit) -> dict:
-            return {"word": unit.text, "segment": unit.segment, "start": unit.start, "end": unit.end}
+            return {
+                "word": unit.text,
+                "segment": unit.segment,
+                "start": unit.start,
+                "end": unit.end,
+            }
 
         same = ("predicted", "probabilities", "target", "against", "unit")
         return [
             {
                 "text": one.text if isinstance(one.text, str) else list(one.text),
                 **{name: getattr(one, name) for name in same},
-                "words": [place(u) | {"scores": s} for u, (_, s) in zip(one.units, one.words, strict=True)],
+                "words": [
+                    place(u) | {"scores": s} for u, (_, s) in zip(one.units, one.words, strict=True)
+                ],
                 "gaps": one.gaps,
                 "remarks": one.remarks,
                 "dropped": [place(u) for u in one.unread],
@@ -124,24 +146,30 @@ class Explanations(Sequence[Explanation]):
         ]
 
     def add(self, method: str, scores: Sequence) -> Explanations:
-        """Put scores that were made elsewhere beside ours, as a method of that name; the same object is returned.
+        """Put scores that were made elsewhere beside ours, as a method of that name; the same
+        object is returned.
 
         Args:
             method: its name.
-            scores: for each text one number a word (`units` of the explanation), or one a token; or spans of characters
-                with a score, (start, end, score) or (segment, start, end, score), or dicts with these names. What no
-                span covers scores 0; the score of a word is shared out over its tokens.
+            scores: for each text one number a word (`units` of the explanation), or one a token; or
+                spans of characters with a score, (start, end, score) or (segment, start, end,
+                score), or dicts with these names. What no span covers scores 0; the score of a word
+                is shared out over its tokens.
 
         Raises:
             ValueError: scores that do not fit the texts, or a name that is taken.
         """
         scores = as_list(scores, f"scores of {method!r} are a list with those of each text")
         self._check_given(method, len(scores))
-        made = [token_scores(given, one, at) for at, (one, given) in enumerate(zip(self, scores, strict=True))]
+        made = [
+            token_scores(given, one, at)
+            for at, (one, given) in enumerate(zip(self, scores, strict=True))
+        ]
         return self.add_token_scores(method, made)
 
     def add_file(self, path: str | Path) -> Explanations:
-        """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by their words.
+        """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by their
+        words.
 
         ValueError where a text has no scores in the file, or other classes were explained.
         """
@@ -153,14 +181,23 @@ class Explanations(Sequence[Explanation]):
     def _check_given(self, method: str, texts: int) -> None:
         """ValueError for a name or a number of texts that scores made elsewhere cannot have."""
         if method == RANDOM:
-            raise ValueError(f"{RANDOM!r} names random scores, with which methods are compared; give another name")
+            raise ValueError(
+                f"{RANDOM!r} names random scores, with which methods are compared; give another "
+                "name"
+            )
         if texts != len(self):
-            raise ValueError(f"{method!r} must score each of {len(self)} texts; got scores for {texts}")
+            raise ValueError(
+                f"{method!r} must score each of {len(self)} texts; got scores for {texts}"
+            )
         if any(method in one.attributions for one in self):
-            raise ValueError(f"there are scores of {method!r} already; give those made elsewhere another name")
+            raise ValueError(
+                f"there are scores of {method!r} already; give those made elsewhere another name"
+            )
 
     def add_token_scores(self, method: str, scores: Sequence) -> Explanations:
-        """The same for (L,) scores of each text's tokens, special ones included; ValueError for another number."""
+        """The same for (L,) scores of each text's tokens, special ones included; ValueError for
+        another number.
+        """
         self._check_given(method, len(scores))
         made = []
         for at, (one, given) in enumerate(zip(self, scores, strict=True)):
@@ -168,14 +205,27 @@ class Explanations(Sequence[Explanation]):
             on_tokens = np.asarray(given, dtype=float)
             if on_tokens.shape != (len(one.tokens),) or not np.isfinite(on_tokens).all():
                 raise ValueError(
-                    f"{method!r} gives text {at} scores of shape {on_tokens.shape}; it has {len(one.tokens)} tokens, "
+                    f"{method!r} gives text {at} scores of shape {on_tokens.shape}; it has "
+                    f"{len(one.tokens)} tokens, "
                     "special ones included, and each has one finite score"
                 )
             features = tuple((int(t),) for t in content)
             target = self.labels.index(one.target)
             share = one.tokens.special_share(on_tokens)
-            added = Attribution(one.instance.id, method, target, "token", features, on_tokens[content], special=share)
-            made.append(replace(one, attributions=one.attributions | {method: added}, given=one.given | {method}))
+            added = Attribution(
+                one.instance.id,
+                method,
+                target,
+                "token",
+                features,
+                on_tokens[content],
+                special=share,
+            )
+            made.append(
+                replace(
+                    one, attributions=one.attributions | {method: added}, given=one.given | {method}
+                )
+            )
         self._explained = made
         return self
 
@@ -188,14 +238,18 @@ class Explanations(Sequence[Explanation]):
         return to_shap(self, method)
 
     def save(self, path: str | Path) -> Path:
-        """Write a page, a picture or data, as the ending says (ENDINGS); .jsonl and .parquet can be read back."""
+        """Write a page, a picture or data, as the ending says (ENDINGS); .jsonl and .parquet can be
+        read back.
+        """
         path = Path(path)
         check_ending(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".html":
             path.write_text(page(self), encoding="utf-8")
         elif path.suffix == ".json":
-            path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+            path.write_text(
+                json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8"
+            )
         elif path.suffix in (".jsonl", ".parquet"):
             write_attribution_file(path, as_rows(self, self.methods))
         else:
@@ -217,4 +271,6 @@ def check_unit(unit: str) -> None:
 def check_ending(path: Path) -> None:
     """ValueError for a file that explanations are not saved as."""
     if path.suffix not in ENDINGS:
-        raise ValueError(f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them")
+        raise ValueError(
+            f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them"
+        )

@@ -24,26 +24,30 @@ def load(
     labels: Mapping[str, str] | None = None,
     chat: bool = False,
 ) -> Classifier:
-    """A trained classifier, from a folder that `transformers` or this package wrote, or from a hub by name.
+    """A trained classifier, from a folder that `transformers` or this package wrote, or from a hub
+    by name.
 
-    With a template, a causal language model: `load("gpt2", template="{text} It was", labels={"positive": " great",
-    "negative": " terrible"})`. A class is as likely as its word is to come next, among the words given: class scores
-    are these tokens' logits, or the sums of their log probabilities where a word has several tokens. The template is
+    With a template, a causal language model: `load("gpt2", template="{text} It was",
+    labels={"positive": " great", "negative": " terrible"})`. A class is as likely as its word is to
+    come next, among the words given: class scores are these tokens' logits, or the sums of their
+    log probabilities where a word has several tokens. The template is
     context: its tokens have no scores, are never erased, and a long text is cut, not the template.
 
     Args:
         folder: a path, or a name.
-        max_length: tokens read of a text, beside the template; None for all that the model has positions for.
+        max_length: tokens read of a text, beside the template; None for all that the model has
+            positions for.
         device: `auto` is CUDA where there is one, else the CPU.
         template: with one place for the {text}.
-        labels: class -> what is said of it behind the template, to the letter, as a rule with a space before it.
-        chat: the template is what a user says to the model, by the tokenizer's chat template, and labels begin the
-            answer.
+        labels: class -> what is said of it behind the template, to the letter, as a rule with a
+            space before it.
+        chat: the template is what a user says to the model, by the tokenizer's chat template, and
+            labels begin the answer.
 
     Raises:
         FileNotFoundError: a path that is not there.
-        OSError, ValueError: what is there is no classifier, or no language model where there is a template; a template
-            or labels that its tokenizer does not tell apart.
+        OSError, ValueError: what is there is no classifier, or no language model where there is a
+            template; a template or labels that its tokenizer does not tell apart.
     """
     from attreval.models.folders import find_model
     from attreval.models.loading import load_classifier, load_language_model
@@ -53,9 +57,14 @@ def load(
     asked = ENDLESS if max_length is None else max_length
     if template is None and labels is None and not chat:
         model = load_classifier(place, device=device, max_length=asked)
-    elif template is None or not isinstance(labels, Mapping) or not all(isinstance(x, str) for x in labels.values()):
+    elif (
+        template is None
+        or not isinstance(labels, Mapping)
+        or not all(isinstance(x, str) for x in labels.values())
+    ):
         raise ValueError(
-            "a language model is given both a `template` with {text} and `labels`, class -> its words, such as "
+            "a language model is given both a `template` with {text} and `labels`, class -> its "
+            "words, such as "
             f"{{'good': ' fine'}}; got {template!r} and {labels!r}"
         )
     else:
@@ -73,42 +82,51 @@ def wrap(
     tokenize: Callable[[str], Iterable[str]] | None = None,
     mask: str | None = None,
 ) -> Classifier:
-    """A classifier made from a module and its tokenizer, or, without a tokenizer, from any function of texts.
+    """A classifier made from a module and its tokenizer, or, without a tokenizer, from any function
+    of texts.
 
-    A function, such as `predict_proba` of a scikit-learn pipeline or a call of a service, takes a list of n strings
-    (tuples of two for pairs) and returns (n, K) probabilities. Methods and metrics that ask about changed texts alone
-    apply; those that need gradients, attention or word vectors are refused by name. Class scores are logarithms of
-    probabilities.
+    A function, such as `predict_proba` of a scikit-learn pipeline or a call of a service, takes a
+    list of n strings (tuples of two for pairs) and returns (n, K) probabilities. Methods and
+    metrics that ask about changed texts alone apply; those that need gradients, attention or word
+    vectors are refused by name. Class scores are logarithms of probabilities.
 
     Args:
         module: a function, or a Hugging Face sequence classifier, or a module with its `config`,
-            `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with
-            an `attention_mask` and returns `.logits`, (B, K). It is asked in evaluation mode, and left as it is: it may
-            go on training in between.
+            `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes `input_ids` or
+            `inputs_embeds` with an `attention_mask` and returns `.logits`, (B, K). It is asked in
+            evaluation mode, and left as it is: it may go on training in between.
         tokenizer: a fast Hugging Face tokenizer; None for a function.
-        labels: K class names in the order of the logits, or of a function's columns, or a mapping between names and
-            numbers, such as `config.label2id`. None takes those of the configuration, or of the scikit-learn estimator
-            whose method the function is. A table that a function gives, with names for its columns, is read by them.
+        labels: K class names in the order of the logits, or of a function's columns, or a mapping
+            between names and numbers, such as `config.label2id`. None takes those of the
+            configuration, or of the scikit-learn estimator whose method the function is. A table
+            that a function gives, with names for its columns, is read by them.
         max_length: as for `load`; a function reads the whole text.
-        tokenize: of a function, from a string to its words, in order and as they stand there; None takes runs of
-            letters and digits, and single other characters.
-        mask: of a function, the string that takes the place of a masked word, such as `[MASK]` or `...`; None leaves
-            the word out. A text of which nothing is left is then the empty string.
+        tokenize: of a function, from a string to its words, in order and as they stand there; None
+            takes runs of letters and digits, and single other characters.
+        mask: of a function, the string that takes the place of a masked word, such as `[MASK]` or
+            `...`; None leaves the word out. A text of which nothing is left is then the empty
+            string.
 
     Raises:
-        ValueError: classes without a name of their own, labels without an order, or the configuration's in another
-            order; or the module gives no such logits, or others in a padded batch
-            than alone. Where it gives others by embeddings than by ids, methods that read it by embeddings refuse it,
-            as they do for `load`. A function gives no probabilities that sum to 1, or others for the same text.
+        ValueError: classes without a name of their own, labels without an order, or the
+            configuration's in another order; or the module gives no such logits, or others in a
+            padded batch than alone. Where it gives others by embeddings than by ids, methods that
+            read it by embeddings refuse it, as they do for `load`. A function gives no
+            probabilities that sum to 1, or others for the same text.
     """
     if tokenizer is None:
         from attreval.models.text_function import wrap_function
 
         if max_length is not None:
-            raise ValueError(f"a function reads the whole text; leave out max_length, which is {max_length}")
+            raise ValueError(
+                f"a function reads the whole text; leave out max_length, which is {max_length}"
+            )
         return wrap_function(module, labels, tokenize, mask)
     if tokenize is not None or mask is not None:
-        raise ValueError("`tokenize` and `mask` are of a function from texts; a module has its tokenizer for both")
+        raise ValueError(
+            "`tokenize` and `mask` are of a function from texts; a module has its tokenizer for "
+            "both"
+        )
     from attreval.models.checks import check_readings
     from attreval.models.folders import NOT_FAST, own_names, refuse_problem, rename_classes
     from attreval.models.transformer import Transformer
@@ -116,24 +134,35 @@ def wrap(
     check_length(max_length)
     if hasattr(module, "merge_and_unload"):
         raise ValueError(
-            f"{type(module).__name__} is a model with an adapter of peft around it; give module.merge_and_unload(), "
+            f"{type(module).__name__} is a model with an adapter of peft around it; give "
+            "module.merge_and_unload(), "
             "the model with the adapter in its weights"
         )
     module = cast("nn.Module", module)
-    lacking = [name for name in ("config", "get_input_embeddings", "base_model", "dtype") if not hasattr(module, name)]
+    lacking = [
+        name
+        for name in ("config", "get_input_embeddings", "base_model", "dtype")
+        if not hasattr(module, name)
+    ]
     if lacking:
         raise ValueError(
-            f"{type(module).__name__} has no {', '.join(lacking)}; give a sequence classifier of transformers, or a "
+            f"{type(module).__name__} has no {', '.join(lacking)}; give a sequence classifier of "
+            "transformers, or a "
             "module that has these, and forward(input_ids or inputs_embeds, attention_mask)"
         )
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError(
-            f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which characters a token covers; "
+            f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which "
+            "characters a token covers; "
             f"load one with AutoTokenizer.from_pretrained(..., use_fast=True){NOT_FAST}"
         )
     refuse_problem(module.config, type(module).__name__)
     name = type(module).__name__
-    names = own_names(module.config, name) if labels is None else rename_classes(module.config, labels, name)
+    names = (
+        own_names(module.config, name)
+        if labels is None
+        else rename_classes(module.config, labels, name)
+    )
     model = Transformer(name, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
@@ -143,18 +172,29 @@ def wrap(
 def check_model(model: object) -> None:
     """TypeError for what is no classifier that `load` or `wrap` has made."""
     if not all(hasattr(model, name) for name in ("family", "labels", "tokens")):
-        what = f"the path {str(model)!r}" if isinstance(model, str | Path) else f"a {type(model).__name__}"
-        raise TypeError(f"a model comes from attreval.load(folder) or attreval.wrap(module, tokenizer); got {what}")
+        what = (
+            f"the path {str(model)!r}"
+            if isinstance(model, str | Path)
+            else f"a {type(model).__name__}"
+        )
+        raise TypeError(
+            "a model comes from attreval.load(folder) or attreval.wrap(module, tokenizer); got "
+            f"{what}"
+        )
 
 
 def check_length(max_length: int | None) -> None:
     """ValueError for a number of tokens that no text fits into."""
     if max_length is not None and max_length < 3:
-        raise ValueError(f"max_length counts tokens, special ones included, and is at least 3; got {max_length}")
+        raise ValueError(
+            f"max_length counts tokens, special ones included, and is at least 3; got {max_length}"
+        )
 
 
 def _longest(model: Any) -> int:
-    """How many tokens a model reads: what its network has positions for and what its tokenizer was made for."""
+    """How many tokens a model reads: what its network has positions for and what its tokenizer was
+    made for.
+    """
     if model.family != "transformer" or model.prompt:
         return model.max_length
     limits = (model.longest, getattr(model.tokenizer, "model_max_length", ENDLESS))

@@ -38,11 +38,13 @@ def plain(name: str) -> str:
 
 
 def find_methods(names: str | Iterable[str] | None, family: str | None = None) -> list[str]:
-    """The names of METHODS that are meant, each once, in the order asked for; the default ones where none is.
+    """The names of METHODS that are meant, each once, in the order asked for; the default ones
+    where none is.
 
-    names: one or several, with commas between them too, in any case, or as another library calls the method; `all` is
-    every method that scores tokens. family: of the model, where it is known. Raises ValueError for a name that is not
-    known, with the nearest, and for a method that does not apply to the family.
+    names: one or several, with commas between them too, in any case, or as another library calls
+    the method; `all` is every method that scores tokens. family: of the model, where it is known.
+    Raises ValueError for a name that is not known, with the nearest, and for a method that does not
+    apply to the family.
     """
     from attreval.methods.run import pick_methods
 
@@ -51,11 +53,17 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     if wrong := [one for one in asked if not isinstance(one, str)]:
         raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
     known = known_names()  # some titles hold a comma
-    parts = [part.strip() for one in asked for part in ([one] if plain(one) in known else one.split(","))]
+    parts = [
+        part.strip() for one in asked for part in ([one] if plain(one) in known else one.split(","))
+    ]
     parts = [part for part in parts if part]
     if not parts:
         raise ValueError("no method is named; `attreval list methods` lists them")
-    every = methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]
+    every = (
+        methods_for(family)
+        if family
+        else [name for name, m in METHODS.items() if m.level == "token"]
+    )
     found: list[str] = []
     for part in parts:
         found += every if plain(part) == "all" else [_find_method(part, known)]
@@ -63,14 +71,20 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
 
 
 def asks_for_all(names: str | Iterable[str] | None) -> bool:
-    """Whether `all` is among the names: then what does not apply is left out, else it is an error."""
+    """Whether `all` is among the names: then what does not apply is left out, else it is
+    an error.
+    """
     asked = [names] if isinstance(names, str) else names or []
     return any(plain(part) == "all" for name in asked for part in name.split(","))
 
 
 def known_names() -> dict[str, str]:
     """What a method may be called, as `plain` writes it -> its name in METHODS."""
-    return {plain(m.title): m.name for m in METHODS.values()} | ALIASES | {plain(m): m for m in METHODS}
+    return (
+        {plain(m.title): m.name for m in METHODS.values()}
+        | ALIASES
+        | {plain(m): m for m in METHODS}
+    )
 
 
 def _find_method(name: str, known: dict[str, str]) -> str:
@@ -80,4 +94,6 @@ def _find_method(name: str, known: dict[str, str]) -> str:
     near = get_close_matches(plain(name), known, n=2, cutoff=0.6)
     meant = list(dict.fromkeys(known[one] for one in near))
     hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else ""
-    raise ValueError(f"unknown method {name!r}{hint or ';'} `attreval list methods` lists all {len(METHODS)}")
+    raise ValueError(
+        f"unknown method {name!r}{hint or ';'} `attreval list methods` lists all {len(METHODS)}"
+    )

@@ -1,8 +1,8 @@
 """Scores that max-sensitivity and parameter randomisation read beside those that are judged.
 
-Of each text the same methods explain the same class again, of texts in which one token is masked, or of models whose
-weights are shuffled layer by layer. `evaluate` takes what comes back as `neighbours=` and `randomised=`.
-Letters used for shapes: n content tokens, k neighbours, l models.
+Of each text the same methods explain the same class again, of texts in which one token is masked,
+or of models whose weights are shuffled layer by layer. `evaluate` takes what comes back as
+`neighbours=` and `randomised=`. Letters used for shapes: n content tokens, k neighbours, l models.
 """
 
 from __future__ import annotations
@@ -31,29 +31,45 @@ Others = list[dict[str, np.ndarray]]
 
 
 def explain_neighbours(
-    model: Classifier, explanations: Explanations, count: int = 4, budget: Budget | None = None, seed: int = 0
+    model: Classifier,
+    explanations: Explanations,
+    count: int = 4,
+    budget: Budget | None = None,
+    seed: int = 0,
 ) -> Others:
-    """Scores of each text with one token masked, drawn `count` times: of each text by method (k, n).
+    """Scores of each text with one token masked, drawn `count` times: of each text by method (k,
+    n).
 
-    A neighbour costs what an explanation does. Of a text of fewer tokens each is masked once. Methods that METHODS does
-    not hold are left out.
+    A neighbour costs what an explanation does. Of a text of fewer tokens each is masked once.
+    Methods that METHODS does not hold are left out.
     """
     out = []
     for one in explanations:
-        drawn = generator("neighbours", seed, one.instance.id).permutation(one.tokens.content)[:count]
-        masked = [np.where(np.arange(len(one.tokens)) == at, one.tokens.mask_id, one.tokens.ids) for at in drawn]
+        drawn = generator("neighbours", seed, one.instance.id).permutation(one.tokens.content)[
+            :count
+        ]
+        masked = [
+            np.where(np.arange(len(one.tokens)) == at, one.tokens.mask_id, one.tokens.ids)
+            for at in drawn
+        ]
         near = [replace(one.tokens, ids=ids) for ids in masked]
         out.append(_score(model, explanations, one, near, budget, ("neighbour", seed)))
     return out
 
 
 def explain_randomised(
-    model: Classifier, explanations: Explanations, layers: int = 4, budget: Budget | None = None, seed: int = 0
+    model: Classifier,
+    explanations: Explanations,
+    layers: int = 4,
+    budget: Budget | None = None,
+    seed: int = 0,
 ) -> Others:
-    """Scores by models whose weights are shuffled, from the last layers down to all: of each text by method (l, n).
+    """Scores by models whose weights are shuffled, from the last layers down to all: of each text
+    by method (l, n).
 
-    The network's modules are parted into so many groups; the first model has the last group's weights shuffled, each
-    within its own tensor, the second those of the last two, and so on. ValueError for a model without a network.
+    The network's modules are parted into so many groups; the first model has the last group's
+    weights shuffled, each within its own tensor, the second those of the last two, and so on.
+    ValueError for a model without a network.
     """
     if not hasattr(model, "network"):
         raise ValueError("weights are drawn anew of a network; this model is a function of texts")
@@ -61,17 +77,26 @@ def explain_randomised(
     for depth in range(1, layers + 1):
         other = shuffle_weights(model, depth / layers, seed)
         names = ("randomised", seed, depth)
-        found.append([_score(other, explanations, one, [one.tokens], budget, names) for one in explanations])
-    return [{m: np.concatenate([of[at][m] for of in found]) for m in found[0][at]} for at in range(len(explanations))]
+        found.append(
+            [_score(other, explanations, one, [one.tokens], budget, names) for one in explanations]
+        )
+    return [
+        {m: np.concatenate([of[at][m] for of in found]) for m in found[0][at]}
+        for at in range(len(explanations))
+    ]
 
 
 def shuffle_weights(model: Any, share: float, seed: int = 0) -> Any:
-    """A copy of a model with the weights of a share of its modules, the last ones, shuffled within each tensor."""
+    """A copy of a model with the weights of a share of its modules, the last ones, shuffled within
+    each tensor.
+    """
     other = copy.copy(model)
     other.network = copy.deepcopy(model.network)
     if hasattr(other, "copies"):
         other.copies = {}
-    holders = [module for module in other.network.modules() if list(module.parameters(recurse=False))]
+    holders = [
+        module for module in other.network.modules() if list(module.parameters(recurse=False))
+    ]
     rng = generator("shuffled", seed)
     with torch.no_grad():
         for module in holders[::-1][: round(share * len(holders))]:
@@ -94,7 +119,9 @@ def _score(
     spending = find_budget(budget, None, one.unit)
     target = explanations.labels.index(one.target)
     if spending.path_baseline == "auto":
-        spending = spending.changed(path_baseline=choose_start(model, one.tokens.pad_id, one.tokens.mask_id))
+        spending = spending.changed(
+            path_baseline=choose_start(model, one.tokens.pad_id, one.tokens.mask_id)
+        )
     out = {}
     for method in explanations.methods:
         if method not in METHODS or METHODS[method].given is not None:
@@ -103,6 +130,11 @@ def _score(
         for at, tokens in enumerate(texts):
             rng = generator(*names, one.instance.id, method, at)
             talks.append((method, METHODS[method].converse(tokens, target, spending, rng)))
-        made = [attribution(one.instance, one.tokens, method, target, s, Cost()) for s in scorer.converse(talks)]
-        out[method] = np.array([record.on_tokens(len(one.tokens))[one.tokens.content] for record in made])
+        made = [
+            attribution(one.instance, one.tokens, method, target, s, Cost())
+            for s in scorer.converse(talks)
+        ]
+        out[method] = np.array(
+            [record.on_tokens(len(one.tokens))[one.tokens.content] for record in made]
+        )
     return out

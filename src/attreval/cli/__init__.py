@@ -1,4 +1,6 @@
-"""The command line: the library's commands, and those that other installed packages add, such as the study's."""
+"""The command line: the library's commands, and those that other installed packages add, such as
+the study's.
+"""
 
 from importlib.metadata import entry_points
 from importlib.util import find_spec

@@ -10,10 +10,15 @@ import typer
 
 import attreval
 
-ABOUT = "Judge explanations of text classifiers: check, explain and evaluate for your own model, run for the study."
+ABOUT = (
+    "Judge explanations of text classifiers: check, explain and evaluate for your own model, run "
+    "for the study."
+)
 WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 MARK = "ATTREVAL_IN_WORKFLOW"  # what lines for people begin with, where a workflow runs the command
-CATALOGUES = ["attreval.api.catalogue"]  # modules whose CATALOGUES say what there is; the study adds its own
+CATALOGUES = [
+    "attreval.api.catalogue"
+]  # modules whose CATALOGUES say what there is; the study adds its own
 app = typer.Typer(
     name="attreval",
     no_args_is_help=True,
@@ -51,7 +56,9 @@ def print_rows(rows: list[dict]) -> None:
     for name in rows[0]:
         table.add_column(name, no_wrap=name == next(iter(rows[0])), overflow="fold")
     for row in rows:
-        cells = (", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values())
+        cells = (
+            ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values()
+        )
         table.add_row(*map(escape, cells))
     console = Console(width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
     with console.capture() as printed:
@@ -69,7 +76,10 @@ def say_version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=say_version, is_eager=True, help="say the version and end")
+        bool,
+        typer.Option(
+            "--version", callback=say_version, is_eager=True, help="say the version and end"
+        ),
     ] = False,
 ) -> None:
     """Judge token attributions of text classifiers: the commands."""

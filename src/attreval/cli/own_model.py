@@ -15,19 +15,29 @@ from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 Model = Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")]
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 Template = Annotated[
-    str | None, typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'")
+    str | None,
+    typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'"),
 ]
 Labels = Annotated[
     list[str] | None,
-    typer.Option(help="of a template, CLASS=WORDS to the letter, once for each class: --labels 'positive= great'"),
+    typer.Option(
+        help="of a template, CLASS=WORDS to the letter, once for each class: --labels 'positive= "
+        "great'"
+    ),
 ]
-Chat = Annotated[bool, typer.Option("--chat", help="the template is a user's message, by the chat template")]
+Chat = Annotated[
+    bool, typer.Option("--chat", help="the template is a user's message, by the chat template")
+]
 
 
 def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dict:
-    """The arguments of `attreval.load` that make a language model a classifier. ValueError for labels without a `=`."""
+    """The arguments of `attreval.load` that make a language model a classifier. ValueError for
+    labels without a `=`.
+    """
     if wrong := [one for one in labels or () if "=" not in one]:
-        raise ValueError(f"--labels {wrong[0]!r} is not of the form CLASS=WORDS, such as 'positive= great'")
+        raise ValueError(
+            f"--labels {wrong[0]!r} is not of the form CLASS=WORDS, such as 'positive= great'"
+        )
     words = dict(one.split("=", 1) for one in labels or ())
     if len(words) < len(labels or ()):
         raise ValueError(f"--labels names a class twice: {', '.join(labels or ())}")
@@ -38,9 +48,13 @@ def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dic
 @plain_errors
 def demo(
     texts: Annotated[int, typer.Option(help="texts to explain, 2 or more", min=2)] = 40,
-    out: Annotated[Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")
+    ] = None,
 ) -> None:
-    """Watch a small network learn evidence that was planted, methods explain it, and metrics tell the truth or not."""
+    """Watch a small network learn evidence that was planted, methods explain it, and metrics tell
+    the truth or not.
+    """
     import torch
 
     from attreval.demo import run_demo
@@ -58,7 +72,9 @@ def check(
     chat: Chat = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
+    """Say what a classifier of your own is, whether it is read as transformers reads it, and which
+    methods apply.
+    """
     from attreval.api.loading import load
     from attreval.methods.run import try_methods
     from attreval.models.loading import examine_model
@@ -73,7 +89,10 @@ def check(
     for name, reason in methods.items():
         refused.setdefault(reason, []).append(name)
     rows += [("methods that apply", ", ".join(refused.pop("", ["none"])))]
-    rows += [("methods that do not", f"{', '.join(names)}: {reason}") for reason, names in refused.items()]
+    rows += [
+        ("methods that do not", f"{', '.join(names)}: {reason}")
+        for reason, names in refused.items()
+    ]
     print_rows([{"what": what, "": how} for what, how in rows])
 
 
@@ -81,25 +100,49 @@ def check(
 @plain_errors
 def explain(
     model: Model,
-    text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
-    pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(help="a text; may be given several times")
+    ] = None,
+    pair: Annotated[
+        list[str] | None, typer.Option(help="the second text of a pair, one for each --text")
+    ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="more texts: .txt with a text a line, or any table that `evaluate` reads")
+        Path | None,
+        typer.Option(
+            help="more texts: .txt with a text a line, or any table that `evaluate` reads"
+        ),
     ] = None,
-    column: Annotated[str | None, typer.Option(help="of the file, where the texts stand; else `text`")] = None,
-    pair_column: Annotated[str | None, typer.Option(help="of the file, where second texts stand")] = None,
+    column: Annotated[
+        str | None, typer.Option(help="of the file, where the texts stand; else `text`")
+    ] = None,
+    pair_column: Annotated[
+        str | None, typer.Option(help="of the file, where second texts stand")
+    ] = None,
     method: Annotated[
-        list[str] | None, typer.Option("--methods", "--method", help="names with commas between them, or `all`")
+        list[str] | None,
+        typer.Option("--methods", "--method", help="names with commas between them, or `all`"),
     ] = None,
-    unit: Annotated[str, typer.Option(help="score whole words (`word`) or the model's tokens (`token`)")] = "word",
-    target: Annotated[str | None, typer.Option(help="the class to explain; else the one predicted")] = None,
-    against: Annotated[str | None, typer.Option(help="explain why the target rather than this class")] = None,
-    samples: Annotated[int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")] = 500,
-    max_length: Annotated[int | None, typer.Option(help="tokens read of a text; else all that the model reads")] = None,
+    unit: Annotated[
+        str, typer.Option(help="score whole words (`word`) or the model's tokens (`token`)")
+    ] = "word",
+    target: Annotated[
+        str | None, typer.Option(help="the class to explain; else the one predicted")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="explain why the target rather than this class")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")
+    ] = 500,
+    max_length: Annotated[
+        int | None, typer.Option(help="tokens read of a text; else all that the model reads")
+    ] = None,
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
-    out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="write a .html, .json, .png or .svg file")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
@@ -116,11 +159,20 @@ def explain(
     check_samples(samples)
     if out is not None:
         check_ending(out)
-    texts = join_pairs(text or [], pair or []) + (read_texts(file, column, pair_column) if file else [])
+    texts = join_pairs(text or [], pair or []) + (
+        read_texts(file, column, pair_column) if file else []
+    )
     read_segments(texts)
     loaded = load(model, max_length, **prompt_of(template, labels, chat))
     found = explain(
-        loaded, texts, method or None, unit=unit, target=target, against=against, samples=samples, notify=ProgressLine()
+        loaded,
+        texts,
+        method or None,
+        unit=unit,
+        target=target,
+        against=against,
+        samples=samples,
+        notify=ProgressLine(),
     )
     if out is not None:
         print(found.save(out), file=sys.stderr if as_json else sys.stdout)
@@ -146,14 +198,23 @@ class ProgressLine:
             self.last = now
             minutes = (now - self.begun) * (of - done) / max(1, done) / 60
             left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""
-            print(f"{done} of {of} texts explained, {evaluations} model evaluations{left}", file=sys.stderr, flush=True)
+            print(
+                f"{done} of {of} texts explained, {evaluations} model evaluations{left}",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 @app.command(rich_help_panel="Your own model")
 @plain_errors
 def evaluate(
     model: Model,
-    data: Annotated[Path, typer.Option(help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder"
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="the folder that the report goes to")],
     text: Annotated[str, typer.Option(help="the column of the texts")] = "text",
     label: Annotated[str, typer.Option(help="the column of the labels")] = "label",
@@ -164,27 +225,38 @@ def evaluate(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
-    classes: Annotated[str, typer.Option(help="the model's classes in its order, with commas between them")] = "",
+    classes: Annotated[
+        str, typer.Option(help="the model's classes in its order, with commas between them")
+    ] = "",
     method: Annotated[
-        list[str] | None, typer.Option("--methods", "--method", help="names with commas between them")
+        list[str] | None,
+        typer.Option("--methods", "--method", help="names with commas between them"),
     ] = None,
     attributions: Annotated[
         list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
     ] = None,
     texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
     seed: Annotated[int, typer.Option(help="another one draws other texts first")] = 0,
-    minutes: Annotated[float, typer.Option(min=0, help="begin no larger sample that would not end by then")] = 10.0,
+    minutes: Annotated[
+        float, typer.Option(min=0, help="begin no larger sample that would not end by then")
+    ] = 10.0,
     cores: Annotated[
-        int | None, typer.Option(min=1, help="threads to compute with; torch's own number where not given")
+        int | None,
+        typer.Option(min=1, help="threads to compute with; torch's own number where not given"),
     ] = None,
 ) -> None:
-    """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
+    """Which explanation to trust for your own model and texts: a report with a recommendation and
+    what it rests on.
+    """
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
     from attreval.evaluation.run import MOST_TOKENS, evaluate_texts
 
     if find_methods(method or None) == ["random"]:
-        raise ValueError("random scores are always compared, and nothing else is named; name a method beside them")
+        raise ValueError(
+            "random scores are always compared, and nothing else is named; name a method beside "
+            "them"
+        )
     prompted = template is not None or labels or chat
     try:
         evaluate_texts(
@@ -207,14 +279,19 @@ def evaluate(
             say=lambda line: print(line, flush=True),
         )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"; the same command goes on with the texts explained so far, in {out}") from None
+        raise KeyboardInterrupt(
+            f"; the same command goes on with the texts explained so far, in {out}"
+        ) from None
 
 
 @app.command(name="list")
 @plain_errors
 def list_what(
     what: Annotated[
-        str, typer.Argument(help="methods or metrics; in a checkout also corpora, models, notebooks or profiles")
+        str,
+        typer.Argument(
+            help="methods or metrics; in a checkout also corpora, models, notebooks or profiles"
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -237,7 +314,17 @@ def list_what(
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     # for machines, and for the site's cards: too long, or too much, for a table of so many columns
-    long = {"function", "computed", "why_not", "missing", "computes", "defaults", "draws", "requires", "install"}
+    long = {
+        "function",
+        "computed",
+        "why_not",
+        "missing",
+        "computes",
+        "defaults",
+        "draws",
+        "requires",
+        "install",
+    }
     long |= {"turned", "hard", "joint"}
     print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
     for row in rows:

@@ -11,26 +11,41 @@ from attreval.cli.app import app, plain_errors, print_rows
 @app.command(rich_help_panel="Metrics")
 @plain_errors
 def trial(
-    file: Annotated[Path | None, typer.Argument(help="a Python file with a metric of your own (@metric)")] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="a metric to try beside it, once for each; `all` for all")
+    file: Annotated[
+        Path | None, typer.Argument(help="a Python file with a metric of your own (@metric)")
     ] = None,
-    world: Annotated[list[str] | None, typer.Option(help="a world, once for each; else all")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="a metric to try beside it, once for each; `all` for all"),
+    ] = None,
+    world: Annotated[
+        list[str] | None, typer.Option(help="a world, once for each; else all")
+    ] = None,
     attributions: Annotated[
-        Path | None, typer.Option(help="a .jsonl of scores that a method of your own gave the texts of --export")
+        Path | None,
+        typer.Option(
+            help="a .jsonl of scores that a method of your own gave the texts of --export"
+        ),
     ] = None,
     texts: Annotated[int | None, typer.Option(help="texts of each world; else 30", min=8)] = None,
     seed: Annotated[int | None, typer.Option(help="of the worlds; else drawn anew", min=0)] = None,
-    out: Annotated[Path | None, typer.Option(help="write an .html page; else trial.html, `-` for none")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="write an .html page; else trial.html, `-` for none")
+    ] = None,
     board: Annotated[
-        Path | None, typer.Option(help="write a submission for the board (board/README.md), a .jsonl")
+        Path | None,
+        typer.Option(help="write a submission for the board (board/README.md), a .jsonl"),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(help="only write the worlds' texts (texts.jsonl) into a folder")
     ] = None,
-    corpora: Annotated[str | None, typer.Option(help="a folder of corpora; else ATTREVAL_CORPORA")] = None,
+    corpora: Annotated[
+        str | None, typer.Option(help="a folder of corpora; else ATTREVAL_CORPORA")
+    ] = None,
 ) -> None:
-    """May a metric be trusted? Try it, or attributions of your own, in worlds whose truth is known."""
+    """May a metric be trusted? Try it, or attributions of your own, in worlds whose truth
+    is known.
+    """
     if out is not None and out.suffix != ".html" and str(out) != "-":
         raise ValueError(f"a trial is kept as .html; got {str(out)!r}")
     if board is not None and board.suffix != ".jsonl":
@@ -52,7 +67,16 @@ def trial(
     from attreval.trial.page import make_page
     from attreval.trial.run import headline, run_trial
 
-    result = run_trial(file, metric, world, attributions, texts, seed, corpora, lambda line: print(line, flush=True))
+    result = run_trial(
+        file,
+        metric,
+        world,
+        attributions,
+        texts,
+        seed,
+        corpora,
+        lambda line: print(line, flush=True),
+    )
     print()
     print_rows(
         [

@@ -1,4 +1,5 @@
-"""Which characters does a token cover? Sub-words and words meet at character offsets, and relevance is conserved.
+"""Which characters does a token cover? Sub-words and words meet at character offsets, and relevance
+is conserved.
 
 Letters used for shapes: W words, L model tokens (special tokens included).
 """
@@ -12,19 +13,25 @@ from attreval.core.records import Instance, Tokens
 
 
 def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
-    """The model's tokens of an instance, cut to `max_length` from the longer segment, with the words they belong to.
+    """The model's tokens of an instance, cut to `max_length` from the longer segment, with the
+    words they belong to.
 
-    tokenizer: a fast Hugging Face tokenizer; see `fill_ids` for one without a mask or padding token. Raises ValueError
-    if the text holds no token.
+    tokenizer: a fast Hugging Face tokenizer; see `fill_ids` for one without a mask or padding
+    token. Raises ValueError if the text holds no token.
     """
     encoded = tokenizer(
-        *instance.segments, truncation=True, max_length=max_length, return_offsets_mapping=True, verbose=False
+        *instance.segments,
+        truncation=True,
+        max_length=max_length,
+        return_offsets_mapping=True,
+        verbose=False,
     )
     sides = encoded.sequence_ids(0)
     special = np.array([side is None for side in sides])
     if special.all():
         raise ValueError(
-            f"instance {instance.id!r} has nothing to explain: its text {instance.segments!r:.80} gives no token; "
+            f"instance {instance.id!r} has nothing to explain: its text "
+            f"{instance.segments!r:.80} gives no token; "
             "leave it out, or give it at least one word"
         )
     places = np.array([side or 0 for side in sides])
@@ -51,7 +58,9 @@ def place_tokens(
     fills: tuple[int, int],
     unknown_id: int | None = None,
 ) -> Tokens:
-    """Tokens with the words of the instance that they belong to, by (L, 3) offsets; fills: of padding and masks."""
+    """Tokens with the words of the instance that they belong to, by (L, 3) offsets; fills: of
+    padding and masks.
+    """
     shares = overlap_shares(offsets, instance.words)
     none = np.zeros((len(offsets), 1))
     word = np.argmax(np.hstack([none, shares]), axis=1) - 1  # -1 where a token has a share of none
@@ -74,9 +83,9 @@ def place_tokens(
 def fill_ids(tokenizer: Any) -> tuple[int, int]:
     """The ids of padding, which is masked, and of the token that takes the place of an erased one.
 
-    Padding: the padding token, else the mask token, else the end of text, else the unknown token, else 0. It is what
-    metrics erase to. Methods erase to the mask token; where there is none (GPT-2, Llama, T5) to the unknown token, else
-    padding, else the end of text, else 0.
+    Padding: the padding token, else the mask token, else the end of text, else the unknown token,
+    else 0. It is what metrics erase to. Methods erase to the mask token; where there is none
+    (GPT-2, Llama, T5) to the unknown token, else padding, else the end of text, else 0.
     """
 
     def first(*names: str) -> int:
@@ -87,9 +96,11 @@ def fill_ids(tokenizer: Any) -> tuple[int, int]:
 
 
 def overlaps(offsets: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(L, W) how many characters each of L stretches has of each of W others; below 0 the distance between them.
+    """(L, W) how many characters each of L stretches has of each of W others; below 0 the distance
+    between them.
 
-    offsets, others: (L, 3) and (W, 3), rows of segment, start, end; -inf where their segments differ.
+    offsets, others: (L, 3) and (W, 3), rows of segment, start, end; -inf where their segments
+        differ.
     """
     side, start, end = offsets.T[..., None]
     other, begin, until = others.T
@@ -103,10 +114,13 @@ def _divide(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """(L, W) shares of each token that lie in each word; a content token's row sums to 1, a special token's to 0.
+    """(L, W) shares of each token that lie in each word; a content token's row sums to 1, a special
+    token's to 0.
 
-    offsets: (L, 3) and words: (W, 3), rows of segment, start, end; segment -1 marks a special token.
-    A token that overlaps no word (white space, say) belongs whole to the nearest word of its segment.
+    offsets: (L, 3) and words: (W, 3), rows of segment, start, end; segment -1 marks a special
+        token.
+    A token that overlaps no word (white space, say) belongs whole to the nearest word of its
+    segment.
     """
     overlap = overlaps(offsets, words)
     shares = np.maximum(overlap, 0)
@@ -124,7 +138,9 @@ def to_words(token_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np
 
 
 def to_tokens(word_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np.ndarray:
-    """(L,) token scores from (W,) word scores, each shared by the word's tokens; covered words keep their sum."""
+    """(L,) token scores from (W,) word scores, each shared by the word's tokens; covered words keep
+    their sum.
+    """
     shares = overlap_shares(tokens.offsets, instance.words)
     scores = np.asarray(word_scores, float)
     return shares @ _divide(scores, shares.sum(axis=0))

@@ -44,7 +44,9 @@ def bootstrap_mean(
     if not len(values):
         raise ValueError("a mean needs at least one instance; got none")
     if np.isinf(values).any():
-        raise ValueError(f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones")
+        raise ValueError(
+            f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones"
+        )
     counts = draw_counts(generator("bootstrap", *names), len(values), draws)
     known = ~np.isnan(values)
     flat = np.where(known, values, 0).reshape(len(values), -1)

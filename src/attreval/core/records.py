@@ -1,6 +1,8 @@
-"""What an instance, its tokens and an attribution are. Every other part of the package speaks in these records.
+"""What an instance, its tokens and an attribution are. Every other part of the package speaks in
+these records.
 
-Letters used for shapes: W words, L model tokens (special tokens included), F features, A annotators.
+Letters used for shapes: W words, L model tokens (special tokens included), F features, A
+annotators.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ LEVELS = ("token", "pair", "span")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Where the evidence for the label lies, said by people or known by construction; every part may be empty.
+    """Where the evidence for the label lies, said by people or known by construction; every part
+    may be empty.
 
     marks: (A, W) float, one row an annotator, one column a word: 1 marked, 0 not, or a rating.
     spans: (start word, end word, annotator) triples, end exclusive.
     interactions: (start a, end a, start b, end b, label) tuples over words, ends exclusive.
-    classes: of each word the class that its fragment was written for, -1 for none (hybrid documents).
+    classes: of each word the class that its fragment was written for, -1 for none (hybrid
+        documents).
     tags: of each word the part of speech (agreement; there the one span is the subject).
     attractors: nouns between subject and verb whose number is not the verb's (agreement).
     """
@@ -36,7 +40,8 @@ class Evidence:
 class Instance:
     """One text, or one pair of texts, with its words.
 
-    words: (W, 3) int rows of segment, start character, end character (exclusive); a word never crosses a segment.
+    words: (W, 3) int rows of segment, start character, end character (exclusive); a word never
+        crosses a segment.
     """
 
     id: str
@@ -48,7 +53,9 @@ class Instance:
 
     def __post_init__(self) -> None:
         if len(self.segments) not in (1, 2):
-            raise ValueError(f"instance {self.id!r} has {len(self.segments)} segments; one or two are possible")
+            raise ValueError(
+                f"instance {self.id!r} has {len(self.segments)} segments; one or two are possible"
+            )
         words = np.asarray(self.words, dtype=np.int64).reshape(-1, 3)
         segment, start, end = words.T
         lengths = np.array([len(text) for text in self.segments])
@@ -57,14 +64,17 @@ class Instance:
         if not there.all():
             at = int(there.argmin())
             raise ValueError(
-                f"instance {self.id!r}: word {at} is {words[at].tolist()} (segment, start, end), outside its text"
+                f"instance {self.id!r}: word {at} is {words[at].tolist()} (segment, start, end), "
+                "outside its text"
             )
         evidence = self.evidence
         marked = evidence.marks.shape[1] if evidence.marks.size else 0
         counts = {"marks": marked, "classes": len(evidence.classes), "tags": len(evidence.tags)}
         for name, count in counts.items():
             if count not in (0, len(words)):
-                raise ValueError(f"instance {self.id!r}: {name} for {count} words, but it has {len(words)}")
+                raise ValueError(
+                    f"instance {self.id!r}: {name} for {count} words, but it has {len(words)}"
+                )
         object.__setattr__(self, "words", words)
 
     def word_texts(self) -> list[str]:
@@ -76,10 +86,13 @@ class Instance:
 class Tokens:
     """An instance as the model reads it.
 
-    ids: (L,) vocabulary indices. segments: (L,) token type. special: (L,) True for [CLS], [SEP] and the like.
-    word: (L,) index of the instance's word that holds the token, -1 for none. texts: L token strings.
-    offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words that no token
-    covers, cut off or made of characters that the tokenizer ignores. unknown_id: None where the vocabulary has none.
+    ids: (L,) vocabulary indices. segments: (L,) token type. special: (L,) True for [CLS], [SEP] and
+        the like.
+    word: (L,) index of the instance's word that holds the token, -1 for none. texts: L token
+        strings.
+    offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words
+    that no token covers, cut off or made of characters that the tokenizer ignores. unknown_id: None
+    where the vocabulary has none.
     """
 
     ids: np.ndarray
@@ -109,7 +122,9 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Cost:
-    """Model evaluations and the tokens they read: asked for, computed, and answered from the ledger."""
+    """Model evaluations and the tokens they read: asked for, computed, and answered from the
+    ledger.
+    """
 
     requested: int = 0
     unique: int = 0
@@ -123,19 +138,25 @@ class Cost:
         return self.requested - self.unique
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+        return Cost(
+            *(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__)
+        )
 
 
 @dataclass(frozen=True)
 class Attribution:
     """Scores that one method gives to groups of tokens of one instance, for one class.
 
-    features: F tuples of token positions: those of one token, or word, at level `token`, of two at `pair`, of stretches
-    of words at `span`; which part of the input a position stands in, the tokens' offsets say.
-    scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if they owe none.
-    reliability: of sampled scores, the squared correlation to expect with those of all samples; NaN if not estimated.
-    special: the share that special tokens, which have no scores here, took of all that the method gave out; NaN if it
-    gave them nothing to have. note: what is to be known before the scores are trusted, empty for nothing.
+    features: F tuples of token positions: those of one token, or word, at level `token`, of two at
+    `pair`, of stretches of words at `span`; which part of the input a position stands in, the
+    tokens' offsets say.
+    scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if
+        they owe none.
+    reliability: of sampled scores, the squared correlation to expect with those of all samples; NaN
+        if not estimated.
+    special: the share that special tokens, which have no scores here, took of all that the method
+    gave out; NaN if it gave them nothing to have. note: what is to be known before the scores are
+    trusted, empty for nothing.
     """
 
     instance: str
@@ -156,7 +177,8 @@ class Attribution:
             raise ValueError(f"level {self.level!r} is not one of {', '.join(LEVELS)}")
         if scores.shape != (len(self.features),):
             raise ValueError(
-                f"{self.method} on {self.instance!r}: {scores.shape} scores for {len(self.features)} features"
+                f"{self.method} on {self.instance!r}: {scores.shape} scores for "
+                f"{len(self.features)} features"
             )
         finite = np.isfinite(scores)
         if not finite.all():
@@ -168,7 +190,9 @@ class Attribution:
         object.__setattr__(self, "scores", scores)
 
     def on_tokens(self, length: int) -> np.ndarray:
-        """(L,) token scores: each feature's score is shared equally by its tokens; tokens in no feature get 0."""
+        """(L,) token scores: each feature's score is shared equally by its tokens; tokens in no
+        feature get 0.
+        """
         out = np.zeros(length)
         for feature, score in zip(self.features, self.scores, strict=True):
             out[list(feature)] += score / len(feature)

@@ -1,4 +1,6 @@
-"""Settings: the strict, frozen pydantic base of every section of a profile, and its errors as sentences."""
+"""Settings: the strict, frozen pydantic base of every section of a profile, and its errors as
+sentences.
+"""
 
 from typing import Any, Self
 
@@ -11,7 +13,9 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def changed(self, **changes: Any) -> Self:
-        """The same settings with some changed, checked again. ValidationError as when they are read."""
+        """The same settings with some changed, checked again. ValidationError as when they are
+        read.
+        """
         return type(self).model_validate(self.model_dump() | changes)
 
 
@@ -20,7 +24,9 @@ def explain_error(problem: dict, root: type[BaseModel]) -> str:
     where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
         said = problem["msg"].removeprefix("Value error, ")
-        given = problem["input"]  # of a section, or of what is long, the message itself says what came
+        given = problem[
+            "input"
+        ]  # of a section, or of what is long, the message itself says what came
         shown = not isinstance(given, (dict, BaseModel)) and len(repr(given)) <= 80
         return f"{where}: {said}" + (f" (got {given!r})" if shown else "")
     section = root
@@ -28,5 +34,7 @@ def explain_error(problem: dict, root: type[BaseModel]) -> str:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]
         for option in options:
             args = [option, *getattr(option, "__args__", ())]
-            section = next((a for a in args if isinstance(a, type) and issubclass(a, BaseModel)), section)
+            section = next(
+                (a for a in args if isinstance(a, type) and issubclass(a, BaseModel)), section
+            )
     return f"{where}: unknown key; allowed are: {', '.join(section.model_fields)}"

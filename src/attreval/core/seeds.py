@@ -1,4 +1,6 @@
-"""Seeds that follow from names, so that adding a method or an instance moves nobody else's numbers."""
+"""Seeds that follow from names, so that adding a method or an instance moves nobody else's
+numbers.
+"""
 
 import hashlib
 

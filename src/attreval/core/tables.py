@@ -68,25 +68,45 @@ TOKEN_SCHEMA = pa.schema(
     }
 )
 VALUE_SCHEMA = pa.schema(
-    {"task": TEXT, "model": TEXT, "seed": LONG, "instance": TEXT, "method": TEXT, "measure": TEXT, "value": FLOAT}
+    {
+        "task": TEXT,
+        "model": TEXT,
+        "seed": LONG,
+        "instance": TEXT,
+        "method": TEXT,
+        "measure": TEXT,
+        "value": FLOAT,
+    }
 )
-ARRAYS = {"ids": np.int64, "segments": np.int64, "special": bool, "word": np.int64, "offsets": np.int64}  # of Tokens
+ARRAYS = {
+    "ids": np.int64,
+    "segments": np.int64,
+    "special": bool,
+    "word": np.int64,
+    "offsets": np.int64,
+}  # of Tokens
 
 
 def part_of(path: Path) -> Path:
-    """The temporary name under which `path` is written; it keeps the suffix, which some writers look at."""
+    """The temporary name under which `path` is written; it keeps the suffix, which some writers
+    look at.
+    """
     return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def sweep_parts(folder: Path) -> None:
-    """Remove what killed writers have left below a folder; call it only while nobody writes there."""
+    """Remove what killed writers have left below a folder; call it only while nobody
+    writes there.
+    """
     for part in list(folder.rglob(".*.part*")):
         shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
 
 
 @contextmanager
 def write_whole(path: Path | str) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it to `path` when the block ends well, remove it otherwise."""
+    """Give a temporary path beside `path`; rename it to `path` when the block ends well, remove it
+    otherwise.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
@@ -119,25 +139,35 @@ def read_csv(*paths: Path | str) -> pd.DataFrame:
 
 
 def write_values(path: Path | str, frame: pd.DataFrame) -> None:
-    """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a number are left out."""
+    """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a
+    number are left out.
+    """
     known = frame[frame["value"].notna()]
     columns = {name: known[name].tolist() for name in VALUE_SCHEMA.names}
     _write_parquet(path, pa.table(columns, schema=VALUE_SCHEMA))
 
 
 def read_values(*paths: Path | str) -> pd.DataFrame:
-    """What judges say of single instances, read from one or several files; without any, an empty table."""
+    """What judges say of single instances, read from one or several files; without any, an empty
+    table.
+    """
     tables = [VALUE_SCHEMA.empty_table(), *map(pq.read_table, paths)]
     return pa.concat_tables(tables).to_pandas()
 
 
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
-    """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet metadata."""
+    """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet
+    metadata.
+    """
     columns: dict[str, Any] = {name: [] for name in INSTANCE_SCHEMA.names}
     for one in instances:
         evidence = one.evidence
         relations = [dict(zip(INTERACTION, row, strict=True)) for row in evidence.interactions]
-        row = vars(one) | vars(evidence) | {"marks": evidence.marks.tolist(), "interactions": relations}
+        row = (
+            vars(one)
+            | vars(evidence)
+            | {"marks": evidence.marks.tolist(), "interactions": relations}
+        )
         for name, column in columns.items():
             column.append(row[name])
     columns["words"] = _words_column(columns["words"])
@@ -146,7 +176,9 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
 
 
 def _words_column(words: list[np.ndarray]) -> pa.Array:
-    """A column of (W, 3) tables; built from one flat array, since a corpus has millions of words."""
+    """A column of (W, 3) tables; built from one flat array, since a corpus has millions of
+    words.
+    """
     ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
     flat = np.concatenate([np.zeros((0, 3), np.int32), *words]).astype(np.int32)
     triples = pa.FixedSizeListArray.from_arrays(flat.ravel(), 3)
@@ -158,13 +190,17 @@ def read_about(path: Path | str) -> dict:
     return json.loads(pq.read_schema(path).metadata[b"attreval"])
 
 
-def read_instances(path: Path | str, split: str | None = None, limit: int | None = None) -> list[Instance]:
+def read_instances(
+    path: Path | str, split: str | None = None, limit: int | None = None
+) -> list[Instance]:
     """Read a task table, or its first `limit` instances of one split."""
     return [_as_instance(row) for row in islice(_rows(path, split), limit)]
 
 
 def _as_instance(row: dict[str, Any]) -> Instance:
-    """A row of a task table as a record; tables made before some columns existed hold none of them."""
+    """A row of a task table as a record; tables made before some columns existed hold none
+    of them.
+    """
     evidence = Evidence(
         marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
         spans=tuple(map(tuple, row["spans"])),
@@ -178,7 +214,9 @@ def _as_instance(row: dict[str, Any]) -> Instance:
 
 
 def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
-    """The rows of a task table, a batch at a time, so that the first few cost no more than themselves."""
+    """The rows of a task table, a batch at a time, so that the first few cost no more than
+    themselves.
+    """
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(1024):
             kept = batch if split is None else batch.filter(pc.equal(batch["split"], split))
@@ -210,12 +248,16 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
     for row in _read_rows(*paths):
         features = tuple(map(tuple, row.pop("features")))
         cost = Cost(**{name: row.pop(name) for name in Cost.__dataclass_fields__})
-        found.append(Attribution(**row, features=features, cost=cost))  # earlier versions have fewer columns
+        found.append(
+            Attribution(**row, features=features, cost=cost)
+        )  # earlier versions have fewer columns
     return found
 
 
 def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
-    """Write what a model reads of instances, by id, a row each, so that judging stored scores needs no model."""
+    """Write what a model reads of instances, by id, a row each, so that judging stored scores needs
+    no model.
+    """
     rows = []
     for instance, one in tokens.items():
         plain = {name: np.asarray(value).tolist() for name, value in vars(one).items()}
@@ -246,12 +288,16 @@ def _write_parquet(path: Path | str, table: pa.Table) -> None:
 
 
 def note_seconds(path: Path, seconds: float) -> None:
-    """Keep beside a file the processor seconds that it took, so that a resumed step reports its full cost."""
+    """Keep beside a file the processor seconds that it took, so that a resumed step reports its
+    full cost.
+    """
     with write_whole(path.with_suffix(".seconds")) as part:
         part.write_text(f"{seconds}", encoding="utf-8")
 
 
 def seconds_of(path: Path) -> float:
-    """Processor seconds that a file took to make; 0 if the file or the note beside it is missing."""
+    """Processor seconds that a file took to make; 0 if the file or the note beside it is
+    missing.
+    """
     note = path.with_suffix(".seconds")
     return float(note.read_text(encoding="utf-8")) if path.exists() and note.exists() else 0.0

@@ -1,9 +1,9 @@
-"""What are the smallest things that an explanation scores, how are scores of word pieces put together for them, and
-which neighbours belong together?
+"""What are the smallest things that an explanation scores, how are scores of word pieces put
+together for them, and which neighbours belong together?
 
-A unit is one word with all its pieces, one word piece, or, in long texts, one sentence; special tokens are in none. Sun
-et al. (2024) explain pairs of units across the two parts of an input; in an input of one part every pair is across.
-Letters used for shapes: L tokens, n units.
+A unit is one word with all its pieces, one word piece, or, in long texts, one sentence; special
+tokens are in none. Sun et al. (2024) explain pairs of units across the two parts of an input; in an
+input of one part every pair is across. Letters used for shapes: L tokens, n units.
 """
 
 import re
@@ -19,12 +19,16 @@ from attreval.core.records import Tokens
 
 UNITS = ("word", "subword", "sentence")
 ENDS = re.compile(r"[.!?\u2026][\"'\u2019\u201d)\]]*$")  # tokens that end a sentence
-CLOSES = re.compile(r"[\"'\u2019\u201d)\].!?\u2026]+")  # tokens that still belong to one that has ended
+CLOSES = re.compile(
+    r"[\"'\u2019\u201d)\].!?\u2026]+"
+)  # tokens that still belong to one that has ended
 
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a text. groups: the token positions of each, in order. side: (n,) the part of the input of each."""
+    """The units of a text. groups: the token positions of each, in order. side: (n,) the part of
+    the input of each.
+    """
 
     groups: tuple[tuple[int, ...], ...]
     side: np.ndarray
@@ -51,13 +55,17 @@ class Units:
 
 
 def find_units(tokens: Tokens, unit: str) -> Units:
-    """The units of a text. A token that belongs to no word is a unit of its own. ValueError for another unit.
+    """The units of a text. A token that belongs to no word is a unit of its own. ValueError for
+    another unit.
 
-    Sentences are found by their final marks alone, part by part: an abbreviation's full stop ends one, too.
+    Sentences are found by their final marks alone, part by part: an abbreviation's full stop ends
+    one, too.
     """
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
-    groups = _find_sentences(tokens) if unit == "sentence" else _find_words(tokens, whole=unit == "word")
+    groups = (
+        _find_sentences(tokens) if unit == "sentence" else _find_words(tokens, whole=unit == "word")
+    )
     sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
     return Units(tuple(map(tuple, groups)), sides)
 
@@ -73,7 +81,9 @@ def _find_words(tokens: Tokens, whole: bool) -> list[list[int]]:
 
 
 def _find_sentences(tokens: Tokens) -> list[list[int]]:
-    """The content tokens of each part, cut behind final marks and what closes with them, where a space follows."""
+    """The content tokens of each part, cut behind final marks and what closes with them, where a
+    space follows.
+    """
     groups: list[list[int]] = []
     part = -1
     until = 0
@@ -122,7 +132,9 @@ def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Un
 
 
 def find_runs(values: Sequence, joined: Callable[[Any, Any], bool] = eq) -> list[tuple[int, int]]:
-    """(start, end) of each maximal run, end exclusive: neighbours for which `joined` holds, equal ones by default."""
+    """(start, end) of each maximal run, end exclusive: neighbours for which `joined` holds, equal
+    ones by default.
+    """
     starts = [i for i in range(len(values)) if i == 0 or not joined(values[i - 1], values[i])]
     return list(pairwise([*starts, len(values)]))
 

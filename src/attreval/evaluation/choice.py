@@ -1,11 +1,13 @@
-"""Which explanation to choose for a model: effect sizes, their uncertainty, and what difference would matter.
+"""Which explanation to choose for a model: effect sizes, their uncertainty, and what difference
+would matter.
 
-On a metric random scores have 0 and the method farthest from them 1, or -1 where it is worse. A method's score is the
-mean over metrics. Those of one judge share its vote, and each counts by its reliability: MARGIN squared over itself and
-the error variance of a difference of two methods, which does not depend on who wins. A metric that does not surely put
-the truth first in most worlds whose truth is known (`attreval.trial`) has no vote. Agreement with other methods and
-simplicity have no vote: they do not say whether an explanation is right. What is drawn are texts, the same ones for
-every metric of a task.
+On a metric random scores have 0 and the method farthest from them 1, or -1 where it is worse. A
+method's score is the mean over metrics. Those of one judge share its vote, and each counts by its
+reliability: MARGIN squared over itself and the error variance of a difference of two methods, which
+does not depend on who wins. A metric that does not surely put the truth first in most worlds whose
+truth is known (`attreval.trial`) has no vote. Agreement with other methods and simplicity have no
+vote: they do not say whether an explanation is right. What is drawn are texts, the same ones for
+    every metric of a task.
 Letters used for shapes: m methods, d draws.
 """
 
@@ -29,32 +31,41 @@ VOTES = {
 }
 VOTING = tuple(metric for metrics in VOTES.values() for metric in metrics)
 MOST_WORLDS = 0.5
-MARGIN = 0.1  # of the distance between random scores and the best: a smaller difference does not matter
+MARGIN = (
+    0.1  # of the distance between random scores and the best: a smaller difference does not matter
+)
 
 
-BOARD = "attreval.jsonl"  # what our own metrics came to in the worlds whose truth is known; see board/README.md
+# what our own metrics came to in the worlds whose truth is known; see board/README.md
+BOARD = "attreval.jsonl"
 
 
 @cache
 def _shares_sure() -> dict[str, float]:
     package = Path(__file__).resolve().parents[1]
-    places = (package / "trial" / BOARD, package.parents[1] / "board" / BOARD)  # of a wheel, of a checkout
+    places = (
+        package / "trial" / BOARD,
+        package.parents[1] / "board" / BOARD,
+    )  # of a wheel, of a checkout
     table = pd.read_json(next(filter(Path.exists, places)), lines=True)
     return (table.low > 0.5).groupby(table.metric).mean().to_dict()
 
 
 def share_sure(metric: str) -> float:
-    """The share of worlds in which a metric surely puts the truth before random scores; 1 where it compares with
-    people, whom no made-up world has."""
+    """The share of worlds in which a metric surely puts the truth before random scores; 1 where it
+    compares with people, whom no made-up world has.
+    """
     return _shares_sure().get(metric, 1.0)
 
 
 @dataclass(frozen=True)
 class MethodMeans:
-    """What the metrics say of a model's methods, on a task and on the texts made from it; higher is better.
+    """What the metrics say of a model's methods, on a task and on the texts made from it; higher is
+    better.
 
-    means: metric -> (m,); drawn: metric -> (d, m) of drawn texts; texts: metric -> how many; costs: (m,) evaluations
-    requested for a text, NaN where that is not known. unfit: methods that are not recommended whatever metrics say.
+    means: metric -> (m,); drawn: metric -> (d, m) of drawn texts; texts: metric -> how many; costs:
+    (m,) evaluations requested for a text, NaN where that is not known. unfit: methods that are not
+    recommended whatever metrics say.
     """
 
     methods: tuple[str, ...]
@@ -68,11 +79,12 @@ class MethodMeans:
 def gather_means(
     tasks: Mapping[str, Drawn], base: str, methods: Sequence[str], cost: Callable[[str], float]
 ) -> MethodMeans | None:
-    """What was measured on a task and on the texts made from it, of the methods that every voting metric knows.
+    """What was measured on a task and on the texts made from it, of the methods that every voting
+    metric knows.
 
-    tasks: the metrics' means of the task, named `base`, and of the tasks made from it; those of the task itself come
-    first. methods: the order that they stand in. cost: evaluations that a method requests for a text. None where fewer
-    than two methods are known to every metric with a vote.
+    tasks: the metrics' means of the task, named `base`, and of the tasks made from it; those of the
+    task itself come first. methods: the order that they stand in. cost: evaluations that a method
+    requests for a text. None where fewer than two methods are known to every metric with a vote.
     """
     of_metric = {metric: drawn for drawn in tasks.values() for metric in drawn.means}
     if base in tasks:
@@ -96,16 +108,23 @@ def gather_means(
 
 
 def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
-    """One row a metric with a vote: judge, zero, unit, error, reliability, trial, texts, weight, with the sum 1.
+    """One row a metric with a vote: judge, zero, unit, error, reliability, trial, texts, weight,
+    with the sum 1.
 
-    zero: the mean of random scores, or of the worst method where there are none. unit: the largest distance from it.
-    error: the standard error of the difference of two methods, in units. reliability: see above. trial: the share of
-    worlds in which the metric surely puts the truth first. Where a metric has fewer than LEAST_TEXTS texts, its weight
-    is 0, but where all have. ValueError where no metric has a vote.
+    zero: the mean of random scores, or of the worst method where there are none. unit: the largest
+        distance from it.
+    error: the standard error of the difference of two methods, in units. reliability: see above.
+    trial: the share of worlds in which the metric surely puts the truth first. Where a metric has
+    fewer than LEAST_TEXTS texts, its weight is 0, but where all have. ValueError where no metric
+    has a vote.
     """
     rows = []
     for judge, metrics in VOTES.items():
-        asked = [metric for metric in metrics if metric in measured.means and share_sure(metric) > MOST_WORLDS]
+        asked = [
+            metric
+            for metric in metrics
+            if metric in measured.means and share_sure(metric) > MOST_WORLDS
+        ]
         for metric in asked:
             means = measured.means[metric]
             drawn = measured.drawn[metric]
@@ -138,14 +157,22 @@ def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
 
 
 def _scale(measured: MethodMeans, metric: str) -> tuple[float, float]:
-    """The mean of random scores, or of the worst method where there are none, and the largest distance from it."""
+    """The mean of random scores, or of the worst method where there are none, and the largest
+    distance from it.
+    """
     means = measured.means[metric]
-    zero = means[measured.methods.index("random")] if "random" in measured.methods else np.nanmin(means)
+    zero = (
+        means[measured.methods.index("random")]
+        if "random" in measured.methods
+        else np.nanmin(means)
+    )
     return float(zero), float(np.nanmax(np.abs(means - zero)))
 
 
 def total_scores(values: Mapping[str, np.ndarray], weights: pd.DataFrame) -> np.ndarray:
-    """(..., m) mean of (..., m) values in units of their metrics, by the weights of `weigh_metrics` or some of them."""
+    """(..., m) mean of (..., m) values in units of their metrics, by the weights of `weigh_metrics`
+    or some of them.
+    """
     total = 0.0
     for metric, row in weights.iterrows():
         total = total + row.weight * (values[metric] - row.zero) / max(row.unit, TIED)
@@ -155,12 +182,13 @@ def total_scores(values: Mapping[str, np.ndarray], weights: pd.DataFrame) -> np.
 def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     """One row a method, the best first: score, interval, share of draws in which it is the best.
 
-    shortfall: by how much it misses the best in `confidence` of the draws. equal: by MARGIN at most, so that it is
-    surely as good as any. leading: equal, or not surely below the highest score. above_random: in `confidence` of the
-    draws. settled: all that lead are equal, on LEAST_TEXTS texts at least. recommended: the cheapest of the equal ones
-    then, the highest score otherwise; of those that are sound, not `unfit`, where there is one. growth: how many times
-    as many texts would settle it, if effects and variances stayed as they are. requested: evaluations for a text. One
-    column a judge that was asked.
+    shortfall: by how much it misses the best in `confidence` of the draws. equal: by MARGIN at
+    most, so that it is surely as good as any. leading: equal, or not surely below the highest
+    score. above_random: in `confidence` of the draws. settled: all that lead are equal, on
+    LEAST_TEXTS texts at least. recommended: the cheapest of the equal ones then, the highest score
+    otherwise; of those that are sound, not `unfit`, where there is one. growth: how many times as
+    many texts would settle it, if effects and variances stayed as they are. requested: evaluations
+    for a text. One column a judge that was asked.
     """
     names = np.array(measured.methods)
     sound = ~np.isin(names, [*measured.unfit])
@@ -172,7 +200,9 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     drawn = total_scores(measured.drawn, voting)
     drawn = drawn[~np.isnan(drawn).any(axis=1)]  # in some draws a metric may have no text
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    gaps = np.where(fit, drawn, -np.inf).max(axis=1, keepdims=True) - drawn  # to the best of each draw
+    gaps = (
+        np.where(fit, drawn, -np.inf).max(axis=1, keepdims=True) - drawn
+    )  # to the best of each draw
     shortfall = np.quantile(gaps, confidence, axis=0)
     tops = fit & (gaps <= TIED)
     lead = _compare_with_first(score, drawn, fit, voting.texts.clip(lower=2).min(), confidence)
@@ -180,8 +210,12 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     near = fit & (lead.low <= TIED)
     texts = max(2, voting.texts.max())
     settled = bool((equal >= near).all()) and texts >= LEAST_TEXTS
-    growth = _error_shares(lead, shortfall)[near & ~equal].max(initial=1.0) ** 2  # errors fall with the root of texts
-    order = np.lexsort((measured.costs, -np.where(fit, score.round(9), -np.inf)))  # an unknown cost comes last
+    growth = (
+        _error_shares(lead, shortfall)[near & ~equal].max(initial=1.0) ** 2
+    )  # errors fall with the root of texts
+    order = np.lexsort(
+        (measured.costs, -np.where(fit, score.round(9), -np.inf))
+    )  # an unknown cost comes last
     chosen = np.lexsort((-score, measured.costs, ~equal))[0] if settled else order[0]
     found = {
         "method": names,
@@ -201,41 +235,54 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
         "requested": measured.costs,
     }
     for judge, own in weights.groupby("judge", sort=False):
-        found[judge] = total_scores(measured.means, own if own.weight.any() else own.assign(weight=1.0))
+        found[judge] = total_scores(
+            measured.means, own if own.weight.any() else own.assign(weight=1.0)
+        )
     return pd.DataFrame(found).iloc[order].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
 class _Lead:
-    """(m,) by how much the method of the highest score is ahead of each, and the least that this might be."""
+    """(m,) by how much the method of the highest score is ahead of each, and the least that this
+    might be.
+    """
 
     mean: np.ndarray
     low: np.ndarray
 
 
-def _compare_with_first(score: np.ndarray, drawn: np.ndarray, fit: np.ndarray, texts: int, confidence: float) -> _Lead:
+def _compare_with_first(
+    score: np.ndarray, drawn: np.ndarray, fit: np.ndarray, texts: int, confidence: float
+) -> _Lead:
     """The lead of the highest score among those that fit, by a t interval on so many texts."""
     first = np.where(fit, score, -np.inf).argmax()
     mean = score[first] - score
     deviation = (drawn[:, [first]] - drawn).std(axis=0)
-    width = student.ppf((1 + confidence) / 2, texts - 1)  # in the tails steadier than the drawn quantiles
+    width = student.ppf(
+        (1 + confidence) / 2, texts - 1
+    )  # in the tails steadier than the drawn quantiles
     return _Lead(mean, mean - width * deviation * np.sqrt(texts / (texts - 1)))
 
 
 def _error_shares(lead: _Lead, shortfall: np.ndarray) -> np.ndarray:
-    """(m,) how many times too large errors are to show that a method is as good as the first, or behind it.
+    """(m,) how many times too large errors are to show that a method is as good as the first, or
+    behind it.
 
-    It is as good once its shortfall, which is its distance and an error, is at most MARGIN; it is behind once the error
-    of the lead is no more than the lead.
+    It is as good once its shortfall, which is its distance and an error, is at most MARGIN; it is
+    behind once the error of the lead is no more than the lead.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        to_be_equal = np.where(lead.mean < MARGIN, (shortfall - lead.mean) / (MARGIN - lead.mean), np.inf)
+        to_be_equal = np.where(
+            lead.mean < MARGIN, (shortfall - lead.mean) / (MARGIN - lead.mean), np.inf
+        )
         to_be_behind = (lead.mean - lead.low) / lead.mean
     return np.fmin(to_be_equal, to_be_behind)
 
 
 def _above_random(drawn: np.ndarray, methods: tuple[str, ...], confidence: float) -> np.ndarray:
-    """(m,) whether each method has a higher score than random ones in `confidence` of draws; all if there are none."""
+    """(m,) whether each method has a higher score than random ones in `confidence` of draws; all if
+    there are none.
+    """
     if "random" not in methods:
         return np.ones(len(methods), bool)
     return np.quantile(drawn - drawn[:, [methods.index("random")]], 1 - confidence, axis=0) > TIED
@@ -244,10 +291,11 @@ def _above_random(drawn: np.ndarray, methods: tuple[str, ...], confidence: float
 def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd.DataFrame:
     """One row a metric: what it says of the recommended method, and who is better there.
 
-    mean, low, high: of the recommended method; random: of random scores. rival: the best other method there, with
-    rival_mean; rank: of the recommended one among the methods; surely: the rival is better in `confidence` of draws, by
-    MARGIN of the largest distance from random scores; below_random: whether the recommended method is not surely
-    above random scores. votes: whether the metric has one.
+    mean, low, high: of the recommended method; random: of random scores. rival: the best other
+    method there, with rival_mean; rank: of the recommended one among the methods; surely: the rival
+    is better in `confidence` of draws, by MARGIN of the largest distance from random scores;
+    below_random: whether the recommended method is not surely above random scores. votes: whether
+        the metric has one.
     """
     at = measured.methods.index(method)
     others = ~np.isin(measured.methods, [method, "random"])
@@ -255,7 +303,11 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
     for metric, means in measured.means.items():
         drawn = measured.drawn[metric]
         low, high = np.nanquantile(drawn[:, at], [(1 - confidence) / 2, (1 + confidence) / 2])
-        rival = int(np.where(others, np.nan_to_num(means, nan=-np.inf), -np.inf).argmax()) if others.any() else at
+        rival = (
+            int(np.where(others, np.nan_to_num(means, nan=-np.inf), -np.inf).argmax())
+            if others.any()
+            else at
+        )
         lead = drawn[:, rival] - drawn[:, at]
         _, unit = _scale(measured, metric)
         random = over_chance = np.nan

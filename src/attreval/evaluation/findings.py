@@ -1,4 +1,6 @@
-"""What judged texts say, in tables and in sentences: which method, how sure, at what price, what speaks against it."""
+"""What judged texts say, in tables and in sentences: which method, how sure, at what price, what
+speaks against it.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +12,14 @@ import pandas as pd
 from attreval.api.explanation import RANDOM
 from attreval.api.explanations import Explanations
 from attreval.core.bootstrap import LEAST_TEXTS, percentile_interval
-from attreval.evaluation.choice import MARGIN, VOTING, find_objections, gather_means, rank_methods, weigh_metrics
+from attreval.evaluation.choice import (
+    MARGIN,
+    VOTING,
+    find_objections,
+    gather_means,
+    rank_methods,
+    weigh_metrics,
+)
 from attreval.evaluation.judged import Judged
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
@@ -21,20 +30,24 @@ DRAWS = 2000
 CONFIDENCE = 0.99  # samples grow about five times, and each asks anew: together 0.95
 JUDGE_TITLES = {"pointing": "pointing", "people": "people's marks", "faithfulness": "faithfulness"}
 LARGE_GAP = 0.1  # of the sum owed
-MOST_LARGE = 0.1  # of the texts: a method that misses the sum by a large gap more often is not recommended
+MOST_LARGE = (
+    0.1  # of the texts: a method that misses the sum by a large gap more often is not recommended
+)
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """What an evaluation found.
 
-    title: the model and the data. labels: classes. size: texts that could be drawn; dropped: why rows could not be used
-    -> how many. given: methods made elsewhere. seconds: that a method takes for a text of common length, on one core.
-    max_length: tokens that the model reads. rows, judged: the texts of the sample; documents: those made of them.
-    drawn: the metrics' means over the texts, and over texts drawn with replacement. judges, choice, objections: see
-    `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`. missed: method -> share of texts on
-    which its scores miss more than LARGE_GAP of the sum that they owe. means: one row a method and metric, with an
-    interval.
+    title: the model and the data. labels: classes. size: texts that could be drawn; dropped: why
+    rows could not be used -> how many. given: methods made elsewhere. seconds: that a method takes
+    for a text of common length, on one core.
+    max_length: tokens that the model reads. rows, judged: the texts of the sample; documents: those
+        made of them.
+    drawn: the metrics' means over the texts, and over texts drawn with replacement. judges, choice,
+    objections: see `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`.
+    missed: method -> share of texts on which its scores miss more than LARGE_GAP of the sum that
+    they owe. means: one row a method and metric, with an interval.
     """
 
     title: str
@@ -61,7 +74,9 @@ class Evaluation:
 
     @property
     def verdict(self) -> str:
-        """`recommended`, `no difference` that matters, `undecided`, or `none` that anybody should use."""
+        """`recommended`, `no difference` that matters, `undecided`, or `none` that anybody should
+        use.
+        """
         if not (self.best.above_random and self.best.sound):
             return "none"
         if not self.best.settled:
@@ -75,7 +90,9 @@ class Evaluation:
 
     @property
     def needed(self) -> int:
-        """How many texts would settle the choice, other things being alike: a guess from what these say."""
+        """How many texts would settle the choice, other things being alike: a guess from what these
+        say.
+        """
         return int(np.ceil(self.best.growth * len(self.judged)))
 
     @property
@@ -104,14 +121,24 @@ class Evaluation:
         return f"{recommendation(self)} {certainty(self)} {price(self)}"
 
 
-def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequence[Row], facts: Mapping) -> Evaluation:
-    """What judged texts, and the documents made of them, say together; facts: the other fields of `Evaluation`.
+def conclude(
+    judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequence[Row], facts: Mapping
+) -> Evaluation:
+    """What judged texts, and the documents made of them, say together; facts: the other fields of
+    `Evaluation`.
 
-    Where people marked texts, pointing at their marks has no vote and is left out: `people_dynamic` asks the same.
+    Where people marked texts, pointing at their marks has no vote and is left out: `people_dynamic`
+    asks the same.
     """
-    texts = [replace(one, values={m: v for m, v in one.values.items() if m != "pointing"}) for one in judged]
+    texts = [
+        replace(one, values={m: v for m, v in one.values.items() if m != "pointing"})
+        for one in judged
+    ]
     methods = [*judged[0].explanation.methods, RANDOM]
-    tasks = {"texts": _draw(texts, methods, "texts"), "documents": _draw(documents, methods, "documents")}
+    tasks = {
+        "texts": _draw(texts, methods, "texts"),
+        "documents": _draw(documents, methods, "documents"),
+    }
     tasks = {name: drawn for name, drawn in tasks.items() if drawn.means}
 
     def price_of(method: str) -> float:
@@ -119,12 +146,17 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
             return 0.0
         if method in facts["given"]:
             return float("nan")
-        return float(np.mean([one.explanation.attributions[method].cost.requested for one in judged]))
+        return float(
+            np.mean([one.explanation.attributions[method].cost.requested for one in judged])
+        )
 
     compared = {name: _compared(one) for name, one in tasks.items()}
     measured = gather_means(compared, "texts", methods, price_of)
     if measured is None:
-        raise ValueError(f"no metric with a vote has a value for these texts; these have one: {', '.join(VOTING)}")
+        raise ValueError(
+            "no metric with a vote has a value for these texts; these have one: "
+            f"{', '.join(VOTING)}"
+        )
     missed = _share_missed(judged)
     unfit = frozenset(m for m, share in missed.items() if share > MOST_LARGE)
     choice = rank_methods(replace(measured, unfit=unfit), CONFIDENCE)
@@ -134,7 +166,9 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
         for metric, mean in drawn.means.items():
             low, high = percentile_interval(drawn.drawn[metric], CONFIDENCE)
             cells = {"mean": mean, "low": low, "high": high, "n": drawn.counts[metric]}
-            means.append(pd.DataFrame({"of": made, "method": drawn.methods, "metric": metric} | cells))
+            means.append(
+                pd.DataFrame({"of": made, "method": drawn.methods, "metric": metric} | cells)
+            )
     return Evaluation(
         rows=tuple(rows),
         judged=tuple(texts),
@@ -150,7 +184,9 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
 
 
 def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
-    """Method -> share of texts on which its scores miss more than LARGE_GAP of the sum owed, or of one logit."""
+    """Method -> share of texts on which its scores miss more than LARGE_GAP of the sum owed, or of
+    one logit.
+    """
     large: Counter[str] = Counter()
     for one in judged:
         for method, found in one.explanation.attributions.items():
@@ -161,21 +197,31 @@ def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
 
 
 def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:
-    """Means of every metric that has a value, in the order of METRICS, and those of texts drawn with replacement."""
+    """Means of every metric that has a value, in the order of METRICS, and those of texts drawn
+    with replacement.
+    """
     arrays = {}
     for metric in METRICS:
         of_texts = [one.values.get(metric, {}) for one in judged]
         values = np.array([[[of_text.get(m, np.nan) for m in methods] for of_text in of_texts]])
         if not np.isnan(values).all():
             arrays[metric] = values
-    return draw_judges(arrays, methods, DRAWS, "evaluate", name) if arrays else Drawn(tuple(methods), {}, {}, {})
+    return (
+        draw_judges(arrays, methods, DRAWS, "evaluate", name)
+        if arrays
+        else Drawn(tuple(methods), {}, {}, {})
+    )
 
 
 def _compared(drawn: Drawn) -> Drawn:
-    """The metrics that methods are compared by: those of the joint study; in all of them higher is better."""
+    """The metrics that methods are compared by: those of the joint study; in all of them higher is
+    better.
+    """
 
     def kept(of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: one for name, one in of.items() if METRICS[name].joint and METRICS[name].sign == 1}
+        return {
+            name: one for name, one in of.items() if METRICS[name].joint and METRICS[name].sign == 1
+        }
 
     return Drawn(drawn.methods, kept(drawn.means), kept(drawn.drawn), kept(drawn.counts))
 
@@ -196,29 +242,40 @@ def recommendation(found: Evaluation) -> str:
     if len(leading) == 1:
         return f"Use {leading[0]}." if best.settled else f"Undecided: {leading[0]} is ahead so far."
     if best.settled:
-        return f"No difference that matters between {in_words(leading)}: take the cheapest, {title(best.method)}."
+        return (
+            f"No difference that matters between {in_words(leading)}: take the cheapest, "
+            f"{title(best.method)}."
+        )
     return f"Undecided between {in_words(leading)}."
 
 
 def certainty(found: Evaluation) -> str:
-    """How sure the choice is, what a difference that matters is, and which judge counts how much."""
+    """How sure the choice is, what a difference that matters is, and which judge counts
+    how much.
+    """
     best = found.best
     sure = f"At the {CONFIDENCE:.0%} level"
     said = (
-        f"{title(best.method)} has {best.score:.2f}, where random scores have 0 and the best of each metric 1; a "
+        f"{title(best.method)} has {best.score:.2f}, where random scores have 0 and the best of "
+        "each metric 1; a "
         f"difference below {MARGIN:.2f} is taken not to matter."
     )
     if found.settled:
         behind = ~found.choice.leading & found.choice.sound & (found.choice.method != RANDOM)
         nearest = found.choice[behind].method.iloc[:1]
-        others = f"; the next, {title(nearest.iloc[0])}, is surely behind the best" if len(nearest) else ""
+        others = (
+            f"; the next, {title(nearest.iloc[0])}, is surely behind the best"
+            if len(nearest)
+            else ""
+        )
         said += f" {sure} it misses the best by {best.shortfall:.2f} at most{others}."
     elif best.texts < LEAST_TEXTS:
         said += f" Fewer than {LEAST_TEXTS} texts settle nothing."
     else:
         widest = found.choice[found.choice.leading].sort_values("shortfall").iloc[-1]
         said += (
-            f" {sure} none of these is surely behind, but {title(widest.method)} might miss the best by "
+            f" {sure} none of these is surely behind, but {title(widest.method)} might miss the "
+            "best by "
             f"{widest.shortfall:.2f}; about {found.needed} texts would settle it."
         )
     return f"{said} {weights(found)}"
@@ -226,13 +283,17 @@ def certainty(found: Evaluation) -> str:
 
 def weights(found: Evaluation) -> str:
     """Which judge counts how much, and why."""
-    of_judge = found.judges.groupby("judge", sort=False).agg({"weight": "sum", "error": "mean", "texts": "max"})
+    of_judge = found.judges.groupby("judge", sort=False).agg(
+        {"weight": "sum", "error": "mean", "texts": "max"}
+    )
     told = []
     for judge, row in of_judge.iterrows():
         why_none = "too few" if row.texts < LEAST_TEXTS else "all methods alike"
         how_well = f"error {row.error:.2f}" if row.weight else why_none
         told.append(f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, {how_well})")
-    return f"Judges count by how well their texts tell a difference of {MARGIN:.2f}: {in_words(told)}."
+    return (
+        f"Judges count by how well their texts tell a difference of {MARGIN:.2f}: {in_words(told)}."
+    )
 
 
 def price(found: Evaluation) -> str:
@@ -243,11 +304,16 @@ def price(found: Evaluation) -> str:
     said = f"It asks the model for {_evaluations(best.requested)} a text"
     took = found.seconds.get(best.method)
     said += f", {took:.2g} s on one core of this machine." if took else "."
-    cheaper = found.choice[found.choice.leading & ~found.choice.recommended & (found.choice.requested < best.requested)]
+    cheaper = found.choice[
+        found.choice.leading & ~found.choice.recommended & (found.choice.requested < best.requested)
+    ]
     cheaper = cheaper[~cheaper.method.isin(found.given)]
     if len(cheaper):
         least = cheaper.sort_values("requested").iloc[0]
-        said += f" {title(least.method)} cannot be told from it on these texts, for {_evaluations(least.requested)}."
+        said += (
+            f" {title(least.method)} cannot be told from it on these texts, for "
+            f"{_evaluations(least.requested)}."
+        )
     return said
 
 
@@ -257,9 +323,15 @@ def objections(found: Evaluation) -> list[str]:
     for row in found.objections.itertuples():
         where = f"{row.title}{'' if row.votes else ' (which has no vote)'}"
         if row.surely:
-            out.append(f"{where}: {title(row.rival)} is surely better ({row.rival_mean:.2f} against {row.mean:.2f}).")
+            out.append(
+                f"{where}: {title(row.rival)} is surely better ({row.rival_mean:.2f} against "
+                f"{row.mean:.2f})."
+            )
         if row.below_random:
-            out.append(f"{where}: it is not surely above random scores ({row.mean:.2f}; random {row.random:.2f}).")
+            out.append(
+                f"{where}: it is not surely above random scores ({row.mean:.2f}; random "
+                f"{row.random:.2f})."
+            )
     return out or ["No metric that was asked spoke against it."]
 
 

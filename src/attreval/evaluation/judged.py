@@ -1,7 +1,9 @@
-"""Texts drawn from data or made of them, explained and judged one batch at a time, and kept on disk.
+"""Texts drawn from data or made of them, explained and judged one batch at a time, and kept on
+disk.
 
-The same question is never asked twice: what is kept of a text is named by what the model reads, by the model's weights
-and by the settings; another model, other methods or another budget keep their own.
+The same question is never asked twice: what is kept of a text is named by what the model reads, by
+the model's weights and by the settings; another model, other methods or another budget keep their
+own.
 """
 
 import hashlib
@@ -36,16 +38,22 @@ from attreval.texts.given import as_text, make_instances
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import mix_sentences, split_sentences
 
-SENTENCES = 5  # of a hybrid document; the paper has ten; what is asked of a text grows with the square of its length
+# of a hybrid document; the paper has ten; what is asked of a text grows with the square of its
+# length
+SENTENCES = 5
 TOGETHER = 8  # texts that are explained and judged before they are kept
 
 
 def read_rows(
-    data: str | Path | Mapping[str, Sequence] | pd.DataFrame, columns: Columns, labels: Sequence[str], seed: int = 0
+    data: str | Path | Mapping[str, Sequence] | pd.DataFrame,
+    columns: Columns,
+    labels: Sequence[str],
+    seed: int = 0,
 ) -> tuple[list[Row], dict[str, int]]:
     """The rows that can be explained in a random order, and why others cannot be -> how many.
 
-    Of rows with the same text the first in that order is kept: a text that is asked about twice says nothing new.
+    Of rows with the same text the first in that order is kept: a text that is asked about twice
+    says nothing new.
     """
     counts = Counts()
     place = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else data
@@ -67,8 +75,12 @@ def read_given(files: Sequence[str | Path], labels: Sequence[str]) -> dict[str, 
     return as_methods(rows, labels, METHODS)
 
 
-def with_scores(rows: list[Row], given: Mapping[str, Method], model: Classifier) -> tuple[list[Row], Counter]:
-    """The rows of which each given method explains the prediction, and why others are left out -> how many."""
+def with_scores(
+    rows: list[Row], given: Mapping[str, Method], model: Classifier
+) -> tuple[list[Row], Counter]:
+    """The rows of which each given method explains the prediction, and why others are left out ->
+    how many.
+    """
     if not given:
         return rows, Counter()
     instances = [make_instance(row) for row in rows]
@@ -92,7 +104,8 @@ def with_scores(rows: list[Row], given: Mapping[str, Method], model: Classifier)
             kept.append(row)
     if not kept:
         raise ValueError(
-            f"no text is explained by {', '.join(given)}: attributions are found by their text, which is the same to "
+            f"no text is explained by {', '.join(given)}: attributions are found by their text, "
+            "which is the same to "
             "the letter, and are of the class that the model predicts"
         )
     return kept, left_out
@@ -106,7 +119,9 @@ def make_instance(row: Row) -> Instance:
 
 
 def make_documents(rows: Sequence[Row], seed: int = 0) -> list[tuple[str, list[tuple[str, int]]]]:
-    """(text, its sentences with the labels of their texts) of hybrid documents; none where all texts have one class."""
+    """(text, its sentences with the labels of their texts) of hybrid documents; none where all
+    texts have one class.
+    """
     if len({row.label for row in rows}) < 2:
         return []
     pool = [(sentence, row.label) for row in rows for sentence in split_sentences(row.segments[0])]
@@ -123,7 +138,8 @@ def _named(seed: int) -> tuple[int, ...]:
 class Judged:
     """One text as methods explain it.
 
-    values: metric -> method -> value, NaN where the text has none. seconds: what explaining and judging it took.
+    values: metric -> method -> value, NaN where the text has none. seconds: what explaining and
+        judging it took.
     """
 
     explanation: Explanation
@@ -135,8 +151,9 @@ class Judged:
 class Question:
     """What is asked of each text.
 
-    methods: to explain it by. given: methods whose scores were made elsewhere. metrics: names, None for all that can be
-    asked. folder: where answers are kept for other calls, None for nowhere. known: answers of this call by their names.
+    methods: to explain it by. given: methods whose scores were made elsewhere. metrics: names, None
+    for all that can be asked. folder: where answers are kept for other calls, None for nowhere.
+    known: answers of this call by their names.
     """
 
     model: Classifier
@@ -149,7 +166,9 @@ class Question:
 
 
 def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> Path | None:
-    """The folder for answers of a model under some settings; None where the model's weights cannot be told apart."""
+    """The folder for answers of a model under some settings; None where the model's weights cannot
+    be told apart.
+    """
     if folder is None or not hasattr(model, "network"):
         return None
     found = hashlib.sha256()
@@ -178,12 +197,16 @@ def find_missing(question: Question, instances: Sequence[Instance]) -> tuple[lis
     return names, missing
 
 
-def judge(question: Question, instances: Sequence[Instance], notify: Callable[[int, int], None]) -> list[Judged]:
-    """Explain texts and ask the metrics about them, but for texts that are known from earlier calls.
+def judge(
+    question: Question, instances: Sequence[Instance], notify: Callable[[int, int], None]
+) -> list[Judged]:
+    """Explain texts and ask the metrics about them, but for texts that are known from earlier
+    calls.
 
-    instances: with the marks that pointing and agreement with people are held to, where there are any. notify: called
-    with (texts done, of), at the beginning and after each batch. Raises ValueError where a method does not explain one
-    of the texts, and for any other reason that `explain` gives.
+    instances: with the marks that pointing and agreement with people are held to, where there are
+    any. notify: called with (texts done, of), at the beginning and after each batch. Raises
+    ValueError where a method does not explain one of the texts, and for any other reason that
+    `explain` gives.
     """
     names, missing = find_missing(question, instances)
     done = len(names) - len(missing)
@@ -235,11 +258,18 @@ def _name(metrics: Sequence[str] | None, instance: Instance, tokens: Tokens) -> 
 
 
 def _freeze(one: Judged) -> dict:
-    """What JSON holds of a judged text: all but the words and tokens, which its text gives again."""
+    """What JSON holds of a judged text: all but the words and tokens, which its text gives
+    again.
+    """
     shown = one.explanation
-    kept = {name: getattr(shown, name) for name in ("predicted", "probabilities", "target", "against", "unit")}
+    kept = {
+        name: getattr(shown, name)
+        for name in ("predicted", "probabilities", "target", "against", "unit")
+    }
     return kept | {
-        "attributions": [asdict(a) | {"scores": a.scores.tolist()} for a in shown.attributions.values()],
+        "attributions": [
+            asdict(a) | {"scores": a.scores.tolist()} for a in shown.attributions.values()
+        ],
         "given": sorted(shown.given),
         "values": one.values,
         "seconds": one.seconds,

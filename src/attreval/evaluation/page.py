@@ -1,4 +1,6 @@
-"""The report: a folder that one call alone writes to, with a page that needs nothing but itself, tables and scores."""
+"""The report: a folder that one call alone writes to, with a page that needs nothing but itself,
+tables and scores.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +24,14 @@ from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_inte
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
 from attreval.evaluation.choice import MARGIN, VOTING
-from attreval.evaluation.findings import CONFIDENCE, JUDGE_TITLES, LARGE_GAP, MOST_LARGE, Evaluation, title
+from attreval.evaluation.findings import (
+    CONFIDENCE,
+    JUDGE_TITLES,
+    LARGE_GAP,
+    MOST_LARGE,
+    Evaluation,
+    title,
+)
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import FEWEST, correlate
 
@@ -30,7 +39,9 @@ SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
 ARROWS = {1: "", -1: " \N{DOWNWARDS ARROW}", 0: ""}
 WHY_NOT = {
-    "pointing": "documents whose evidence is known are made from single texts of several classes, and from no "
+    "pointing": "documents whose evidence is known are made from single texts of several classes, "
+    "and "
+    "from no "
     "attributions that were made elsewhere",
     "people": "no column of the data holds what people marked (`--rationale`)",
 }
@@ -38,52 +49,68 @@ MARKER = "about-this-folder.txt"
 MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, texts.html shows texts in colour.
 All here but this file is replaced when the command runs again with this folder as --out; what `kept` holds of
 explained texts is taken up again.
-"""
+"""  # noqa: E501
 STYLE = """
 .answer strong{font-size:1.35rem}.wide th,.wide td{white-space:nowrap}.wide th{vertical-align:bottom}
 .wide thead th{white-space:normal;min-width:4rem;max-width:7rem;font-weight:600}
 tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2px solid;outline-offset:-3px}
 .bar{display:inline-block;height:.6rem;background:var(--bar);border-radius:.2rem;vertical-align:middle}
-"""
+"""  # noqa: E501
 
 
 def check_folder(out: Path) -> None:
-    """ValueError for a folder of a report that holds what no report has left: nothing of anybody's is overwritten."""
+    """ValueError for a folder of a report that holds what no report has left: nothing of anybody's
+    is overwritten.
+    """
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out is a folder for the report; {out} is a file")
-    if out.is_dir() and not (out / MARKER).exists() and (found := sorted(path.name for path in out.iterdir())):
+    if (
+        out.is_dir()
+        and not (out / MARKER).exists()
+        and (found := sorted(path.name for path in out.iterdir()))
+    ):
         raise ValueError(
-            f"--out {out} holds {found[0]}{f' and {len(found) - 1} more' if found[1:] else ''}, and is no folder of a "
+            f"--out {out} holds {found[0]}{f' and {len(found) - 1} more' if found[1:] else ''}, "
+            "and is no folder of a "
             f"report ({MARKER}): files are replaced there, so name a new folder"
         )
 
 
 @contextmanager
 def hold_folder(out: Path, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Make the folder of a report, say in it whose it is, and keep other calls out while this one writes to it.
+    """Make the folder of a report, say in it whose it is, and keep other calls out while this one
+    writes to it.
 
-    settings: the arguments that the same evaluation is asked for with. ValueError where another call holds it.
+    settings: the arguments that the same evaluation is asked for with. ValueError where another
+        call holds it.
     """
     import fcntl
 
     out.mkdir(parents=True, exist_ok=True)
     with (out / MARKER).open("a+", encoding="utf-8") as marker:
         try:
-            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system lets go of it, however a call ends
+            fcntl.flock(
+                marker, fcntl.LOCK_EX | fcntl.LOCK_NB
+            )  # the system lets go of it, however a call ends
         except BlockingIOError:
             raise ValueError(
-                f"another call writes its report to --out {out} at the moment: wait for it, or name another folder"
+                f"another call writes its report to --out {out} at the moment: wait for it, or "
+                "name another folder"
             ) from None
         marker.truncate(0)
         marker.write(MARK_TEXT)
         marker.flush()
         with write_whole(out / "settings.json") as part:
-            part.write_text(json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            part.write_text(
+                json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
         yield
 
 
 def write_report(found: Evaluation, out: Path) -> Path:
-    """Write report.html into a folder; beside it tables (csv), all scores (scores.parquet) and texts.html."""
+    """Write report.html into a folder; beside it tables (csv), all scores (scores.parquet) and
+    texts.html.
+    """
     write_csv(out / "values.csv", found.values)
     write_csv(out / "methods.csv", found.choice)
     write_csv(out / "means.csv", found.means)
@@ -102,12 +129,15 @@ def make_page(found: Evaluation) -> str:
     classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
     right, _, majority = accuracy(found)
     facts = (
-        f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the model is right on "
-        f"{right:.1%} of them (most frequent class: {majority:.1%}). attreval {__version__}, {date.today()}."
+        f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the "
+        "model is right on "
+        f"{right:.1%} of them (most frequent class: {majority:.1%}). attreval {__version__}, "
+        f"{date.today()}."
     )
     best_two = found.best_two
     shown = [
-        replace(one, attributions={name: one.attributions[name] for name in best_two}) for one in _most_different(found)
+        replace(one, attributions={name: one.attributions[name] for name in best_two})
+        for one in _most_different(found)
     ]
     body = [
         f'<p class="note">{escape(facts)}</p>',
@@ -118,22 +148,33 @@ def make_page(found: Evaluation) -> str:
         _list(findings.objections(found)),
         "<h2>Every method before every metric</h2>",
         _method_table(found),
-        '<p class="note">Score: 0 for random scores, 1 for the best of each metric, the mean by weight. Best: share of '
-        "drawn samples in which it has the highest score. Price: model evaluations a text; for methods that "
-        "sample, what they were given here (<code>settings.json</code>). Bold: recommended. Arrow: lower is better. "
-        "Intervals: <code>means.csv</code>, <code>methods.csv</code>; single texts: <code>values.csv</code>.</p>",
+        '<p class="note">Score: 0 for random scores, 1 for the best of each metric, the mean by '
+        "weight. Best: share of "
+        "drawn samples in which it has the highest score. Price: model evaluations a text; for "
+        "methods that "
+        "sample, what they were given here (<code>settings.json</code>). Bold: recommended. "
+        "Arrow: lower is better. "
+        "Intervals: <code>means.csv</code>, <code>methods.csv</code>; single texts: "
+        "<code>values.csv</code>.</p>",
         "<h2>How much each metric counts</h2>",
         _weight_table(found),
-        '<p class="note">Metrics of one judge share its vote. Error: standard error of the difference of two methods, '
-        "where random scores have 0 and the best 1. Reliability: how well these texts tell a difference of "
-        f"{MARGIN:.2f}, the square of that over itself and the square of the error. Trial: in which share of the "
-        "worlds whose truth is known the metric surely puts it first (<code>attreval trial</code>; people count as 1); "
+        '<p class="note">Metrics of one judge share its vote. Error: standard error of the '
+        "difference of two methods, "
+        "where random scores have 0 and the best 1. Reliability: how well these texts tell a "
+        "difference of "
+        f"{MARGIN:.2f}, the square of that over itself and the square of the error. Trial: in "
+        "which share of the "
+        "worlds whose truth is known the metric surely puts it first (<code>attreval "
+        "trial</code>; people count as 1); "
         "where it does not in most, it has no vote. Weight: in proportion to the "
         f"reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
         "<h2>Texts to look at</h2>",
-        f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by every method: '
+        f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by '
+        "every method: "
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
-        fragment(shown, lambda one: f"{describe(one)}; labelled {found.labels[one.instance.label]}"),
+        fragment(
+            shown, lambda one: f"{describe(one)}; labelled {found.labels[one.instance.label]}"
+        ),
         "<h2>Do the metrics agree?</h2>",
         _correlation_table(found),
         "<h2>What this does not say</h2>",
@@ -143,9 +184,13 @@ def make_page(found: Evaluation) -> str:
 
 
 def accuracy(found: Evaluation) -> tuple[float, float, float]:
-    """The share of explained texts that the model is right on, the lower end of its interval, and the largest class."""
+    """The share of explained texts that the model is right on, the lower end of its interval, and
+    the largest class.
+    """
     gold = np.array([row.label for row in found.rows])
-    right = np.array([found.labels.index(one.explanation.predicted) for one in found.judged]) == gold
+    right = (
+        np.array([found.labels.index(one.explanation.predicted) for one in found.judged]) == gold
+    )
     mean, low, _ = bootstrap_mean(right, findings.DRAWS, CONFIDENCE, "accuracy")
     return float(mean), float(low), float(np.bincount(gold).max() / len(gold))
 
@@ -153,58 +198,86 @@ def accuracy(found: Evaluation) -> tuple[float, float, float]:
 def limits(found: Evaluation) -> list[str]:
     """What was not asked, and what a reader should know of the model and the texts."""
     out = [
-        f"Not asked: {JUDGE_TITLES[judge]}, since {why}." for judge, why in WHY_NOT.items() if judge not in found.choice
+        f"Not asked: {JUDGE_TITLES[judge]}, since {why}."
+        for judge, why in WHY_NOT.items()
+        if judge not in found.choice
     ]
     if found.dropped:
         told = findings.in_words([f"{count} ({why})" for why, count in found.dropped.items()])
         out.append(f"Rows of the data that could not be used: {told}.")
     right, low, majority = accuracy(found)
     if majority == 1:
-        out.append("All texts have one label: whether the model tells its classes apart is not known here.")
+        out.append(
+            "All texts have one label: whether the model tells its classes apart is not known here."
+        )
     elif low <= majority:
         out.append(
-            f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent class is "
+            f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent "
+            "class is "
             f"{majority:.0%}: explanations of a model that has not learned the task say little."
         )
     cut = np.array([one.explanation.tokens.dropped for one in found.judged])
     if (cut > 0).any():
         out.append(
-            f"{(cut > 0).sum()} of {len(cut)} texts have words that the model does not read, {cut.sum()} in all; "
-            f"it takes {found.max_length} tokens, or its tokenizer knows none for them. They have no scores."
+            f"{(cut > 0).sum()} of {len(cut)} texts have words that the model does not read, "
+            f"{cut.sum()} in all; "
+            f"it takes {found.max_length} tokens, or its tokenizer knows none for them. They "
+            "have no scores."
         )
     for method, share in found.missed.items():
         if share:
             advice = "it is not recommended" if share > MOST_LARGE else "read those with care"
             out.append(
-                f"{title(method)} misses more than {LARGE_GAP:.0%} of the sum that its scores owe on {share:.0%} of "
+                f"{title(method)} misses more than {LARGE_GAP:.0%} of the sum that its scores "
+                f"owe on {share:.0%} of "
                 f"texts; {advice}."
             )
-    moved = [np.nan_to_num(list(one.values["nc"].values())).any() for one in found.judged if "nc" in one.values]
+    moved = [
+        np.nan_to_num(list(one.values["nc"].values())).any()
+        for one in found.judged
+        if "nc" in one.values
+    ]
     if moved and not all(moved):
         out.append(
-            f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: the model is as sure of "
+            f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: "
+            "the model is as sure of "
             "the class when all words are erased, so erasure cannot tell methods apart there."
         )
     if found.given:
-        out.append("Hybrid documents were not made, since what was made elsewhere has no scores of them.")
-    out.append("Agreement with other methods and simplicity are shown without a vote: they do not say who is right.")
+        out.append(
+            "Hybrid documents were not made, since what was made elsewhere has no scores of them."
+        )
+    out.append(
+        "Agreement with other methods and simplicity are shown without a vote: they do not say "
+        "who is right."
+    )
     return out
 
 
 def table(found: Evaluation) -> pd.DataFrame:
-    """One row a method, the best first: score with interval, price, and a column a metric: the mean over the texts.
+    """One row a method, the best first: score with interval, price, and a column a metric: the mean
+    over the texts.
 
-    What was not measured on the texts themselves is of the documents made from them. Metrics with a vote come first,
-    then those that methods are compared by.
+    What was not measured on the texts themselves is of the documents made from them. Metrics with a
+    vote come first, then those that methods are compared by.
     """
-    wide = found.means.drop_duplicates(["method", "metric"]).pivot(index="method", columns="metric", values="mean")
-    order = sorted((name for name in METRICS if name in wide), key=lambda m: (m not in VOTING, not METRICS[m].joint))
-    rows = found.choice.set_index("method")[["score", "low", "high", "best", "leading", "requested"]]
+    wide = found.means.drop_duplicates(["method", "metric"]).pivot(
+        index="method", columns="metric", values="mean"
+    )
+    order = sorted(
+        (name for name in METRICS if name in wide),
+        key=lambda m: (m not in VOTING, not METRICS[m].joint),
+    )
+    rows = found.choice.set_index("method")[
+        ["score", "low", "high", "best", "leading", "requested"]
+    ]
     return rows.join(wide[order])
 
 
 def _most_different(found: Evaluation) -> list[Explanation]:
-    """The explained texts on which the best two methods differ most, by the rank correlation of their scores."""
+    """The explained texts on which the best two methods differ most, by the rank correlation of
+    their scores.
+    """
 
     def likeness(one: Explanation) -> float:
         scores = [one.scores(name) for name in found.best_two]
@@ -224,7 +297,9 @@ def _method_table(found: Evaluation) -> str:
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [*((name, "") for name in ("Method", "Score", "", "Best", "Price"))]
     heads += [(f"{metric.title}{ARROWS[metric.sign]}", metric.about) for metric in metrics]
-    head = "".join(f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads)
+    head = "".join(
+        f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads
+    )
     body = []
     for method, row in rows.iterrows():
         kind = "chosen" if method == found.best.method else RANDOM if method == RANDOM else ""
@@ -233,28 +308,40 @@ def _method_table(found: Evaluation) -> str:
             f'<span class="bar" style="width:{5 * max(0.0, row.score):.2f}rem"></span>',
             "" if method == RANDOM else f"{row.best:.0%}",
             "–" if method in found.given else f"{row.requested:,.0f}",
-            *("–" if pd.isna(row[metric.name]) else f"{row[metric.name]:.2f}" for metric in metrics),
+            *(
+                "–" if pd.isna(row[metric.name]) else f"{row[metric.name]:.2f}"
+                for metric in metrics
+            ),
         ]
         named = f'<th scope="row">{escape(title(method))}</th>'
-        body.append(f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
+        body.append(
+            f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        )
     return wide_table(head, body)
 
 
 def _weight_table(found: Evaluation) -> str:
-    rows = found.judges.rename(lambda metric: METRICS[metric].title).replace({"judge": JUDGE_TITLES})
+    rows = found.judges.rename(lambda metric: METRICS[metric].title).replace(
+        {"judge": JUDGE_TITLES}
+    )
     shown = rows[["judge", "texts", "error", "reliability", "trial", "weight"]].rename_axis(None)
     return f'<div class="wide">{shown.to_html(float_format="{:.2f}".format, border=0)}</div>'
 
 
 def _correlation_table(found: Evaluation) -> str:
-    """Kendall's tau-b over methods of each pair of metrics that methods are compared by, coloured by its size."""
+    """Kendall's tau-b over methods of each pair of metrics that methods are compared by, coloured
+    by its size.
+    """
     drawn = found.drawn
     names = [name for name in drawn.means if METRICS[name].joint]
     taus = {(a, b): correlate(drawn, a, b) for a, b in combinations(names, 2)}
     known = [pair for pair, found in taus.items() if not np.isnan(found.tau)]
     names = [name for name in names if any(name in pair for pair in known)]
     if len(names) < 2:
-        return f"<p>To compare the orders of two metrics takes {FEWEST} methods that both have scored.</p>"
+        return (
+            f"<p>To compare the orders of two metrics takes {FEWEST} methods that both have "
+            "scored.</p>"
+        )
     head = "".join(f'<th scope="col">{escape(METRICS[name].title)}</th>' for name in names[:-1])
     body = []
     for at, b in enumerate(names[1:], 1):
@@ -267,7 +354,9 @@ def _correlation_table(found: Evaluation) -> str:
             cells.append("<td>–</td>" if np.isnan(tau) else f"<td{sure} {style}>{tau:.2f}</td>")
         body.append(f'<tr><th scope="row">{escape(METRICS[b].title)}</th>{"".join(cells)}</tr>')
     about = (
-        '<p class="note">Rank correlation of the methods\' means (tau-b, random scores left out): 1 the same order, -1 '
-        "the opposite one. Framed where the interval over drawn texts leaves out 0; the pointer shows it.</p>"
+        '<p class="note">Rank correlation of the methods\' means (tau-b, random scores left '
+        "out): 1 the same order, -1 "
+        "the opposite one. Framed where the interval over drawn texts leaves out 0; the pointer "
+        "shows it.</p>"
     )
     return wide_table(f"<th></th>{head}", body) + about

@@ -1,4 +1,6 @@
-"""Which explanation to trust for one's own model and texts: growing samples, explained and judged until one leads."""
+"""Which explanation to trust for one's own model and texts: growing samples, explained and judged
+until one leads.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,23 @@ from attreval.texts.rows import Row
 from attreval.texts.words import classes_of_words
 
 DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred evaluations of a text
-    *("gradient_l2", "gradient_x_input", "integrated_gradients", "deeplift", "occlusion_1", "lime", "partition_shap"),
+    *(
+        "gradient_l2",
+        "gradient_x_input",
+        "integrated_gradients",
+        "deeplift",
+        "occlusion_1",
+        "lime",
+        "partition_shap",
+    ),
     *("attention", "scaled_attention", "lrp", "limsse_logit"),
 )
-BUDGET = Budget(path_steps=32, path_steps_most=512, lime_samples=150, shap_evaluations=100, riemann_steps=16)
-BUDGET = BUDGET.changed(gap_tolerance=LARGE_GAP)  # nodes double while the gap is one that the report speaks of
+BUDGET = Budget(
+    path_steps=32, path_steps_most=512, lime_samples=150, shap_evaluations=100, riemann_steps=16
+)
+BUDGET = BUDGET.changed(
+    gap_tolerance=LARGE_GAP
+)  # nodes double while the gap is one that the report speaks of
 MOST_TOKENS = 512
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes
@@ -76,21 +90,26 @@ def evaluate_texts(
     cores: int | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Find out which explanation to trust for a model on labelled texts: what `attreval evaluate` does.
+    """Find out which explanation to trust for a model on labelled texts: what `attreval evaluate`
+    does.
 
-    A sample of texts is explained by every method and judged by every metric that the texts allow; it grows until
-    the choice of a method is settled, the texts are used up, or a larger sample would not end in time. Larger samples
-    ask about their new texts alone.
+    A sample of texts is explained by every method and judged by every metric that the texts allow;
+    it grows until the choice of a method is settled, the texts are used up, or a larger sample
+    would not end in time. Larger samples ask about their new texts alone.
 
     Args:
         model: a classifier from `load` or `wrap`, a folder, or a hub name.
-        data: a csv, tsv, jsonl, Parquet or ERASER file or folder, a folder of `datasets`, or a table in memory.
-        out: a folder for the report, made where it is not there; explained texts are kept in it, and are taken up by
-            the next call. None keeps nothing.
-        text, label, pair, rationale, split, id: names of columns; the rows of the split `test` are explained.
+        data: a csv, tsv, jsonl, Parquet or ERASER file or folder, a folder of `datasets`, or a
+            table in memory.
+        out: a folder for the report, made where it is not there; explained texts are kept in it,
+            and are taken up by the next call. None keeps nothing.
+        text, label, pair, rationale, split, id: names of columns; the rows of the split `test` are
+            explained.
         classes: the model's classes in its order, where its outputs are only numbered.
-        methods: names, as for `explain`; None takes DEFAULT_METHODS. Random scores are always compared.
-        attributions: .jsonl or .parquet files of scores made elsewhere; texts without such scores are left out.
+        methods: names, as for `explain`; None takes DEFAULT_METHODS. Random scores are always
+            compared.
+        attributions: .jsonl or .parquet files of scores made elsewhere; texts without such scores
+            are left out.
         texts: texts to draw, at most.
         seed: of the order in which texts are drawn, and of the documents made of them.
         minutes: begin no larger sample that would not end by then.
@@ -98,8 +117,8 @@ def evaluate_texts(
         say: is told in words how far it is.
 
     Raises:
-        ValueError: a column, class, method or attribution that cannot be used, or a folder that is no
-            report's, or to which another call writes.
+        ValueError: a column, class, method or attribution that cannot be used, or a folder that is
+            no report's, or to which another call writes.
         OSError: a file or model that is not there.
     """
     begun = time.monotonic()
@@ -123,13 +142,20 @@ def evaluate_texts(
     title = f"{Path(place).name} on {file.name if file else 'a table'}"
     chosen = _pick_methods(methods, model.family)
     say(
-        f"{title}: {len(rows)} texts, {len(model.labels)} classes, {len(chosen) + len(given)} methods and random scores"
+        f"{title}: {len(rows)} texts, {len(model.labels)} classes, {len(chosen) + len(given)} "
+        "methods and random scores"
     )
     seconds = _try_methods(model, rows, chosen, bool(methods) and not asks_for_all(methods), say)
-    files = [hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest() for path in attributions]
+    files = [
+        hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest() for path in attributions
+    ]
     settings = [list(seconds), BUDGET.model_dump(), files]
-    question = Question(model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings))
-    source = Source(question, rows[:texts], [] if columns.pair or given else make_documents(rows, seed), say)
+    question = Question(
+        model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings)
+    )
+    source = Source(
+        question, rows[:texts], [] if columns.pair or given else make_documents(rows, seed), say
+    )
     facts = {
         "title": title,
         "labels": model.labels,
@@ -158,7 +184,8 @@ def evaluate_texts(
 
 @dataclass(frozen=True)
 class Source:
-    """What samples are taken from: texts in the order drawn, and documents, each with its sentences and their labels.
+    """What samples are taken from: texts in the order drawn, and documents, each with its sentences
+    and their labels.
 
     question: what is asked of each text. say: is told in words how far it is.
     """
@@ -183,7 +210,9 @@ class Sample:
 
 
 def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluation:
-    """Judge larger samples until one settles the choice, none is left that could, or none would end in time."""
+    """Judge larger samples until one settles the choice, none is left that could, or none would end
+    in time.
+    """
     say = source.say
     sizes = sample_sizes(len(source.rows))
     size = sizes[0]
@@ -202,7 +231,10 @@ def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluati
             break
         larger = next((n for n in sizes if n > size and 2 * n >= found.needed), None)
         if larger is None:
-            say(f"not settled on {size} texts; about {found.needed} would be needed, and there are {last}")
+            say(
+                f"not settled on {size} texts; about {found.needed} would be needed, and there "
+                f"are {last}"
+            )
             break
         seconds = _count_missing(source, larger) * sample.seconds
         if time.monotonic() + seconds > end:
@@ -241,20 +273,29 @@ def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, 
 
 
 def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str, ...]:
-    """The methods to compare, random scores left out; those of DEFAULT_METHODS that apply where none is wanted."""
+    """The methods to compare, random scores left out; those of DEFAULT_METHODS that apply where
+    none is wanted.
+    """
     if not wanted:
         of_family = [METHODS[name] for name in DEFAULT_METHODS if family in METHODS[name].families]
         return tuple(method.name for method in of_family if not method.missing())
     chosen = tuple(name for name in find_methods(wanted, family) if name != "random")
     if wrong := [name for name in chosen if METHODS[name].level != "token"]:
-        raise ValueError(f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens")
+        raise ValueError(
+            f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens"
+        )
     return chosen
 
 
 def _try_methods(
-    model: Classifier, rows: Sequence[Row], methods: Sequence[str], named: bool, say: Callable[[str], None]
+    model: Classifier,
+    rows: Sequence[Row],
+    methods: Sequence[str],
+    named: bool,
+    say: Callable[[str], None],
 ) -> dict[str, float]:
-    """Method -> seconds that it takes for a text of common length on one core; ones that refuse the model are left out.
+    """Method -> seconds that it takes for a text of common length on one core; ones that refuse the
+    model are left out.
 
     named: a method that refuses is an error, since somebody asked for it.
     """

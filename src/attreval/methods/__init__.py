@@ -1,9 +1,10 @@
-"""Explanation methods, one file a method or a family: METHODS holds those of all files, by name, in their order.
+"""Explanation methods, one file a method or a family: METHODS holds those of all files, by name, in
+their order.
 
-What is known of a method stands on it. By what they ask of the model (`kind`), methods ask for gradients with respect
-to what it reads; for its answers to perturbed texts (also those to which LIME, LIMSSE and Kernel SHAP fit a surrogate);
-for its attention weights; for a propagation of the class score back through its layers (LRP, DeepLIFT, cell
-decomposition); or for nothing (baselines).
+What is known of a method stands on it. By what they ask of the model (`kind`), methods ask for
+gradients with respect to what it reads; for its answers to perturbed texts (also those to which
+LIME, LIMSSE and Kernel SHAP fit a surrogate); for its attention weights; for a propagation of the
+class score back through its layers (LRP, DeepLIFT, cell decomposition); or for nothing (baselines).
 """
 
 import importlib
@@ -12,15 +13,21 @@ from typing import Any
 
 from attreval.methods.method import Method
 
-_FOLDER = "attreval.methods"  # spelt out, as compendium.imports finds what is collected by this string
+_FOLDER = (
+    "attreval.methods"  # spelt out, as compendium.imports finds what is collected by this string
+)
 TYPES = ("token", "pair", "span", "combined")  # of explanations (Sun et al. 2024), the last is ours
 METHODS: dict[str, Method]
-TECHNIQUES: dict[str, dict[str, str]]  # of Sun et al. (2024): technique -> type of explanation -> method
+TECHNIQUES: dict[
+    str, dict[str, str]
+]  # of Sun et al. (2024): technique -> type of explanation -> method
 __all__ = ["METHODS", "TECHNIQUES", "TYPES", "Method", "methods_for", "methods_in"]
 
 
 def __getattr__(name: str) -> Any:
-    """METHODS, and TECHNIQUES of them, from all files at first use: some of these files import them themselves."""
+    """METHODS, and TECHNIQUES of them, from all files at first use: some of these files import them
+    themselves.
+    """
     if name == "METHODS":
         return _collect_methods()
     if name != "TECHNIQUES":
@@ -33,7 +40,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _collect_methods() -> dict[str, Method]:
-    """METHODS; a module's methods are its own names, or members of its tuples where a loop or factory makes them."""
+    """METHODS; a module's methods are its own names, or members of its tuples where a loop or
+    factory makes them.
+    """
     if "METHODS" not in globals():
         found: dict[str, Method] = {}
         for file in pkgutil.iter_modules(__path__, f"{_FOLDER}."):
@@ -43,17 +52,27 @@ def _collect_methods() -> dict[str, Method]:
                 several = held if isinstance(held, tuple) else (held,)
                 found |= {one.name: one for one in several if type(one) is Method}
         ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
-        globals().setdefault("METHODS", {one.name: one for one in ordered})  # a file may have asked for it meanwhile
+        globals().setdefault(
+            "METHODS", {one.name: one for one in ordered}
+        )  # a file may have asked for it meanwhile
     return globals()["METHODS"]
 
 
 def methods_for(family: str, level: str = "token") -> list[str]:
-    """The methods of a level that apply to a family of models; none that requires what is not installed."""
-    fitting = [one for one in _collect_methods().values() if one.level == level and family in one.families]
+    """The methods of a level that apply to a family of models; none that requires what is not
+    installed.
+    """
+    fitting = [
+        one for one in _collect_methods().values() if one.level == level and family in one.families
+    ]
     return [one.name for one in fitting if not one.missing()]
 
 
 def methods_in(paper: str) -> dict[str, str]:
     """A paper's names of methods, in its own order, and ours: {"LIME": "lime", ...}."""
-    named = [(one.in_papers[paper], one.name) for one in _collect_methods().values() if paper in one.in_papers]
+    named = [
+        (one.in_papers[paper], one.name)
+        for one in _collect_methods().values()
+        if paper in one.in_papers
+    ]
     return {theirs: ours for (_, theirs), ours in sorted(named)}

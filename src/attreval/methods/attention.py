@@ -1,12 +1,14 @@
-"""What transformers attend to: attention, scaled by its gradient, by layers, of the most important head.
+"""What transformers attend to: attention, scaled by its gradient, by layers, of the most important
+head.
 
-Attention is that of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads (Serrano & Smith 2019;
-Jain et al. 2020; Zhao & Aletras 2023). Rollout (Abnar & Zuidema 2020) and value zeroing (Mohebbi et al. 2023) ask no
-class: each layer has a matrix that says how much of token j is in state i, and their product says so for the state that
-the class is read off, the first token's.
-The most important head of the last encoder layer (Ray Choudhury et al. 2023) gives scores of units, of pairs and of
-spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021) gives scores of pairs and of spans.
-Letters used for shapes: L tokens, n content tokens or units, S layers, H heads, m path nodes.
+Attention is that of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads
+(Serrano & Smith 2019; Jain et al. 2020; Zhao & Aletras 2023). Rollout (Abnar & Zuidema 2020) and
+value zeroing (Mohebbi et al. 2023) ask no class: each layer has a matrix that says how much of
+token j is in state i, and their product says so for the state that the class is read off, the first
+token's. The most important head of the last encoder layer (Ray Choudhury et al. 2023) gives scores
+of units, of pairs and of spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021)
+gives scores of pairs and of spans. Letters used for shapes: L tokens, n content tokens or units, S
+layers, H heads, m path nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +22,15 @@ import numpy as np
 from attreval.core.records import Tokens
 from attreval.core.units import find_units, mean_matrix
 from attreval.methods.integrated_gradients import gauss_legendre
-from attreval.methods.method import Budget, Rng, Scores, UnitSettings, join_notes, method, on_content
+from attreval.methods.method import (
+    Budget,
+    Rng,
+    Scores,
+    UnitSettings,
+    join_notes,
+    method,
+    on_content,
+)
 from attreval.methods.spans import find_spans, pair_scores
 from attreval.models.questions import AttentionPath, Conversation, HeadImportance, ValueZeroing
 
@@ -28,7 +38,8 @@ _attention = partial(method, kind="attention", signed=False, families=("transfor
 
 
 def _ask_attention(tokens: Tokens, target: int) -> Conversation:
-    """Ask for the (L,) attention of the first token in the last layer and its (L,) gradient, means over heads.
+    """Ask for the (L,) attention of the first token in the last layer and its (L,) gradient, means
+    over heads.
 
     All three methods ask the same question, so that the ledger answers two of them.
     """
@@ -60,20 +71,30 @@ def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversa
     in_papers={"zhao2023": (2, "ScaledAttention")},
 )
 def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019; Zhao & Aletras 2023, 4.3)."""
+    """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019; Zhao &
+    Aletras 2023, 4.3).
+    """
     weights, gradient = yield from _ask_attention(tokens, target)
     return on_content(tokens, weights * gradient)
 
 
-@_attention("Scaled attention (released)", source="Zhao & Aletras 2023, released code", evaluations="1", order=33)
+@_attention(
+    "Scaled attention (released)",
+    source="Zhao & Aletras 2023, released code",
+    evaluations="1",
+    order=33,
+)
 def scaled_attention_squared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023) computes instead."""
+    """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023)
+    computes instead.
+    """
     weights, _ = yield from _ask_attention(tokens, target)
     return on_content(tokens, weights * weights)
 
 
 def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
-    """(L,) how much of each token is in the first token's last state, of (S, L, L) mixings of non-negative numbers.
+    """(L,) how much of each token is in the first token's last state, of (S, L, L) mixings of
+    non-negative numbers.
 
     Rows are brought to the sum 1; a row of zeros stays so.
     """
@@ -87,8 +108,12 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
 
 @_attention("Attention rollout", source="Abnar & Zuidema 2020", evaluations="1", order=34)
 def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) products of attention over layers, mean over heads, half of each being what goes past it."""
-    answer = yield AttentionPath(tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True)
+    """(n,) products of attention over layers, mean over heads, half of each being what goes past
+    it.
+    """
+    answer = yield AttentionPath(
+        tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True
+    )
     layers = answer.attention.mean(axis=1) + np.eye(len(tokens))
     return on_content(tokens, roll_out(layers))
 
@@ -101,7 +126,9 @@ def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
     order=35,
 )
 def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) how much states change in each layer when a token's value is zero, multiplied over layers."""
+    """(n,) how much states change in each layer when a token's value is zero, multiplied over
+    layers.
+    """
     distances = yield ValueZeroing(tokens.ids, tokens.segments)
     return on_content(tokens, roll_out(distances))
 
@@ -110,13 +137,17 @@ _head = partial(_attention, evaluations="2")
 _linked = partial(
     _attention,
     evaluations="layers x attention_steps to attention_steps_most, + layers + 1",
-    cost=lambda length, content, budget, layers=1: layers * (budget.units.attention_steps_most + 1) + 1,
+    cost=lambda length, content, budget, layers=1: (
+        layers * (budget.units.attention_steps_most + 1) + 1
+    ),
     limits=("units.attention_steps", "units.attention_steps_most"),
 )
 
 
 def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversation:
-    """The number of the head of the last encoder layer that matters most. settings: method.UnitSettings."""
+    """The number of the head of the last encoder layer that matters most. settings:
+    method.UnitSettings.
+    """
     scores = yield HeadImportance(
         tokens.ids,
         tokens.segments,
@@ -143,9 +174,13 @@ def _score_spans(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings, rng
 
 
 def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
-    """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
+    """(L, L) attention weights, from token to token, of the head of the last encoder layer that
+    matters most.
+    """
     head = yield from choose_head(tokens, target, budget.units)
-    answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
+    answer = yield AttentionPath(
+        tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=()
+    )
     return answer.attention[0, head]
 
 
@@ -156,7 +191,9 @@ def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
     in_papers={"sun2024": (5, "attention token")},
 )
 def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
+    """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain &
+    Wallace 2019).
+    """
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     first = weights[0]
@@ -193,11 +230,13 @@ def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
 
 
 def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
-    """(L, L) attribution of the class probability to links of attention; facts of Scores: the largest gap, a note.
+    """(L, L) attribution of the class probability to links of attention; facts of Scores: the
+    largest gap, a note.
 
-    For each layer apart, the gradient with respect to its weights is averaged while they grow from 0 to their own size,
-    and multiplied by them; then layers and heads are summed and what is below 0 is cut off. A layer's attributions
-    must sum to what its attention adds to the probability: the number of nodes is doubled until they do.
+    For each layer apart, the gradient with respect to its weights is averaged while they grow from
+    0 to their own size, and multiplied by them; then layers and heads are summed and what is below
+    0 is cut off. A layer's attributions must sum to what its attention adds to the probability: the
+    number of nodes is doubled until they do.
     """
     settings = budget.units
     steps = settings.attention_steps
@@ -220,7 +259,11 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
         if met or 2 * steps > settings.attention_steps_most:
             break
         steps *= 2
-    note = "" if met else f"not converged with {steps} nodes: a layer misses {abs(gap):.2g} of the probability"
+    note = (
+        ""
+        if met
+        else f"not converged with {steps} nodes: a layer misses {abs(gap):.2g} of the probability"
+    )
     total = linked.sum(axis=(0, 1))
     if settings.attention_clip:
         total = np.maximum(total, 0)
@@ -235,7 +278,9 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
     in_papers={"sun2024": (10, "gradients pair")},
 )
 def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
+    """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a
+    layer's largest.
+    """
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
     return replace(_score_pairs(tokens, matrix, budget.units), **facts)
 
@@ -249,7 +294,9 @@ def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng)
     draws="attention_attribution",
     in_papers={"sun2024": (11, "gradients span")},
 )
-def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+def attention_attribution_spans(
+    tokens: Tokens, target: int, budget: Budget, rng: Rng
+) -> Conversation:
     """Scores of pairs of spans from the attribution to links of attention."""
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
     found = _score_spans(tokens, matrix, budget.units, rng)

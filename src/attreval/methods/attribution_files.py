@@ -1,10 +1,12 @@
-"""Attributions that were made elsewhere, as files and as methods: by captum, shap, a language model's reasons, people.
+"""Attributions that were made elsewhere, as files and as methods: by captum, shap, a language
+model's reasons, people.
 
-A file is jsonl (one object a line) or Parquet (one row), for each text and method: `text` (a string, or two for a
-pair), `method`, `scores`, and what they belong to: `spans`, characters as [start, end] or [segment, start, end], or
-`tokens`, which leave no word out between them; besides `id` and `target` (a class, by name or index) where they are
-known. What ERASER calls `soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words.
-Letters used for shapes: L model tokens, n scored spans.
+A file is jsonl (one object a line) or Parquet (one row), for each text and method: `text` (a
+string, or two for a pair), `method`, `scores`, and what they belong to: `spans`, characters as
+[start, end] or [segment, start, end], or `tokens`, which leave no word out between them; besides
+`id` and `target` (a class, by name or index) where they are known. What ERASER calls
+`soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words. Letters used for
+shapes: L model tokens, n scored spans.
 """
 
 import json
@@ -30,12 +32,16 @@ MARKS = ("##", "Ġ", "▁", "Ċ", "</w>")  # what tokenizers add to pieces of wo
 
 
 class AnotherClass(ValueError):
-    """There are scores of a text made elsewhere, but for another class than the one that is asked for."""
+    """There are scores of a text made elsewhere, but for another class than the one that is asked
+    for.
+    """
 
 
 @dataclass(frozen=True)
 class GivenScores:
-    """Scores of one text. spans: (n, 3) segment, start, end in characters; scores: (n,); target: None for unknown."""
+    """Scores of one text. spans: (n, 3) segment, start, end in characters; scores: (n,); target:
+    None for unknown.
+    """
 
     segments: tuple[str, ...]
     method: str
@@ -46,19 +52,27 @@ class GivenScores:
 
 
 def read_attribution_file(path: Path | str) -> list[GivenScores]:
-    """The rows of a .jsonl or .parquet file; ValueError names the row and what is wrong with it, FileNotFoundError."""
+    """The rows of a .jsonl or .parquet file; ValueError names the row and what is wrong with it,
+    FileNotFoundError.
+    """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no file {path}; attributions are given as .jsonl or .parquet")
-    found = [_read_row(row, f"{path.name}, row {number}") for number, row in enumerate(_rows(path), 1)]
+    found = [
+        _read_row(row, f"{path.name}, row {number}") for number, row in enumerate(_rows(path), 1)
+    ]
     if not found:
         raise ValueError(f"{path.name} holds no attribution; each row has {', '.join(FIELDS)}")
     return found
 
 
 def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> None:
-    """Write attributions as .jsonl or .parquet, by the file's ending; read_attribution_file gives them back."""
-    from attreval.core.tables import write_whole  # slow to import, and the list of methods is read by every command
+    """Write attributions as .jsonl or .parquet, by the file's ending; read_attribution_file gives
+    them back.
+    """
+    from attreval.core.tables import (
+        write_whole,
+    )  # slow to import, and the list of methods is read by every command
 
     path = Path(path)
     if path.suffix not in (".jsonl", ".parquet"):
@@ -108,7 +122,9 @@ def _read_row(row: dict, where: str) -> GivenScores:
     try:
         scores = np.array(row["scores"], dtype=float).reshape(-1)
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: `scores` is a list of numbers; got {row['scores']!r:.80}") from None
+        raise ValueError(
+            f"{where}: `scores` is a list of numbers; got {row['scores']!r:.80}"
+        ) from None
     finite = np.isfinite(scores)
     if not finite.all():
         raise ValueError(f"{where}: score {finite.argmin()} is no finite number")
@@ -117,18 +133,24 @@ def _read_row(row: dict, where: str) -> GivenScores:
     elif row.get("tokens") is not None:
         spans = find_tokens(row["tokens"], segments, where)
     else:
-        raise ValueError(f"{where}: `spans` or `tokens` say what the scores belong to; it has: {', '.join(row)}")
+        raise ValueError(
+            f"{where}: `spans` or `tokens` say what the scores belong to; it has: {', '.join(row)}"
+        )
     if len(spans) != len(scores):
         raise ValueError(f"{where}: {len(scores)} scores for {len(spans)} spans or tokens")
     own = "" if row.get("id") is None else str(row["id"])
     return GivenScores(segments, str(row["method"]), spans, scores, own, row.get("target"))
 
 
-def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "tokens") -> np.ndarray:
-    """(n, 3) where each token stands: one follows the other from the first word on; what is behind the last is unread.
+def find_tokens(
+    tokens: Sequence[str], segments: tuple[str, ...], where: str = "tokens"
+) -> np.ndarray:
+    """(n, 3) where each token stands: one follows the other from the first word on; what is behind
+    the last is unread.
 
-    Marks of word pieces (`##`, `Ġ`, `▁`), case and accents do not count. ValueError where words are left out between
-    tokens, or a part of one behind them: of several equal words nobody could say which is meant.
+    Marks of word pieces (`##`, `Ġ`, `▁`), case and accents do not count. ValueError where words are
+    left out between tokens, or a part of one behind them: of several equal words nobody could say
+    which is meant.
     """
     plain = []
     places = []  # by segment, of each letter of its plain text where that stands
@@ -150,14 +172,17 @@ def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "
             segment += bool(found)
         if not bare or not found:
             raise ValueError(
-                f"{where}: the token {token!r} does not come next, after {len(out)} others of {segments[segment]!r:.60}"
+                f"{where}: the token {token!r} does not come next, after {len(out)} others of "
+                f"{segments[segment]!r:.60}"
                 "; leave special tokens out but no words, or give `spans`"
             )
         start, at = found.span(1)
         first, last = places[segment][[start, at - 1]]
         out.append((segment, first, last + 1))
     if _inside(plain[segment], at):
-        raise ValueError(f"{where}: {tokens[-1]!r} ends inside a word of {segments[segment]!r:.60}; give `spans`")
+        raise ValueError(
+            f"{where}: {tokens[-1]!r} ends inside a word of {segments[segment]!r:.60}; give `spans`"
+        )
     return np.array(out, dtype=np.int64).reshape(-1, 3)
 
 
@@ -173,7 +198,8 @@ def _inside(text: str, at: int) -> bool:
 
 
 def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
-    """(n,) scores of a model's content tokens: each span's score is shared by the characters that a token has of it.
+    """(n,) scores of a model's content tokens: each span's score is shared by the characters that a
+    token has of it.
 
     Tokens in no span get 0; a span that the model does not read is left out.
     """
@@ -183,18 +209,23 @@ def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
     return (overlap @ each)[tokens.content]
 
 
-def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterable[str] = ()) -> dict[str, Method]:
-    """Name -> the method that answers from a file. labels: the classes that targets are of; taken: names of others.
+def as_methods(
+    rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterable[str] = ()
+) -> dict[str, Method]:
+    """Name -> the method that answers from a file. labels: the classes that targets are of; taken:
+    names of others.
 
-    A text's row is found by its text; of several the one with its id, and of the class that is asked for. ValueError
-    for a method named as one of ours, for two rows of one text, id and class, and for a target that is no class.
+    A text's row is found by its text; of several the one with its id, and of the class that is
+    asked for. ValueError for a method named as one of ours, for two rows of one text, id and class,
+    and for a target that is no class.
     """
     taken = set(taken)
     by_method: dict[str, dict] = {}
     for row in rows:
         if row.method in taken:
             raise ValueError(
-                f"the attributions name a method {row.method!r}, as one here is named; give it another name, such as "
+                f"the attributions name a method {row.method!r}, as one here is named; give it "
+                "another name, such as "
                 f"{row.method + '_theirs'!r}"
             )
         explained = None
@@ -202,12 +233,15 @@ def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterab
             explained = index_of(row.target, labels)
             if explained is None:
                 there = ", ".join(map(str, labels))
-                raise ValueError(f"{row.method!r} explains the class {row.target!r}; there are: {there}")
+                raise ValueError(
+                    f"{row.method!r} explains the class {row.target!r}; there are: {there}"
+                )
         of_text = by_method.setdefault(row.method, {}).setdefault(row.segments, [])
         if any((row.id, explained) == (other.id, known) for known, other in of_text):
             which = repr(row.id) if row.id else f"{row.segments!r:.80}"
             raise ValueError(
-                f"{row.method!r} has two rows for the text {which}; rows of one text differ in id or target"
+                f"{row.method!r} has two rows for the text {which}; rows of one text differ in "
+                "id or target"
             )
         of_text.append((explained, row))
     return {name: _method(name, stored, tuple(labels)) for name, stored in by_method.items()}
@@ -226,12 +260,15 @@ def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
         row = of_class.get(target, of_class.get(None))
         if row is None:
             raise AnotherClass(
-                f"{name!r} explains the class {labels[min(of_class)]!r} of {instance.id!r}; asked is {labels[target]!r}"
+                f"{name!r} explains the class {labels[min(of_class)]!r} of {instance.id!r}; "
+                f"asked is {labels[target]!r}"
             )
         return Scores(on_content_tokens(row, tokens))
 
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-        raise ValueError(f"{name!r} was made elsewhere: it has no scores for other texts than those of its file")
+        raise ValueError(
+            f"{name!r} was made elsewhere: it has no scores for other texts than those of its file"
+        )
         yield
 
     title = name.replace("_", " ")

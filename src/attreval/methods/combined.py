@@ -1,8 +1,9 @@
-"""Combined spans: the coherence of spans with the faithfulness of single units, which Sun et al. (2024) call for.
+"""Combined spans: the coherence of spans with the faithfulness of single units, which Sun et al.
+(2024) call for.
 
-The spans are those of the technique's pairs, but the scores of its single units decide what stays of them and which
-come first: at the ends of a span, words that score below the text's mean go, and a pair of spans scores the mean over
-the units that stay. This is ours, not the paper's.
+The spans are those of the technique's pairs, but the scores of its single units decide what stays
+of them and which come first: at the ends of a span, words that score below the text's mean go, and
+a pair of spans scores the mean over the units that stay. This is ours, not the paper's.
 Letters used for shapes: n units.
 """
 
@@ -12,7 +13,11 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units, find_units, unit_scores
-from attreval.methods.attention import attention_attribution_spans, attention_head, attention_head_spans
+from attreval.methods.attention import (
+    attention_attribution_spans,
+    attention_head,
+    attention_head_spans,
+)
 from attreval.methods.integrated_gradients import integrated_gradients
 from attreval.methods.method import Budget, Method, Rng, Scores, join_notes, method
 from attreval.methods.shapley import bivariate_shapley_spans, kernel_shap
@@ -20,7 +25,9 @@ from attreval.models.questions import Conversation
 
 
 def trim(span: list[int], scores: np.ndarray) -> list[int]:
-    """Neighbouring units without those at the ends that score below the mean of all; the best one always stays."""
+    """Neighbouring units without those at the ends that score below the mean of all; the best one
+    always stays.
+    """
     high = [place for place, unit in enumerate(span) if scores[unit] >= scores.mean()]
     if not high:
         return [max(span, key=scores.__getitem__)]
@@ -28,7 +35,9 @@ def trim(span: list[int], scores: np.ndarray) -> list[int]:
 
 
 def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scores:
-    """Trimmed and rescored pairs of spans, each once. single: scores of units or their pieces; spans: of pairs."""
+    """Trimmed and rescored pairs of spans, each once. single: scores of units or their pieces;
+    spans: of pairs.
+    """
     features = tokens.content[:, None].tolist() if single.features is None else single.features
     scores = unit_scores(features, single.values, units)
     at = units.of_position()
@@ -44,8 +53,11 @@ def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scor
     return Scores(values, features=tuple(found), note=join_notes(single.note, spans.note))
 
 
-def combined(name: str, title: str, one: Method, spans: Method, evaluations: str, order: int, place: int) -> Method:
-    """The method that combines a method of units with a method of spans, which share their questions.
+def combined(
+    name: str, title: str, one: Method, spans: Method, evaluations: str, order: int, place: int
+) -> Method:
+    """The method that combines a method of units with a method of spans, which share their
+    questions.
 
     place: its row in the list of Sun et al. (2024).
     """
@@ -57,7 +69,9 @@ def combined(name: str, title: str, one: Method, spans: Method, evaluations: str
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         state = rng.bit_generator.state
         single = yield from one.converse(tokens, target, budget, rng)
-        rng.bit_generator.state = state  # the same draws, so that the second finds its answers in the ledger
+        rng.bit_generator.state = (
+            state  # the same draws, so that the second finds its answers in the ledger
+        )
         pairs = yield from spans.converse(tokens, target, budget, rng)
         units = find_units(tokens, budget.units.unit)
         return combine(tokens, units, single, pairs)
@@ -105,7 +119,8 @@ gradients_combined = combined(
     "Integrated gradients, combined",
     integrated_gradients,
     attention_attribution_spans,
-    evaluations=f"{integrated_gradients.evaluations}, and {attention_attribution_spans.evaluations}",
+    evaluations=f"{integrated_gradients.evaluations}, and "
+    f"{attention_attribution_spans.evaluations}",
     order=54,
     place=12,
 )

@@ -1,10 +1,11 @@
-"""Integrated gradients (Sundararajan et al. 2017): gradients along a path of embeddings from a baseline to the text.
+"""Integrated gradients (Sundararajan et al. 2017): gradients along a path of embeddings from a
+baseline to the text.
 
-From padding tokens (or what `path_baseline` says, or a token that is none where padding is a zero vector), with and
-without the input factor (Kamp et al. 2023), and from zero embeddings, by the paper of Zhao & Aletras (2023) and by its
-released code. The number of nodes starts at `path_steps` and is doubled up to `path_steps_most` until the scores sum to
-s(text) - s(baseline) within the tolerance.
-Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
+From padding tokens (or what `path_baseline` says, or a token that is none where padding is a zero
+vector), with and without the input factor (Kamp et al. 2023), and from zero embeddings, by the
+paper of Zhao & Aletras (2023) and by its released code. The number of nodes starts at `path_steps`
+and is doubled up to `path_steps_most` until the scores sum to s(text) - s(baseline) within the
+tolerance. Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
 """
 
 from collections.abc import Callable
@@ -42,7 +43,8 @@ def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Conversation:
     """Run `ask(steps)`, which gives an answer, its sum and the sum owed, until they meet.
 
-    Returns the answer, and facts of Scores: the gap and the note, which says so where they have not met.
+    Returns the answer, and facts of Scores: the gap and the note, which says so where they have not
+    met.
     """
     steps = budget.path_steps
     while True:
@@ -58,20 +60,30 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
 
 
 def _fill_of(tokens: Tokens, baseline: str) -> int:
-    """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a vocabulary without."""
-    ids = {"pad": tokens.pad_id, "mask": tokens.mask_id, "unknown": tokens.unknown_id, "zero": ZERO, "mean": MEAN}
+    """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a
+    vocabulary without.
+    """
+    ids = {
+        "pad": tokens.pad_id,
+        "mask": tokens.mask_id,
+        "unknown": tokens.unknown_id,
+        "zero": ZERO,
+        "mean": MEAN,
+    }
     fill = ids["pad" if baseline == "auto" else baseline]
     if fill is None:
         there = [name for name, known in ids.items() if known is not None]
         raise ValueError(
-            "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has none; "
+            "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has "
+            "none; "
             f"it can be: {', '.join(there)}"
         )
     return fill
 
 
 def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> Conversation:
-    """The path from the text with every content token replaced, as one of `PathBaseline` says, and facts of Scores.
+    """The path from the text with every content token replaced, as one of `PathBaseline` says, and
+    facts of Scores.
 
     Methods on the same path ask alike, so the second one finds every answer in the ledger.
     """
@@ -87,7 +99,8 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
         if fill >= 0:
             answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
             return answer, (answer.gradient * answer.difference).sum(), owed
-        # no text: what the model says of it stands at the end of a path that is asked for it without weight
+        # no text: what the model says of it stands at the end of a path that is asked for it
+        # without weight
         nodes += (0.0, 1.0)
         weights += (0.0, 0.0)
         answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
@@ -104,7 +117,9 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
     in_papers={"kamp2023": (6, "IntegratedGradientXInput"), "sun2024": (9, "gradients token")},
 )
 def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus s(text) - s(baseline)."""
+    """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus
+    s(text) - s(baseline).
+    """
     answer, facts = yield from _along_path(tokens, target, budget, budget.path_baseline)
     # special tokens are their own baseline, so all relevance lies on content tokens
     return on_content(tokens, answer.dot(), **facts)
@@ -116,8 +131,12 @@ def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
     order=6,
     in_papers={"kamp2023": (5, "IntegratedGradient")},
 )
-def integrated_gradients_plain(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et al. 2023, IntGrad)."""
+def integrated_gradients_plain(
+    tokens: Tokens, target: int, budget: Budget, rng: Rng
+) -> Conversation:
+    """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et
+    al. 2023, IntGrad).
+    """
     answer, facts = yield from _along_path(tokens, target, budget, budget.path_baseline)
     return on_content(tokens, answer.gradient.sum(axis=1), note=facts["note"])
 
@@ -128,10 +147,13 @@ def integrated_gradients_plain(tokens: Tokens, target: int, budget: Budget, rng:
     order=38,
     in_papers={"zhao2023": (4, "IG")},
 )
-def integrated_gradients_zero(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+def integrated_gradients_zero(
+    tokens: Tokens, target: int, budget: Budget, rng: Rng
+) -> Conversation:
     """(n,) integrated gradients from zero word embeddings (Zhao & Aletras 2023, section 4.3).
 
-    Positions, types and special tokens stay. The gap is the sum of the scores minus s(text) - s(baseline).
+    Positions, types and special tokens stay. The gap is the sum of the scores minus s(text) -
+    s(baseline).
     """
     answer, facts = yield from _along_path(tokens, target, budget, "zero")
     return on_content(tokens, answer.dot(), **facts)
@@ -144,10 +166,13 @@ def integrated_gradients_zero(tokens: Tokens, target: int, budget: Budget, rng: 
     evaluations="11",
     order=39,
 )
-def integrated_gradients_released(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+def integrated_gradients_released(
+    tokens: Tokens, target: int, budget: Budget, rng: Rng
+) -> Conversation:
     """(n,) integrated gradients as the released code of Zhao & Aletras (2023) computes them.
 
-    Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared by a token's places.
+    Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared
+    by a token's places.
     """
     nodes = tuple(i / 10 for i in range(11))  # the last is the text itself
     weights = (1 / len(nodes),) * len(nodes)

@@ -1,20 +1,22 @@
 """LIMSSE (Poerner et al. 2018, section 3.6): a linear surrogate over the words of short substrings.
 
-The classifier reads every substring of one to six tokens on its own, and a linear model over the tokens' presence is
-fitted to its answers. As in the released code all substrings are read where there are at most `limsse_samples` of them,
-and the fit is that code's: full-batch descent with momentum and an L1 penalty, which the paper does not mention.
-The start is drawn from the same distribution as the code's, but is not the code's: Keras derives other numbers from the
-seed. Where descent converges, this decides nothing. On short texts the class loss does not, in the code's 1,000 steps:
-the top word of one agreement sentence in eight changes with more of them (docs/decisions.md), and it depends on the
-start. `limsse_solver: exact` takes no steps, and has no penalty.
-A transformer keeps its special tokens around a substring. Where the penalty holds a weight at 0, descent oscillates
-around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: float32 scores of one text may differ by as much between
-batches.
+The classifier reads every substring of one to six tokens on its own, and a linear model over the
+tokens' presence is fitted to its answers. As in the released code all substrings are read where
+there are at most `limsse_samples` of them, and the fit is that code's: full-batch descent with
+momentum and an L1 penalty, which the paper does not mention. The start is drawn from the same
+distribution as the code's, but is not the code's: Keras derives other numbers from the seed. Where
+descent converges, this decides nothing. On short texts the class loss does not, in the code's 1,000
+steps: the top word of one agreement sentence in eight changes with more of them
+    (docs/decisions.md), and it depends on the start. `limsse_solver: exact` takes no steps, and has
+    no penalty.
+A transformer keeps its special tokens around a substring. Where the penalty holds a weight at 0,
+descent oscillates around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: float32 scores of one
+text may differ by as much between batches.
 
-A thousand steps on arrays of a few hundred numbers spend their time in calls, so the fits of all texts and losses that
-are explained together take their steps together. The presence of tokens never becomes a matrix: a substring's sum of
-weights is a difference of two running sums, and the sum of what lies over a token is a running sum of what begins there
-less what has ended.
+A thousand steps on arrays of a few hundred numbers spend their time in calls, so the fits of all
+texts and losses that are explained together take their steps together. The presence of tokens never
+becomes a matrix: a substring's sum of weights is a difference of two running sums, and the sum of
+what lies over a token is a running sum of what begins there less what has ended.
 Letters used for shapes: F fits, n content tokens of a fit, N of the longest, w substrings of a fit.
 """
 
@@ -45,10 +47,12 @@ RIDGE = 1e-6
 class Descent(Computation):
     """Ask for (n,) weights by full-batch descent with Nesterov momentum.
 
-    cuts: (w, 2) starts and ends, exclusive, of substrings of at most LONGEST of n tokens. values: (w,) what is fitted;
-    the same for a substring that comes twice. What falls is the mean loss plus PENALTY times the sum of |weights|.
-    classify: cross entropy on 0/1 values, else squared error. The start is Glorot uniform, as in the code, but drawn by
-    NumPy: the code's own numbers come from Keras and are others, at the same seed.
+    cuts: (w, 2) starts and ends, exclusive, of substrings of at most LONGEST of n tokens. values:
+    (w,) what is fitted; the same for a substring that comes twice. What falls is the mean loss plus
+    PENALTY times the sum of |weights|.
+    classify: cross entropy on 0/1 values, else squared error. The start is Glorot uniform, as in
+        the code, but drawn by NumPy: the code's own numbers come from Keras and are others, at the
+    same seed.
     """
 
     cuts: np.ndarray
@@ -93,11 +97,15 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
         weights[f, : fit.n] = np.random.RandomState(SEED).uniform(-limit, limit, fit.n)
     # what a shorter text has behind its end moves too, but nothing that is read ever holds it
     running = np.zeros((len(fits), size + 1 + LONGEST))
-    until = as_strided(running[:, 1:], shape, (running.strides[1], *running.strides))  # [l - 1, :, s] is s + l
+    until = as_strided(
+        running[:, 1:], shape, (running.strides[1], *running.strides)
+    )  # [l - 1, :, s] is s + l
     margin = np.zeros((LONGEST, len(fits), LONGEST + size))
     errors = margin[..., LONGEST:]
     length, row, one = margin.strides
-    ended = as_strided(margin[:, :, LONGEST - 1 :], shape, (length - one, row, one))  # [l - 1, :, t] is t - l
+    ended = as_strided(
+        margin[:, :, LONGEST - 1 :], shape, (length - one, row, one)
+    )  # [l - 1, :, t] is t - l
     for _ in range(epochs):
         np.cumsum(weights, axis=1, out=running[:, 1 : size + 1])
         np.subtract(until, running[:, :size], out=errors)
@@ -115,8 +123,8 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
 def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:
     """(w, 2) starts and ends, exclusive, in order of length.
 
-    how: `exhaustive` takes each substring once, or a random subset where there are more than `samples`; `random`, as
-    the paper says, draws length and start uniformly, with replacement.
+    how: `exhaustive` takes each substring once, or a random subset where there are more than
+    `samples`; `random`, as the paper says, draws length and start uniformly, with replacement.
     """
     longest = min(LONGEST, n)
     if how == "random":
@@ -124,7 +132,11 @@ def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:
         starts = rng.integers(0, n - lengths, endpoint=True)
         drawn = np.stack([starts, starts + lengths], axis=1)
         return drawn[np.lexsort((starts, lengths))]
-    every = [(start, start + length) for length in range(1, longest + 1) for start in range(n - length + 1)]
+    every = [
+        (start, start + length)
+        for length in range(1, longest + 1)
+        for start in range(n - length + 1)
+    ]
     if len(every) <= samples:
         return np.array(every)
     kept = rng.choice(len(every), samples, replace=False)
@@ -161,7 +173,9 @@ def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -
     if not classify:
         gram = design.T @ design / len(cuts) + RIDGE * np.eye(n)
         return np.linalg.solve(gram, design.T @ values / len(cuts))
-    from scipy.optimize import minimize  # slow to import, and the list of methods is read by every command
+    from scipy.optimize import (
+        minimize,
+    )  # slow to import, and the list of methods is read by every command
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         sums = design @ weights
@@ -182,7 +196,8 @@ def _most_substrings(length: int, content: int, budget: Budget, layers: int = 1)
 def limsse(loss: str, name: str, place: int) -> Method:
     """LIMSSE with one of three losses, of this name in the paper, the first, second or third.
 
-    `class`: is the explained class the predicted one (limsse^bb)? `logit`, `probability`: its value (limsse^ms).
+    `class`: is the explained class the predicted one (limsse^bb)? `logit`, `probability`: its value
+        (limsse^ms).
     """
 
     @method(

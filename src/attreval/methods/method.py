@@ -1,7 +1,9 @@
-"""An explanation method: a conversation with the model that ends in scores, and all that is known of it.
+"""An explanation method: a conversation with the model that ends in scores, and all that is known
+of it.
 
-Written in a file of this package, it is a member of METHODS (see `attreval.methods`) and so reported everywhere: by
-`attreval.explain` and `attreval.evaluate`, in lists and cards, by the contracts, and by a profile that names it.
+Written in a file of this package, it is a member of METHODS (see `attreval.methods`) and so
+reported everywhere: by `attreval.explain` and `attreval.evaluate`, in lists and cards, by the
+contracts, and by a profile that names it.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,19 +21,31 @@ from attreval.models.questions import Conversation
 Rng = np.random.Generator
 Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
-SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
+SpanRule = Literal[
+    "louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"
+]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[float, Field(gt=0)]
 WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
-FAMILIES = (*NETWORKS, "function")  # a function from texts to probabilities, of which nothing else can be asked
+FAMILIES = (
+    *NETWORKS,
+    "function",
+)  # a function from texts to probabilities, of which nothing else can be asked
 ASKS_FOR = {  # by kind, what only a network has
     "gradient": "gradients",
     "attention": "attention weights",
     "propagation": "the layers that a class score is handed back through",
 }
-KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "given")  # by what they ask of the model
+KINDS = (
+    "gradient",
+    "perturbation",
+    "attention",
+    "propagation",
+    "baseline",
+    "given",
+)  # by what they ask of the model
 
 
 class UnitSettings(Section):
@@ -43,11 +57,12 @@ class UnitSettings(Section):
         shapley_samples: coalitions, at most.
         head_rank: 0 the most important head, -1 the least.
         head_matrix, head_state: see questions.HeadImportance.
-        head_choice: the head that matters most for the explained class (`per_class`, the paper's), for all classes on
-            average (`class_mean`), or for any class and text (`one_for_all`).
-        attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left sums).
-        attention_steps: how many nodes; doubled up to `attention_steps_most` while a layer misses what it owes by more
-            than `attention_tolerance`.
+        head_choice: the head that matters most for the explained class (`per_class`, the paper's),
+            for all classes on average (`class_mean`), or for any class and text (`one_for_all`).
+        attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left
+            sums).
+        attention_steps: how many nodes; doubled up to `attention_steps_most` while a layer misses
+            what it owes by more than `attention_tolerance`.
         attention_clip: whether what is negative is cut off.
         span_rule: see spans.RULES.
         louvain_drop_last: see spans.pair_graph.
@@ -73,22 +88,25 @@ class Budget(Section):
     """What methods may spend, and the choices that they leave open.
 
     Attributes:
-        path_steps: nodes on a gradient path; doubled up to `path_steps_most` while the completeness gap exceeds
-            `gap_tolerance` of the sum owed (or of one logit, where that is more).
-        path_baseline: what content tokens are where a path of integrated gradients starts: the padding, mask or unknown
-            token, zero vectors, or the mean of all word embeddings; `auto`: padding, or what
-            questions.choose_start finds where padding cannot be; methods that name their baseline keep it.
+        path_steps: nodes on a gradient path; doubled up to `path_steps_most` while the completeness
+            gap exceeds `gap_tolerance` of the sum owed (or of one logit, where that is more).
+        path_baseline: what content tokens are where a path of integrated gradients starts: the
+            padding, mask or unknown token, zero vectors, or the mean of all word embeddings;
+            `auto`: padding, or what questions.choose_start finds where padding cannot be; methods
+                that name their baseline keep it.
         lime_samples: perturbed texts, the full one included.
-        lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts as LIME.
+        lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts
+            as LIME.
         shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
         riemann_steps: points of the averaged gradients of Poerner et al. (2018).
         limsse_samples: substrings, at most.
         limsse_sampling, limsse_solver: see methods.limsse.
         limsse_draw: another number gives other substrings.
         decomposition_output_gate: see questions.CellParts.
-        windows: of occlusion and omission at a text's borders. `cut`: as many windows hold a token there as elsewhere,
-            those that reach over a border cut short; `cut_right`: at the right border alone, what lacks at the left one
-            counts 0; `mean`: whole windows, of which a token's are averaged; `whole`: they alone, what lacks counts 0.
+        windows: of occlusion and omission at a text's borders. `cut`: as many windows hold a token
+            there as elsewhere, those that reach over a border cut short; `cut_right`: at the right
+            border alone, what lacks at the left one counts 0; `mean`: whole windows, of which a
+            token's are averaged; `whole`: they alone, what lacks counts 0.
         units: what methods of units, pairs and spans go by.
     """
 
@@ -113,7 +131,8 @@ class Budget(Section):
 
 @dataclass(frozen=True)
 class Scores:
-    """values: one score a feature; the features are the content tokens in order where `features` is None.
+    """values: one score a feature; the features are the content tokens in order where `features` is
+    None.
 
     gap, reliability, special, note: see records.Attribution.
     """
@@ -127,7 +146,9 @@ class Scores:
 
 
 def on_content(tokens: Tokens, values: np.ndarray, **facts: Any) -> Scores:
-    """Scores of the content tokens from (L,) values of all, with the share that special ones had; facts: of Scores."""
+    """Scores of the content tokens from (L,) values of all, with the share that special ones had;
+    facts: of Scores.
+    """
     return Scores(values[tokens.content], special=tokens.special_share(values), **facts)
 
 
@@ -140,7 +161,9 @@ class CostFunction(Protocol):
     """How many model evaluations a method asks for of a text; the most where that is a range."""
 
     def __call__(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
-        """length: L, tokens as the model reads them. content: n, those that are scored. layers: of the model."""
+        """length: L, tokens as the model reads them. content: n, those that are scored. layers: of
+        the model.
+        """
 
 
 @dataclass(frozen=True)
@@ -161,22 +184,29 @@ class Method:
     """One way to explain a prediction, and all that is known of it.
 
     Attributes:
-        converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
+        converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and
+            returns Scores.
         kind: one of KINDS.
-        evaluations: how many model evaluations it asks for, in words, over L tokens and n content tokens.
-        cost: the same as a function, (length, content, budget, layers=1) -> evaluations: see CostFunction.
+        evaluations: how many model evaluations it asks for, in words, over L tokens and n content
+            tokens.
+        cost: the same as a function, (length, content, budget, layers=1) -> evaluations: see
+            CostFunction.
         signed: whether a score's sign tells evidence for from evidence against.
         level: what it scores, a `token` or unit, a `pair` or a `span` pair.
         families: models it applies to; where not named, all that can be asked what its kind asks.
         sampled: whether it asks questions that may be answered in the faster precision.
-        limits: the fields of Budget that say how much it may ask; without them the text's length does.
+        limits: the fields of Budget that say how much it may ask; without them the text's length
+            does.
         stochastic: whether it draws random numbers.
-        draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
+        draws: methods that name the same draws are given the same random numbers, and so ask the
+            same questions.
         in_papers: paper -> its row in the paper's list of methods, and its name there.
-        given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
-        lacking: why it does not apply to the other families; may be empty where they have no attention, or where there
-            are none.
-        about: what it computes, in a sentence; where empty, the first line of the docstring of `converse` says it.
+        given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked
+            nothing.
+        lacking: why it does not apply to the other families; may be empty where they have no
+            attention, or where there are none.
+        about: what it computes, in a sentence; where empty, the first line of the docstring of
+            `converse` says it.
         requires: packages without which it cannot run.
         extra: the extra of attreval that brings them.
         order: its place among all methods, which tables keep; those without one come last, by name.
@@ -210,7 +240,9 @@ class Method:
         return f"pip install 'attreval[{self.extra}]'"
 
     def missing(self) -> str:
-        """Which packages that it requires are not installed, and what installs them; empty where all are."""
+        """Which packages that it requires are not installed, and what installs them; empty where
+        all are.
+        """
         gone = [name for name in self.requires if find_spec(name) is None]
         return f"needs {' and '.join(gone)}, not installed: {self.install}" if gone else ""
 
@@ -242,8 +274,8 @@ def method(
     """A decorator that makes a conversation a Method of its name.
 
     Args:
-        cost: How many evaluations that is, a function as Method has it, or a number. May be left out where
-            `evaluations` is a number.
+        cost: How many evaluations that is, a function as Method has it, or a number. May be left
+            out where `evaluations` is a number.
         name: Where it is not the function's.
         facts: The others of Method, whose docstring says what each means.
 
@@ -252,7 +284,8 @@ def method(
     """
     if cost is None and not evaluations.isdecimal():
         raise ValueError(
-            f"{title!r} asks for {evaluations!r} evaluations, which is not a number; give cost=, a number or a "
+            f"{title!r} asks for {evaluations!r} evaluations, which is not a number; give cost=, "
+            "a number or a "
             "function (length, content, budget, layers=1) -> evaluations"
         )
     known = cost if callable(cost) else FixedCost(int(evaluations if cost is None else cost))

@@ -1,8 +1,9 @@
-"""Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): the class score when words are taken away.
+"""Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): the class score when words are
+taken away.
 
-Omission shortens the text, occlusion masks in place. Windows of `size` content tokens next to each other are erased in
-turn; a token's score is the mean effect of the windows that hold it (Poerner et al. 2018, section 3.5). Which windows
-there are at the borders of a text is a rule of WindowRule.
+Omission shortens the text, occlusion masks in place. Windows of `size` content tokens next to each
+other are erased in turn; a token's score is the mean effect of the windows that hold it (Poerner et
+al. 2018, section 3.5). Which windows there are at the borders of a text is a rule of WindowRule.
 Letters used for shapes: n content tokens, w windows.
 """
 
@@ -16,13 +17,19 @@ from attreval.methods.method import Budget, Method, Rng, Scores, WindowRule, met
 from attreval.models.questions import Conversation, Evaluate, Windows
 
 SIZES = (1, 3, 7)  # of Poerner et al., in the order of their table
-Erase = Callable[[Tokens, np.ndarray], tuple[np.ndarray, np.ndarray]]  # ids and segments without some positions
+Erase = Callable[
+    [Tokens, np.ndarray], tuple[np.ndarray, np.ndarray]
+]  # ids and segments without some positions
 
 
 def windows(n: int, size: int, rule: WindowRule) -> list[np.ndarray]:
-    """The windows of `size` neighbouring content tokens, those that borders cut short first; see Budget.windows."""
+    """The windows of `size` neighbouring content tokens, those that borders cut short first; see
+    Budget.windows.
+    """
     first = 1 - size if rule == "cut" else 0
-    end = n if rule.startswith("cut") else max(1, n - size + 1)  # one window of all tokens where there are fewer
+    end = (
+        n if rule.startswith("cut") else max(1, n - size + 1)
+    )  # one window of all tokens where there are fewer
     every = [np.arange(max(0, at), min(n, at + size)) for at in range(first, end)]
     return sorted(every, key=len)
 
@@ -39,10 +46,13 @@ def _omit(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.delete(tokens.ids, window), np.delete(tokens.segments, window)
 
 
-def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: int, order: int = 0) -> Method:
+def _windowed(
+    word: str, short: str, row: int, single: str, erase: Erase, size: int, order: int = 0
+) -> Method:
     """The method that erases windows of so many tokens.
 
-    short, row: its name in Poerner et al. and its row, for windows of one token. single: the source of these.
+    short, row: its name in Poerner et al. and its row, for windows of one token. single: the source
+        of these.
     """
 
     @method(

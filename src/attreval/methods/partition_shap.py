@@ -1,12 +1,13 @@
 """Partition SHAP (Lundberg & Lee 2017): what tokens add when phrases are taken apart step by step.
 
-Owen values down a tree of the text's phrases, by shap's own explainer, with the tree and settings that
-Kamp et al. (2023) had from ferret 0.4.1. Tokens outside a coalition become the mask token; special tokens stay.
+Owen values down a tree of the text's phrases, by shap's own explainer, with the tree and settings
+that Kamp et al. (2023) had from ferret 0.4.1. Tokens outside a coalition become the mask token;
+special tokens stay.
 
-shap calls the model itself, so it runs in a thread that waits while it asks. Only one of the two ever runs: the
-conversation waits for the library's next question, the library for its answer. So what the library draws from NumPy's
-global generator can be its own, whoever else is talking to the ledger.
-Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
+shap calls the model itself, so it runs in a thread that waits while it asks. Only one of the two
+ever runs: the conversation waits for the library's next question, the library for its answer. So
+what the library draws from NumPy's global generator can be its own, whoever else is talking to the
+ledger. Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
 """
 
 import re
@@ -27,10 +28,14 @@ from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.models.questions import Conversation, Evaluate, Question
 
 Work = Callable[[Callable[[Question], Any]], Any]
-_AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
+_AT_ONCE = (
+    5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
+)
 _SEPARATOR = "[SEP]"
 _LETTER = re.compile("[A-Za-z]")
-_MARK = re.compile("^(##|\u0120|\u2581)(?=.)", re.DOTALL)  # of a tokenizer, for a word's start or continuation
+_MARK = re.compile(
+    "^(##|\u0120|\u2581)(?=.)", re.DOTALL
+)  # of a tokenizer, for a word's start or continuation
 
 
 class _Abandoned(BaseException):
@@ -38,10 +43,11 @@ class _Abandoned(BaseException):
 
 
 def converse_by_calls(work: Work, rng: Rng) -> Conversation:
-    """The conversation of `work(ask)`, a call that puts its questions by calling `ask`; returns what `work` returns.
+    """The conversation of `work(ask)`, a call that puts its questions by calling `ask`; returns
+    what `work` returns.
 
-    rng: seeds what `work` draws from NumPy's global generator; nobody else's draws move. An exception in `work` is
-    raised here, and one that ends the conversation ends the thread too.
+    rng: seeds what `work` draws from NumPy's global generator; nobody else's draws move. An
+    exception in `work` is raised here, and one that ends the conversation ends the thread too.
     """
     requests: SimpleQueue = SimpleQueue()
     replies: SimpleQueue = SimpleQueue()
@@ -85,7 +91,9 @@ def _run_library(work: Work, requests: SimpleQueue, replies: SimpleQueue) -> Non
 
 @contextmanager
 def _global_draws(state: Any) -> Iterator[list[Any]]:
-    """Let NumPy's global generator go on from `state` inside the block; gives a list for where it got to."""
+    """Let NumPy's global generator go on from `state` inside the block; gives a list for where it
+    got to.
+    """
     after: list[Any] = []
     outside = np.random.get_state()  # noqa: NPY002 - that is where libraries draw
     np.random.set_state(state)  # noqa: NPY002 - that is where libraries draw
@@ -113,7 +121,9 @@ class _Masker:
     source="Lundberg & Lee 2017; Kamp et al. 2023",
     kind="perturbation",
     evaluations="about min(2/3 n^2 + 4/3, shap_evaluations)",
-    cost=lambda length, content, budget, layers=1: min(ceil(2 / 3 * content**2 + 4 / 3), budget.shap_evaluations),
+    cost=lambda length, content, budget, layers=1: min(
+        ceil(2 / 3 * content**2 + 4 / 3), budget.shap_evaluations
+    ),
     order=11,
     sampled=True,
     limits=("shap_evaluations",),
@@ -123,9 +133,11 @@ class _Masker:
     extra="shap",
 )
 def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) Owen values of the probability of the target class; the gap is their sum minus p(text) - p(all masked).
+    """(n,) Owen values of the probability of the target class; the gap is their sum minus p(text) -
+    p(all masked).
 
-    A phrase that the evaluations do not suffice to take apart gives each of its tokens the same share.
+    A phrase that the evaluations do not suffice to take apart gives each of its tokens the same
+    share.
     """
     content = tokens.content
 
@@ -136,7 +148,9 @@ def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
         return ask(Evaluate(ids, tokens.segments, sampled=True, of="probability"))
 
     def work(ask: Callable[[Question], Any]) -> tuple[np.ndarray, float]:
-        ends = ask_for(np.arange(2)[:, None] > np.zeros(len(content)), ask)  # nothing kept, everything kept
+        ends = ask_for(
+            np.arange(2)[:, None] > np.zeros(len(content)), ask
+        )  # nothing kept, everything kept
 
         def probabilities(coalitions: np.ndarray) -> np.ndarray:
             if len(coalitions) == 1 and len(set(coalitions[0])) == 1:
@@ -154,18 +168,30 @@ def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     return Scores(values, gap=float(gap))
 
 
-def owen_values(probabilities: Callable[[np.ndarray], np.ndarray], tokens: Tokens, evaluations: int) -> np.ndarray:
-    """(n, K) Owen values of a function from (c, n) bool coalitions to (c, K), by shap's explainer down the phrases."""
+def owen_values(
+    probabilities: Callable[[np.ndarray], np.ndarray], tokens: Tokens, evaluations: int
+) -> np.ndarray:
+    """(n, K) Owen values of a function from (c, n) bool coalitions to (c, K), by shap's explainer
+    down the phrases.
+    """
     shap = load_shap()
     n = len(tokens.content)
     explainer = shap.PartitionExplainer(probabilities, _Masker((1, n), phrase_tree(tokens)))
-    settings = {"main_effects": False, "error_bounds": False, "outputs": None, "silent": True, "batch_size": _AT_ONCE}
+    settings = {
+        "main_effects": False,
+        "error_bounds": False,
+        "outputs": None,
+        "silent": True,
+        "batch_size": _AT_ONCE,
+    }
     return explainer.explain_row(np.zeros(n), max_evals=evaluations, **settings)["values"]
 
 
 @cache
 def load_shap() -> Any:
-    """The shap package, as plain Python: to compile its loops takes seconds, to run them here milliseconds."""
+    """The shap package, as plain Python: to compile its loops takes seconds, to run them here
+    milliseconds.
+    """
     import numba
 
     config: Any = numba.config
@@ -173,7 +199,9 @@ def load_shap() -> Any:
     config.DISABLE_JIT = 1
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, about its colours
+            warnings.simplefilter(
+                "ignore", PendingDeprecationWarning
+            )  # of matplotlib, about its colours
             import shap.explainers
             import shap.maskers._text
     finally:
@@ -182,10 +210,12 @@ def load_shap() -> Any:
 
 
 def phrase_tree(tokens: Tokens) -> np.ndarray:
-    """(n - 1, 4) hierarchical clustering of the content tokens: two parts, height, size; tokens first, then clusters.
+    """(n - 1, 4) hierarchical clustering of the content tokens: two parts, height, size; tokens
+    first, then clusters.
 
-    shap merges neighbouring groups by punctuation, connectives and size, the two texts of a pair last. Special tokens
-    guide that and are then taken out: they are never masked, so they would only spend evaluations.
+    shap merges neighbouring groups by punctuation, connectives and size, the two texts of a pair
+    last. Special tokens guide that and are then taken out: they are never masked, so they would
+    only spend evaluations.
     """
     texts, places = name_leaves(tokens)
     whole = load_shap().maskers._text.partition_tree(texts, [_SEPARATOR])
@@ -206,10 +236,12 @@ def phrase_tree(tokens: Tokens) -> np.ndarray:
 
 
 def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
-    """What shap's rules read: a string for each leaf, and which content token it is, None for special tokens.
+    """What shap's rules read: a string for each leaf, and which content token it is, None for
+    special tokens.
 
-    A piece that goes on with a word begins with ##, whatever the tokenizer's own mark; special tokens at either end are
-    empty, one between two texts is a separator, and one is put there where the model has none.
+    A piece that goes on with a word begins with ##, whatever the tokenizer's own mark; special
+    tokens at either end are empty, one between two texts is a separator, and one is put there where
+    the model has none.
     """
     texts: list[str] = []
     places: list[int | None] = []
@@ -226,7 +258,11 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
             places.append(None)
             before = None
         piece = _MARK.sub("", tokens.texts[t])
-        if before is not None and tokens.offsets[before, 2] == tokens.offsets[t, 1] and _LETTER.match(piece):
+        if (
+            before is not None
+            and tokens.offsets[before, 2] == tokens.offsets[t, 1]
+            and _LETTER.match(piece)
+        ):
             last_letter = _MARK.sub("", tokens.texts[before])[-1:]
             if re.fullmatch(r"\w", last_letter):
                 piece = f"##{piece}"

@@ -1,9 +1,11 @@
-"""Propagation of a class score: LRP (Bach et al. 2015), DeepLIFT (Shrikumar et al. 2017), cell decomposition.
+"""Propagation of a class score: LRP (Bach et al. 2015), DeepLIFT (Shrikumar et al. 2017), cell
+decomposition.
 
-In gated networks as Poerner et al. (2018, sections 3.2, 3.3) apply them: the epsilon rule, with gates as weights; the
-backward pass itself is in models.words.lrp. In transformers LRP is AttnLRP (Achtibat et al. 2024), with CP-LRP (Ali et
-al. 2022) and GIM (Edin et al. 2025b) beside it, in models.transformer_lrp; DeepLIFT is captum's (Zhao & Aletras
-2023, section 4.3), or follows its rule in every layer; both are in models.transformer_deeplift.
+In gated networks as Poerner et al. (2018, sections 3.2, 3.3) apply them: the epsilon rule, with
+gates as weights; the backward pass itself is in models.words.lrp. In transformers LRP is AttnLRP
+(Achtibat et al. 2024), with CP-LRP (Ali et al. 2022) and GIM (Edin et al. 2025b) beside it, in
+models.transformer_lrp; DeepLIFT is captum's (Zhao & Aletras 2023, section 4.3), or follows its rule
+in every layer; both are in models.transformer_deeplift.
 """
 
 from functools import partial
@@ -28,7 +30,11 @@ _NO_ATTENTION = "they have no attention, whose rule is all that sets it apart fr
 
 
 def relevance(
-    title: str, about: str, rule: Rule, where: Literal["words", "entry", "bare"] = "words", **facts: Any
+    title: str,
+    about: str,
+    rule: Rule,
+    where: Literal["words", "entry", "bare"] = "words",
+    **facts: Any,
 ) -> Method:
     """The method that asks for the relevance of each word by a rule, summed over its embedding.
 
@@ -45,8 +51,10 @@ def relevance(
 
 lrp = relevance(
     "LRP",
-    "(n,) relevance of words: gates count as weights (word-level models); attention weights and values, queries and "
-    "keys share half and half, and normalisation is linear (transformers: AttnLRP). Biases keep their share.",
+    "(n,) relevance of words: gates count as weights (word-level models); attention weights and "
+    "values, queries and "
+    "keys share half and half, and normalisation is linear (transformers: AttnLRP). Biases keep "
+    "their share.",
     LRP,
     name="lrp",
     source="Poerner et al. 2018, section 3.2; Achtibat et al. 2024 for transformers",
@@ -55,7 +63,8 @@ lrp = relevance(
 )
 lrp_cp = relevance(
     "CP-LRP",
-    "(n,) relevance of words with attention weights and the statistics of normalisation as constants: all of it goes "
+    "(n,) relevance of words with attention weights and the statistics of normalisation as "
+    "constants: all of it goes "
     "through the values.",
     CP_LRP,
     name="lrp_cp",
@@ -66,8 +75,10 @@ lrp_cp = relevance(
 )
 gim = relevance(
     "GIM",
-    "(n,) gradient times input, with the statistics of normalisation as constants, the gradient of a product halved, "
-    "and that of the softmax as at twice the temperature; the released code takes a blank's embedding off the input.",
+    "(n,) gradient times input, with the statistics of normalisation as constants, the gradient "
+    "of a product halved, "
+    "and that of the softmax as at twice the temperature; the released code takes a blank's "
+    "embedding off the input.",
     GIM,
     name="gim",
     source="Edin et al. 2025b",
@@ -77,7 +88,8 @@ gim = relevance(
 )
 deeplift = relevance(
     "DeepLIFT",
-    "(n,) differences to zero embeddings, handed back by the rescale rule: everywhere in word-level models, in "
+    "(n,) differences to zero embeddings, handed back by the rescale rule: everywhere in "
+    "word-level models, in "
     "transformers where captum knows the nonlinearity, and elsewhere by plain gradients.",
     DEEPLIFT,
     name="deeplift",
@@ -89,7 +101,8 @@ deeplift = relevance(
 )
 deeplift_complete = relevance(
     "DeepLIFT (every layer)",
-    "(n,) differences to zero embeddings, handed back by the rescale rule in every layer of a transformer: scores of "
+    "(n,) differences to zero embeddings, handed back by the rescale rule in every layer of a "
+    "transformer: scores of "
     "all tokens sum to the difference of logits.",
     DEEPLIFT_COMPLETE,
     name="deeplift_complete",
@@ -100,7 +113,8 @@ deeplift_complete = relevance(
 )
 deeplift_released = relevance(
     "DeepLIFT (released)",
-    "(n,) the same as the released code of Zhao & Aletras (2023) has it: word embeddings enter the encoder without "
+    "(n,) the same as the released code of Zhao & Aletras (2023) has it: word embeddings enter "
+    "the encoder without "
     "positions, types and normalisation.",
     DEEPLIFT,
     "bare",
@@ -124,6 +138,8 @@ deeplift_released = relevance(
     name="decomposition",
 )
 def cell_decomposition(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) parts of the class score less its bias (Murdoch & Szlam 2017; Poerner et al. 2018, section 3.4)."""
+    """(n,) parts of the class score less its bias (Murdoch & Szlam 2017; Poerner et al. 2018,
+    section 3.4).
+    """
     parts = yield CellParts(tokens.ids, tokens.segments, budget.decomposition_output_gate)
     return Scores(parts[tokens.content, target])

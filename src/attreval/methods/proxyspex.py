@@ -1,10 +1,11 @@
-"""ProxySPEX (Butler et al. 2025): interactions of units, read off boosted trees that stand in for the model.
+"""ProxySPEX (Butler et al. 2025): interactions of units, read off boosted trees that stand in for
+the model.
 
-Trees are fitted to the values of coalitions drawn uniformly; the largest Fourier coefficients of the trees are fitted
-again to the values by ridge regression. A pair scores its faithful Banzhaf interaction of order 2 (Tsai et al. 2023):
-the product's coefficient in the quadratic polynomial that is nearest to the game over all coalitions. It needs the
-extra `interactions`, and nothing of it is imported before a text is explained.
-Letters used for shapes: N coalitions, n units.
+Trees are fitted to the values of coalitions drawn uniformly; the largest Fourier coefficients of
+the trees are fitted again to the values by ridge regression. A pair scores its faithful Banzhaf
+interaction of order 2 (Tsai et al. 2023): the product's coefficient in the quadratic polynomial
+that is nearest to the game over all coalitions. It needs the extra `interactions`, and nothing of
+it is imported before a text is explained. Letters used for shapes: N coalitions, n units.
 """
 
 import warnings
@@ -31,7 +32,9 @@ _interactions = partial(
     extra="interactions",
 )
 MOST_UNITS = 1023  # the sampler's weights add up to 2^n, which must be a float
-FEWEST_COALITIONS = 79  # a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
+FEWEST_COALITIONS = (
+    79  # a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
+)
 
 
 class _AskedError(Exception):
@@ -39,10 +42,12 @@ class _AskedError(Exception):
 
 
 def banzhaf_interactions(masks: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(n, n) faithful Banzhaf interactions of order 2 from the (N,) values of all coalitions, (N, n); diagonal 0.
+    """(n, n) faithful Banzhaf interactions of order 2 from the (N,) values of all coalitions, (N,
+    n); diagonal 0.
 
-    The polynomial of degree 2 nearest to a game over all coalitions is its Fourier series up to there (Hammer &
-    Holzman 1992), in which the product of two units stands with four times their Fourier coefficient.
+    The polynomial of degree 2 nearest to a game over all coalitions is its Fourier series up to
+    there (Hammer & Holzman 1992), in which the product of two units stands with four times their
+    Fourier coefficient.
     """
     signs = 1 - 2.0 * masks
     out = 4 * (signs.T * values) @ signs / len(values)
@@ -51,7 +56,9 @@ def banzhaf_interactions(masks: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
-    """(N, n) bool coalitions that ProxySPEX asks for, `samples` different ones, most beside their complements."""
+    """(N, n) bool coalitions that ProxySPEX asks for, `samples` different ones, most beside their
+    complements.
+    """
     drawn = []
 
     def keep(masks: np.ndarray) -> np.ndarray:
@@ -66,9 +73,11 @@ def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
 
 
 def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.ndarray:
-    """(n, n) estimates of the same from the (N,) values of the coalitions of `draw_uniform`; diagonal 0.
+    """(n, n) estimates of the same from the (N,) values of the coalitions of `draw_uniform`;
+    diagonal 0.
 
-    They are 0 where trees cannot split twice: below FEWEST_COALITIONS, or in a game that no single unit moves.
+    They are 0 where trees cannot split twice: below FEWEST_COALITIONS, or in a game that no single
+    unit moves.
     """
     samples, n = masks.shape
     out = np.zeros((n, n))
@@ -77,17 +86,23 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
         return out
 
     def answer(asked: np.ndarray) -> np.ndarray:
-        """The game at deviation 1, since trees read float32: a sure model's probabilities would all be the same.
+        """The game at deviation 1, since trees read float32: a sure model's probabilities would all
+        be the same.
 
-        Its mean is 1, so that the constant is among the coefficients that stay: the ridge regression has no other.
+        Its mean is 1, so that the constant is among the coefficients that stay: the ridge
+        regression has no other.
         """
         if not np.array_equal(asked, masks):
-            raise RuntimeError("ProxySPEX draws other coalitions at the same seed; attreval knows shapiq 1.4")
+            raise RuntimeError(
+                "ProxySPEX draws other coalitions at the same seed; attreval knows shapiq 1.4"
+            )
         return 1 + (values - values.mean()) / size
 
     try:
         found = _approximate(n, samples, seed, answer)
-    except IndexError:  # of shapiq's search for the largest coefficients, where the trees are a constant
+    except (
+        IndexError
+    ):  # of shapiq's search for the largest coefficients, where the trees are a constant
         return out
     for members, value in found.dict_values.items():
         if len(members) == 2:
@@ -107,17 +122,27 @@ def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], n
         from shapiq.approximator import ProxySPEX
         from threadpoolctl import threadpool_limits
     except (ImportError, OSError) as error:
-        need = f"ProxySPEX needs {' and '.join(REQUIRES)} ({error}): pip install 'attreval[interactions]'"
+        need = (
+            f"ProxySPEX needs {' and '.join(REQUIRES)} ({error}): pip install "
+            "'attreval[interactions]'"
+        )
         raise ValueError(need) from error
     made = ProxySPEX(n=n, index="FBII", max_order=2, random_state=seed)
-    made.decoder_args |= {"deterministic": [True], "force_col_wise": [True]}  # else LightGBM times two ways, takes one
+    made.decoder_args |= {
+        "deterministic": [True],
+        "force_col_wise": [True],
+    }  # else LightGBM times two ways, takes one
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names of LightGBM's settings, and of draws that take long
+        warnings.simplefilter(
+            "ignore"
+        )  # of names of LightGBM's settings, and of draws that take long
         return made.approximate(samples, game)
 
 
 def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """The units and the (n, n) matrix of interactions: exact where the budget covers all coalitions."""
+    """The units and the (n, n) matrix of interactions: exact where the budget covers all
+    coalitions.
+    """
     units = find_units(tokens, budget.units.unit)
     samples = budget.units.shapley_samples
     n = len(units)
@@ -128,7 +153,8 @@ def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
         return units, banzhaf_interactions(masks, values)
     if n > MOST_UNITS:
         raise ValueError(
-            f"ProxySPEX draws coalitions of at most {MOST_UNITS} units, and this text has {n}; units of words "
+            f"ProxySPEX draws coalitions of at most {MOST_UNITS} units, and this text has {n}; "
+            "units of words "
             "(`unit: word`) or a smaller max_length make fewer"
         )
     masks = draw_uniform(n, samples, seed)
@@ -138,12 +164,19 @@ def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
 
 @_interactions("ProxySPEX", source="Butler et al. 2025", order=45, level="pair")
 def proxyspex(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Scores of pairs by ProxySPEX (Butler et al. 2025): their faithful Banzhaf interaction; 0 below 79 coalitions."""
+    """Scores of pairs by ProxySPEX (Butler et al. 2025): their faithful Banzhaf interaction; 0
+    below 79 coalitions.
+    """
     units, matrix = yield from _ask_interactions(tokens, target, budget, rng)
     return pair_scores(units, matrix)
 
 
-@_interactions("ProxySPEX, spans", source="Butler et al. 2025; Sun et al. 2024, appendix D", order=46, level="span")
+@_interactions(
+    "ProxySPEX, spans",
+    source="Butler et al. 2025; Sun et al. 2024, appendix D",
+    order=46,
+    level="span",
+)
 def proxyspex_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans by ProxySPEX."""
     units, matrix = yield from _ask_interactions(tokens, target, budget, rng)

@@ -1,4 +1,6 @@
-"""Explaining instances: all methods ask one ledger, so that what one has asked the others have for free."""
+"""Explaining instances: all methods ask one ledger, so that what one has asked the others have for
+free.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ LEAST = Budget(  # next to none: whether a method explains a model at all
 
 @dataclass(frozen=True)
 class Explained:
-    """One instance as the model read it, what it predicted, (K,) probabilities, and the attributions by method."""
+    """One instance as the model read it, what it predicted, (K,) probabilities, and the
+    attributions by method.
+    """
 
     instance: Instance
     tokens: Tokens
@@ -39,7 +43,9 @@ class Explained:
 
 
 def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
-    """The names, checked: one that is unknown, not installed, or not for a family of models is a ValueError."""
+    """The names, checked: one that is unknown, not installed, or not for a family of models is a
+    ValueError.
+    """
     for name in names:
         if name not in METHODS:
             raise ValueError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
@@ -48,7 +54,8 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
             raise ValueError(f"the method {name!r} {reason}")
         if family is not None and family not in method.families:
             raise ValueError(
-                f"the method {name!r} does not apply to {family} models, only to: {', '.join(method.families)}; "
+                f"the method {name!r} does not apply to {family} models, only to: "
+                f"{', '.join(method.families)}; "
                 f"{method.why_not(family)}; for these there are: {', '.join(methods_for(family))}"
             )
     return list(names)
@@ -72,10 +79,12 @@ def explain(
 ) -> list[Explained]:
     """Explain each instance by each method.
 
-    names: (experiment, task, model, ...), what the seeds derive from, together with instance and method.
-    target: explain the `predicted` class or the `gold` one. group: how many instances share batches.
-    notify: called with (instances done, of). Raises ValueError for an unknown method or target, a method
-    that does not apply to the model, or an empty text.
+    names: (experiment, task, model, ...), what the seeds derive from, together with instance and
+        method.
+    target: explain the `predicted` class or the `gold` one. group: how many instances share
+        batches.
+    notify: called with (instances done, of). Raises ValueError for an unknown method or target, a
+    method that does not apply to the model, or an empty text.
     """
     if target not in ("predicted", "gold"):
         raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
@@ -87,7 +96,9 @@ def explain(
         probabilities = predict(scorer, tokens)
         predicted = probabilities.argmax(axis=1).tolist()
         targets = [one.label for one in part] if target == "gold" else predicted
-        if budget.path_baseline == "auto" and any("path_steps" in METHODS[m].limits for m in methods):
+        if budget.path_baseline == "auto" and any(
+            "path_steps" in METHODS[m].limits for m in methods
+        ):
             begin = choose_start(scorer.model, tokens[0].pad_id, tokens[0].mask_id)
             budget = budget.changed(path_baseline=begin)
         scores: dict[tuple[int, str], Scores] = {}
@@ -106,7 +117,9 @@ def explain(
             made = {}
             for name in methods:
                 cost = scorer.costs.pop(f"{instance.id}\x1f{name}", Cost())
-                made[name] = attribution(instance, tokens[at], name, targets[at], scores[at, name], cost)
+                made[name] = attribution(
+                    instance, tokens[at], name, targets[at], scores[at, name], cost
+                )
             out.append(Explained(instance, tokens[at], predicted[at], probabilities[at], made))
         scorer.forget()
         if notify:
@@ -128,7 +141,8 @@ def attribution(
 
 
 def try_methods(model: Any) -> dict[str, str]:
-    """Method -> why it does not explain the model, empty where it does, of every method of the model's family.
+    """Method -> why it does not explain the model, empty where it does, of every method of the
+    model's family.
 
     Each is run on two short texts with the LEAST budget.
     """

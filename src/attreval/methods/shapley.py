@@ -1,9 +1,11 @@
-"""Kernel SHAP (Lundberg & Lee 2017) and Bivariate Shapley (Masoomi et al. 2023), by the same questions.
+"""Kernel SHAP (Lundberg & Lee 2017) and Bivariate Shapley (Masoomi et al. 2023), by the same
+questions.
 
-Coalitions of units are masked into the text, and the values of the game follow from one weighted least-squares fit (as
-Sun et al. 2024, appendix D, use it). A Shapley value is what a unit adds to the class probability, on average over all
-orders in which units come; phi(i|j) of Bivariate Shapley is that of i in a game whose value is zero without j.
-Letters used for shapes: N coalitions, n units, R games.
+Coalitions of units are masked into the text, and the values of the game follow from one weighted
+least-squares fit (as Sun et al. 2024, appendix D, use it). A Shapley value is what a unit adds to
+the class probability, on average over all orders in which units come; phi(i|j) of Bivariate Shapley
+is that of i in a game whose value is zero without j. Letters used for shapes: N coalitions, n
+units, R games.
 """
 
 from functools import partial
@@ -30,13 +32,17 @@ plays_coalitions = partial(  # what is known of every method that plays games of
 _shapley = partial(
     plays_coalitions,
     evaluations="min(2^n, shapley_samples + 2)",
-    cost=lambda length, content, budget, layers=1: min(2**content, budget.units.shapley_samples + 2),
+    cost=lambda length, content, budget, layers=1: min(
+        2**content, budget.units.shapley_samples + 2
+    ),
     draws="coalitions",
 )
 
 
 class Game(NamedTuple):
-    """(N, n) bool coalitions of units, their (N,) weights and values; empty, full: of no unit and of all."""
+    """(N, n) bool coalitions of units, their (N,) weights and values; empty, full: of no unit and
+    of all.
+    """
 
     masks: np.ndarray
     weights: np.ndarray
@@ -52,10 +58,12 @@ def all_coalitions(n: int) -> np.ndarray:
 
 
 def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
-    """(N, n) bool coalitions, neither empty nor whole, and their (N,) weights: every one where `samples` suffices.
+    """(N, n) bool coalitions, neither empty nor whole, and their (N,) weights: every one where
+    `samples` suffices.
 
-    Otherwise the sizes whose kernel weight asks for it are enumerated, smallest and largest first, and the others are
-    drawn by their weight, each coalition with its complement (as the code of Lundberg & Lee and of Masoomi et al.).
+    Otherwise the sizes whose kernel weight asks for it are enumerated, smallest and largest first,
+    and the others are drawn by their weight, each coalition with its complement (as the code of
+    Lundberg & Lee and of Masoomi et al.).
     """
     if n < 2:
         return np.zeros((0, n), bool), np.zeros(0)
@@ -92,14 +100,17 @@ def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndar
 def _draw_mirrored(
     n: int, pairs: int, sizes: np.ndarray, chances: np.ndarray, rng: Rng
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(M, n) coalitions of random sizes, each beside its complement, and (M,) how often they were drawn.
+    """(M, n) coalitions of random sizes, each beside its complement, and (M,) how often they were
+    drawn.
 
     Draws go on until there are so many different pairs, or four times as many draws.
     """
     drawn = rng.choice(sizes, size=4 * pairs, p=chances)
     ranks = rng.random((len(drawn), n)).argsort(axis=1).argsort(axis=1)
     some = ranks < drawn[:, None]
-    some ^= some[:, :1]  # of a coalition and its complement, the one without the first unit stands for both
+    some ^= some[
+        :, :1
+    ]  # of a coalition and its complement, the one without the first unit stands for both
     _, first, which = np.unique(some, axis=0, return_index=True, return_inverse=True)
     end = np.sort(first)[pairs] if len(first) > pairs else len(some)
     counts = np.bincount(np.ravel(which)[:end], minlength=len(first))
@@ -108,11 +119,15 @@ def _draw_mirrored(
     return np.concatenate([kept, ~kept]), np.tile(counts[met], 2)
 
 
-def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """(n, R) values of R games: weighted least squares of (N, R) targets, each game's values summing to its total.
+def fit_values(
+    masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, totals: np.ndarray
+) -> np.ndarray:
+    """(n, R) values of R games: weighted least squares of (N, R) targets, each game's values
+    summing to its total.
 
-    The constraint is met by fitting in the n - 1 directions in which the sum does not change, so that no unit is
-    eliminated before the others; where coalitions are too few to tell units apart, these share alike.
+    The constraint is met by fitting in the n - 1 directions in which the sum does not change, so
+    that no unit is eliminated before the others; where coalitions are too few to tell units apart,
+    these share alike.
     """
     n = masks.shape[1]
     even = np.broadcast_to(np.asarray(totals, float) / n, (targets.shape[1],))
@@ -126,8 +141,12 @@ def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, tota
     return even + basis @ found
 
 
-def ask_values(tokens: Tokens, target: int, units: Units, masks: np.ndarray, sampled: bool = False) -> Conversation:
-    """Ask for the (N,) class probability of (N, n) coalitions of units; sampled: see questions.Evaluate."""
+def ask_values(
+    tokens: Tokens, target: int, units: Units, masks: np.ndarray, sampled: bool = False
+) -> Conversation:
+    """Ask for the (N,) class probability of (N, n) coalitions of units; sampled: see
+    questions.Evaluate.
+    """
     rows = mask_units(tokens, units, masks)
     probabilities = yield Evaluate(rows, tokens.segments, sampled=sampled, of="probability")
     return probabilities[:, target]
@@ -145,15 +164,26 @@ def ask_coalitions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     return units, Game(masks, weights, values[2:], empty, full)
 
 
-def shapley_values(masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float) -> np.ndarray:
-    """(n,) Shapley values of a game: (N,) values of coalitions, `empty` and `full` of the empty and of the full one."""
+def shapley_values(
+    masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float
+) -> np.ndarray:
+    """(n,) Shapley values of a game: (N,) values of coalitions, `empty` and `full` of the empty and
+    of the full one.
+    """
     gains = (values - empty)[:, None]
     return fit_values(masks, weights, gains, np.array([full - empty]))[:, 0]
 
 
-@_shapley("Kernel SHAP", source="Lundberg & Lee 2017", order=42, in_papers={"sun2024": (1, "shapley token")})
+@_shapley(
+    "Kernel SHAP",
+    source="Lundberg & Lee 2017",
+    order=42,
+    in_papers={"sun2024": (1, "shapley token")},
+)
 def kernel_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) Shapley values of the class probability, masked units become the mask token (Lundberg & Lee 2017)."""
+    """(n,) Shapley values of the class probability, masked units become the mask token (Lundberg &
+    Lee 2017).
+    """
     units, game = yield from ask_coalitions(tokens, target, budget, rng)
     return Scores(shapley_values(*game), features=units.groups)
 
@@ -161,11 +191,13 @@ def kernel_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conver
 def bivariate_values(
     masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float
 ) -> np.ndarray:
-    """(n, n) values phi(i|j), row i, column j: the Shapley value of i in the game v(S) if j in S, else 0; diagonal 0.
+    """(n, n) values phi(i|j), row i, column j: the Shapley value of i in the game v(S) if j in S,
+    else 0; diagonal 0.
 
-    The empty coalition's value is taken off first. That moves no phi(i|j), since a unit other than j adds nothing to a
-    constant paid where j is; and as every coalition is there with its complement, neither does the additive part of
-    the game: it is fitted exactly, so that no control variate is needed for it.
+    The empty coalition's value is taken off first. That moves no phi(i|j), since a unit other than
+    j adds nothing to a constant paid where j is; and as every coalition is there with its
+    complement, neither does the additive part of the game: it is fitted exactly, so that no control
+    variate is needed for it.
     """
     gains = (values - empty)[:, None] * masks
     out = fit_values(masks, weights, gains, np.full(masks.shape[1], full - empty))
@@ -187,7 +219,9 @@ def _ask_bivariate(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     in_papers={"sun2024": (2, "shapley pair")},
 )
 def bivariate_shapley(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Scores of pairs by Bivariate Shapley: the mean of phi(a|b) and phi(b|a) (Masoomi et al. 2023)."""
+    """Scores of pairs by Bivariate Shapley: the mean of phi(a|b) and phi(b|a) (Masoomi et al.
+    2023).
+    """
     units, matrix = yield from _ask_bivariate(tokens, target, budget, rng)
     return pair_scores(units, matrix)
 

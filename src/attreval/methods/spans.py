@@ -1,9 +1,9 @@
 """Pairs of spans by Louvain's method (Blondel et al. 2008), from the scores of pairs of units.
 
-Units are nodes; the score of a pair across the parts is the weight of its edge. Neighbouring words of one community
-are a span, and every span of one part forms a pair with every span of the other part in the same community
-(Ray Choudhury et al. 2023; Sun et al. 2024, section 3.2). Rules other than Louvain's are options.
-Letters used for shapes: n units.
+Units are nodes; the score of a pair across the parts is the weight of its edge. Neighbouring words
+of one community are a span, and every span of one part forms a pair with every span of the other
+part in the same community (Ray Choudhury et al. 2023; Sun et al. 2024, section 3.2). Rules other
+than Louvain's are options. Letters used for shapes: n units.
 """
 
 import random
@@ -20,18 +20,24 @@ from attreval.methods.method import Rng, Scores, UnitSettings
 
 Communities = list[set[int]]
 UNLINKED = "all scores are 0: no pair of words scores above 0, so there are no spans"
-ALONE = "all scores are 0: pairs of spans are scored, and no two stretches of words that lie apart belong together here"
+ALONE = (
+    "all scores are 0: pairs of spans are scored, and no two stretches of words that lie apart "
+    "belong together here"
+)
 
 
 class _InOrder(random.Random):
-    """A source of chance that shuffles nothing: networkx visits nodes in the order in which they stand in the graph."""
+    """A source of chance that shuffles nothing: networkx visits nodes in the order in which they
+    stand in the graph.
+    """
 
     def shuffle(self, x: Any) -> None:
         """Leave it as it is."""
 
 
 def louvain(graph: nx.DiGraph, seed: int) -> Communities:
-    """Louvain's communities, directed modularity (Blondel et al. 2008); nodes take turns in text order, without chance.
+    """Louvain's communities, directed modularity (Blondel et al. 2008); nodes take turns in text
+    order, without chance.
 
     Networkx shuffles them, by a seed, and would make other spans of one text at another seed.
     """
@@ -39,7 +45,9 @@ def louvain(graph: nx.DiGraph, seed: int) -> Communities:
 
 
 def louvain_first_level(graph: nx.DiGraph, seed: int) -> Communities:
-    """What Louvain has after its first level: the code of Ray Choudhury et al. (2023) never goes beyond it."""
+    """What Louvain has after its first level: the code of Ray Choudhury et al. (2023) never goes
+    beyond it.
+    """
     return next(nx.community.louvain_partitions(graph, seed=_InOrder()))
 
 
@@ -50,11 +58,15 @@ def greedy_modularity(graph: nx.DiGraph, seed: int) -> Communities:
 
 def label_propagation(graph: nx.DiGraph, seed: int) -> Communities:
     """Every node takes the label that weighs most among its neighbours, until nothing changes."""
-    return list(nx.community.asyn_lpa_communities(graph.to_undirected(), weight="weight", seed=seed))
+    return list(
+        nx.community.asyn_lpa_communities(graph.to_undirected(), weight="weight", seed=seed)
+    )
 
 
 def strongest_link(graph: nx.DiGraph, seed: int) -> Communities:
-    """Every unit goes with the one across that it scores highest with: no modularity, only merging."""
+    """Every unit goes with the one across that it scores highest with: no modularity, only
+    merging.
+    """
     links = nx.Graph()
     links.add_nodes_from(graph)
     for node in graph:
@@ -69,12 +81,15 @@ def strongest_link(graph: nx.DiGraph, seed: int) -> Communities:
 
 
 RULES: dict[str, Callable[[nx.DiGraph, int], Communities]] = {
-    rule.__name__: rule for rule in (louvain, louvain_first_level, greedy_modularity, label_propagation, strongest_link)
+    rule.__name__: rule
+    for rule in (louvain, louvain_first_level, greedy_modularity, label_propagation, strongest_link)
 }
 
 
 def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
-    """Scores of pairs of units: the mean of both directions of an (n, n) matrix (Sun et al. 2024, appendix D)."""
+    """Scores of pairs of units: the mean of both directions of an (n, n) matrix (Sun et al. 2024,
+    appendix D).
+    """
     pairs = units.pairs()
     a, b = pairs.T
     features = [tuple(units.covered(pair).tolist()) for pair in pairs]
@@ -82,10 +97,13 @@ def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
 
 
 def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.DiGraph:
-    """The graph of an (n, n) matrix: an edge where a pair across the parts scores above 0, both directions apart.
+    """The graph of an (n, n) matrix: an edge where a pair across the parts scores above 0, both
+    directions apart.
 
-    Nodes stand in text order. Modularity knows no negative weights, so these pairs have no edge; their scores stay.
-    drop_last: leave out the last unit of each part, as the code of Ray Choudhury et al. (2023) does.
+    Nodes stand in text order. Modularity knows no negative weights, so these pairs have no edge;
+    their scores stay.
+    drop_last: leave out the last unit of each part, as the code of Ray Choudhury et al. (2023)
+        does.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(units)))
@@ -100,19 +118,27 @@ def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.
     return graph
 
 
-def find_communities(units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Communities:
+def find_communities(
+    units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng
+) -> Communities:
     """Communities of units, in order of their first unit; none where no pair scores above 0."""
     graph = pair_graph(units, matrix, settings.louvain_drop_last)
     if settings.span_rule not in RULES:
-        raise ValueError(f"span rule {settings.span_rule!r} is not known; there are: {', '.join(RULES)}")
+        raise ValueError(
+            f"span rule {settings.span_rule!r} is not known; there are: {', '.join(RULES)}"
+        )
     if not graph.number_of_edges():
         return []
     found = RULES[settings.span_rule](graph, int(rng.integers(2**31)))
     return sorted(map(set, found), key=min)
 
 
-def _stretches(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, tuple[int, ...]]]:
-    """(part, token positions) of each stretch of neighbouring words all of whose tokens are in a community."""
+def _stretches(
+    tokens: Tokens, units: Units, community: set[int]
+) -> list[tuple[int, tuple[int, ...]]]:
+    """(part, token positions) of each stretch of neighbouring words all of whose tokens are in a
+    community.
+    """
     inside = set(units.covered(community).tolist())
     words = find_units(tokens, "word")
     whole = [at for at, group in enumerate(words.groups) if inside.issuperset(group)]
@@ -124,10 +150,14 @@ def _stretches(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[
     return out
 
 
-def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Scores:
-    """Scores of pairs of spans from the (n, n) scores of pairs of units, or a note why there are none.
+def find_spans(
+    tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng
+) -> Scores:
+    """Scores of pairs of spans from the (n, n) scores of pairs of units, or a note why there are
+    none.
 
-    A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024, appendix D).
+    A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024,
+    appendix D).
     settings: method.UnitSettings. Spans of one part never overlap, since communities do not.
     """
     both = (matrix + matrix.T) / 2

@@ -1,9 +1,13 @@
-"""Metrics of attributions, one file a metric or a family: METRICS holds those of all files, by name.
+"""Metrics of attributions, one file a metric or a family: METRICS holds those of all files, by
+name.
 
-Which direction is better stands on the metric and nowhere else, and a name means one quantity with one direction: what
-is turned round so that higher is better has a name of its own (`simplicity` is 1 less a share of `complexity`).
-FAITHFULNESS: those of Zhao & Aletras (2023), in the order of their tables; HARD_OF: the counterparts of the soft ones.
-STORED: by the measure's name in results/<profile>/instances. EVALUATED: those that `attreval.evaluate` computes.
+Which direction is better stands on the metric and nowhere else, and a name means one quantity with
+one direction: what is turned round so that higher is better has a name of its own (`simplicity` is
+1 less a share of `complexity`).
+FAITHFULNESS: those of Zhao & Aletras (2023), in the order of their tables; HARD_OF: the
+    counterparts of the soft ones.
+STORED: by the measure's name in results/<profile>/instances. EVALUATED: those that
+    `attreval.evaluate` computes.
 """
 
 import importlib
@@ -19,7 +23,9 @@ __all__ = ["FAITHFULNESS", *_COLLECTED]
 
 
 def __getattr__(name: str) -> Any:
-    """What is collected from all files, at first use: these files import this package themselves."""
+    """What is collected from all files, at first use: these files import this package
+    themselves.
+    """
     if name not in _COLLECTED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     metrics = {metric.name: metric for metric in collect_metrics()}
@@ -33,7 +39,9 @@ def __getattr__(name: str) -> Any:
 
 
 def collect_metrics() -> list[Metric]:
-    """The metrics of every file, by their `order`; those without one at the end of their judge, by name."""
+    """The metrics of every file, by their `order`; those without one at the end of their judge, by
+    name.
+    """
     found: dict[str, Metric] = {}
     for folder in FOLDERS:
         for module in pkgutil.iter_modules(importlib.import_module(folder).__path__, f"{folder}."):

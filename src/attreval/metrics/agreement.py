@@ -1,14 +1,16 @@
-"""agreement@k: do explanations select the same tokens? (Kamp et al. 2023, section 3), ties by expectation.
+"""agreement@k: do explanations select the same tokens? (Kamp et al. 2023, section 3), ties by
+expectation.
 
-A voter is one vector of token scores; its top k are the k highest scores. Where scores are equal at the border, every
-choice among them is equally likely, and the expectation over these choices is computed in closed form.
-`pairwise_agreement` gives the same numbers for every pair of voters at several k at once, for the many worlds that a
-null needs: overlaps come from matrix products, and a tie of one voter from a hypergeometric distribution that is
-remembered.
+A voter is one vector of token scores; its top k are the k highest scores. Where scores are equal at
+the border, every choice among them is equally likely, and the expectation over these choices is
+computed in closed form. `pairwise_agreement` gives the same numbers for every pair of voters at
+several k at once, for the many worlds that a null needs: overlaps come from matrix products, and a
+tie of one voter from a hypergeometric distribution that is remembered.
 
-The average pairwise difference says how far explanations move when only the training seed changes: Kamp et al. (2023,
-appendix A) train one model ten times and explain with the one whose attributions differ least from the others'.
-Letters used for shapes: m voters, n tokens, q values of k; r runs, i instances, m methods, n longest text in tokens.
+The average pairwise difference says how far explanations move when only the training seed changes:
+Kamp et al. (2023, appendix A) train one model ten times and explain with the one whose attributions
+differ least from the others'. Letters used for shapes: m voters, n tokens, q values of k; r runs, i
+instances, m methods, n longest text in tokens.
 """
 
 from collections.abc import Sequence
@@ -23,11 +25,15 @@ from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText, finite
 
-_pairs = partial(metric, judge="agreement", needs=("scores", "rivals"), higher_is_better=True, joint=True)
+_pairs = partial(
+    metric, judge="agreement", needs=("scores", "rivals"), higher_is_better=True, joint=True
+)
 
 
 class TopK(NamedTuple):
-    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected."""
+    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those
+    are selected.
+    """
 
     sure: np.ndarray
     tied: np.ndarray
@@ -53,7 +59,9 @@ def top_k(scores: np.ndarray, k: int) -> TopK:
 
 
 def count_tokens(voters: Sequence[np.ndarray]) -> int:
-    """How many tokens the voters score; ValueError where there is no voter, or they do not score the same number."""
+    """How many tokens the voters score; ValueError where there is no voter, or they do not score
+    the same number.
+    """
     lengths = [len(v) for v in voters]
     if not lengths:
         raise ValueError("agreement needs at least one voter; got none")
@@ -62,11 +70,15 @@ def count_tokens(voters: Sequence[np.ndarray]) -> int:
     return lengths[0]
 
 
-def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generator | None = None) -> float:
-    """Expected agreement@k of m voters on one text, from 1/m (nothing shared) to 1 (Kamp et al. 2023, eq. 1-2).
+def agreement_at_k(
+    voters: Sequence[np.ndarray], k: int, rng: np.random.Generator | None = None
+) -> float:
+    """Expected agreement@k of m voters on one text, from 1/m (nothing shared) to 1 (Kamp et al.
+    2023, eq. 1-2).
 
-    Each voter selects min(k, n) tokens, so agreement is min(k, n) over the size of the union of the selections.
-    NaN where there is no token. rng: break ties once, at random, as the released code does. Cost: see `inverse_size`.
+    Each voter selects min(k, n) tokens, so agreement is min(k, n) over the size of the union of the
+    selections. NaN where there is no token. rng: break ties once, at random, as the released code
+    does. Cost: see `inverse_size`.
     """
     n = count_tokens(voters)
     if n == 0:
@@ -81,14 +93,17 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generato
 
 
 def draw_top_k(scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """(n,) bool, the top k of one voter with ties at the border broken at random, each choice equally likely."""
+    """(n,) bool, the top k of one voter with ties at the border broken at random, each choice
+    equally likely.
+    """
     sure, tied, left = top_k(scores, k)
     sure[rng.choice(np.flatnonzero(tied), left, replace=False)] = True
     return sure
 
 
 def agreement_of(selections: Sequence[np.ndarray]) -> float:
-    """Agreement of m selections, (n,) bool each, of any sizes, on one text (Kamp et al. 2023, eq. 1-2).
+    """Agreement of m selections, (n,) bool each, of any sizes, on one text (Kamp et al. 2023, eq.
+    1-2).
 
     The mean relevance of the tokens that anybody selects; NaN where nobody selects any.
     """
@@ -99,16 +114,19 @@ def agreement_of(selections: Sequence[np.ndarray]) -> float:
 
 
 def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> float:
-    """The expected 1 / U, where U tokens are (n,) `covered` or selected by a voter with ties at the border.
+    """The expected 1 / U, where U tokens are (n,) `covered` or selected by a voter with ties at the
+    border.
 
     ties: of each such voter the (n,) bool tied tokens, and how many of them are selected.
 
-    1 / U is the integral of y^(U - 1) over y from 0 to 1, which Gauss's rule gives exactly. At one y, voters toss a
-    coin for each tied token, given how many they select in the end: token after token enters arrays over how many each
-    has selected so far. Voters with the same ties count as one.
+    1 / U is the integral of y^(U - 1) over y from 0 to 1, which Gauss's rule gives exactly. At one
+    y, voters toss a coin for each tied token, given how many they select in the end: token after
+    token enters arrays over how many each has selected so far. Voters with the same ties count as
+    one.
 
-    Cost: n v steps on arrays of n / 2 times the product of all l + 1, where v voters with different ties select l tied
-    tokens each. Exponential in v alone: counting is as hard as the permanent of a matrix of zeros and ones.
+    Cost: n v steps on arrays of n / 2 times the product of all l + 1, where v voters with different
+    ties select l tied tokens each. Exponential in v alone: counting is as hard as the permanent of
+    a matrix of zeros and ones.
     """
     if not ties:
         return 1 / int(covered.sum())
@@ -132,14 +150,18 @@ def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) ->
             reached = _toss(reached, axis + 1, coins[axis])
         reached = reached if covered[token] else y * reached + (1 - y) * nobody
     # at y = 1, the last place, stands how likely the coins fall so
-    rates = np.divide(reached[:-1], reached[-1], out=np.zeros_like(reached[:-1]), where=reached[-1] > 0)
+    rates = np.divide(
+        reached[:-1], reached[-1], out=np.zeros_like(reached[:-1]), where=reached[-1] > 0
+    )
     for chances in reversed(sizes.values()):
         rates = rates @ chances
     return float(weights @ rates)
 
 
 def _select_more(chances: np.ndarray, tied: int, left: int) -> np.ndarray:
-    """The distribution of how many tied tokens are selected, after one more voter selects `left` of them."""
+    """The distribution of how many tied tokens are selected, after one more voter selects `left` of
+    them.
+    """
     grown = np.zeros(min(tied, len(chances) - 1 + left) + 1)
     for held, chance in enumerate(chances):
         for new in range(max(0, left - held), min(left, tied - held) + 1):
@@ -176,19 +198,24 @@ def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
 
 
 def overlap_at_k(a: np.ndarray, b: np.ndarray, k: int) -> float:
-    """Expected share of the k highest of one explanation that are among the k highest of the other, from 0 to 1.
+    """Expected share of the k highest of one explanation that are among the k highest of the other,
+    from 0 to 1.
 
     Ties are broken at random, apart for each. NaN where there is no token.
     """
     if len(a) != len(b):
-        raise ValueError(f"two explanations of the same tokens are compared; got {len(a)} and {len(b)} scores")
+        raise ValueError(
+            f"two explanations of the same tokens are compared; got {len(a)} and {len(b)} scores"
+        )
     if not len(a):
         return float("nan")
     return float(relevance_at_k([a], k) @ relevance_at_k([b], k) / min(k, len(a)))
 
 
 def tie_breaker(text: ScoredText, *voters: str) -> np.random.Generator | None:
-    """What breaks ties among voters: None, for the expectation, or a draw, as the text's settings say."""
+    """What breaks ties among voters: None, for the expectation, or a draw, as the text's settings
+    say.
+    """
     if text.settings.ties == "expectation":
         return None
     return generator("ties", 0, text.instance.id, text.settings.k, *sorted(voters))
@@ -196,10 +223,14 @@ def tie_breaker(text: ScoredText, *voters: str) -> np.random.Generator | None:
 
 @_pairs("Agreement (fixed k)", source="Kamp et al. 2023, section 3, eq. 1-2", order=21)
 def agreement(text: ScoredText, method: str) -> float:
-    """How far methods select the same k tokens: k over the size of the union; ties by expectation."""
+    """How far methods select the same k tokens: k over the size of the union; ties by
+    expectation.
+    """
 
     def compare(a: str, b: str) -> float:
-        return agreement_at_k([text.scores[a], text.scores[b]], text.settings.k, tie_breaker(text, a, b))
+        return agreement_at_k(
+            [text.scores[a], text.scores[b]], text.settings.k, tie_breaker(text, a, b)
+        )
 
     return text.over_rivals(method, "agreement of two", compare)
 
@@ -222,7 +253,9 @@ def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.nd
     n = count_tokens(voters)
     scores = finite(voters)
     if n == 0 or min(ks) < 1:
-        raise ValueError(f"agreement@k needs tokens and k of at least 1; got {n} tokens, k {min(ks)}")
+        raise ValueError(
+            f"agreement@k needs tokens and k of at least 1; got {n} tokens, k {min(ks)}"
+        )
     sizes = np.minimum(ks, n)
     border = -np.sort(-scores, axis=1)[:, sizes - 1].T[..., None]  # (q, m, 1)
     sure = scores > border
@@ -251,13 +284,22 @@ def pairwise_agreement(voters: Sequence[np.ndarray], ks: Sequence[int]) -> np.nd
 
 @lru_cache(maxsize=100_000)
 def _with_one_tie(size: int, both: int, tied: int, inside: int, left: int) -> float:
-    """Expected agreement where one voter picks `left` of its `tied` tokens, `inside` of which the other selects."""
-    ways = {more: comb(inside, more) * comb(tied - inside, left - more) for more in range(min(inside, left) + 1)}
-    return sum(way * size / (2 * size - both - more) for more, way in ways.items()) / comb(tied, left)
+    """Expected agreement where one voter picks `left` of its `tied` tokens, `inside` of which the
+    other selects.
+    """
+    ways = {
+        more: comb(inside, more) * comb(tied - inside, left - more)
+        for more in range(min(inside, left) + 1)
+    }
+    return sum(way * size / (2 * size - both - more) for more, way in ways.items()) / comb(
+        tied, left
+    )
 
 
 def pairwise_agreement_of(selections: np.ndarray) -> np.ndarray:
-    """(m, m) agreement of every two (m, n) bool selections of any sizes; NaN where neither selects anything."""
+    """(m, m) agreement of every two (m, n) bool selections of any sizes; NaN where neither selects
+    anything.
+    """
     chosen = np.asarray(selections, dtype=int)
     both = chosen @ chosen.T
     sizes = chosen.sum(axis=1)
@@ -282,21 +324,29 @@ def profile_matrix(profiles: Sequence[np.ndarray], longest: int) -> np.ndarray:
 
 
 def profile_differences(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
-    """(r, i * m) mean absolute difference of each profile of a run from those of the runs, all of one shape.
+    """(r, i * m) mean absolute difference of each profile of a run from those of the runs, all of
+    one shape.
 
-    itself: average over all runs, the run itself (a zero) included, as the released code does; else over the others.
-    Padding counts as cells, so the size depends on the lengths. ValueError: fewer than two runs, or other shapes.
+    itself: average over all runs, the run itself (a zero) included, as the released code does; else
+        over the others.
+    Padding counts as cells, so the size depends on the lengths. ValueError: fewer than two runs, or
+    other shapes.
     """
     if len(matrices) < 2:
         raise ValueError(f"a pairwise difference needs at least two runs; got {len(matrices)}")
     if len({m.shape for m in matrices}) > 1:
-        raise ValueError(f"runs explain the same instances by the same methods; got {[m.shape for m in matrices]}")
+        raise ValueError(
+            "runs explain the same instances by the same methods; got "
+            f"{[m.shape for m in matrices]}"
+        )
     sums = [sum(np.abs(a - b).mean(axis=1) for b in matrices) for a in matrices]
     return np.array(sums) / (len(matrices) - (not itself))
 
 
 def average_pairwise_difference(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
-    """(r,) mean absolute difference of each run's matrix from those of the runs; see `profile_differences`."""
+    """(r,) mean absolute difference of each run's matrix from those of the runs; see
+    `profile_differences`.
+    """
     return profile_differences(matrices, itself).mean(axis=1)
 
 

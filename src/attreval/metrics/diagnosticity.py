@@ -1,8 +1,9 @@
-"""Diagnosticity: how often a metric prefers an explanation to random scores (Zhao & Aletras 2023, section 4.5).
+"""Diagnosticity: how often a metric prefers an explanation to random scores (Zhao & Aletras 2023,
+section 4.5).
 
-Diagnosticity is the share of pairs (an explanation, random scores for the same text) in which the explanation wins. A
-tie is a loss, as the published values far below one half imply; counted as half a win, chance is exactly one half.
-Letters used for shapes: p pairs.
+Diagnosticity is the share of pairs (an explanation, random scores for the same text) in which the
+explanation wins. A tie is a loss, as the published values far below one half imply; counted as half
+a win, chance is exactly one half. Letters used for shapes: p pairs.
 """
 
 from collections.abc import Sequence
@@ -19,18 +20,28 @@ from attreval.models.questions import Conversation
 
 SOURCE = "Zhao & Aletras 2023, section 4.5"
 OF_A_TIE = {"lose": 0.0, "half": 0.5, "win": 1.0}
-_wins = partial(metric, judge="faithfulness", source=SOURCE, needs=("scores", "model", "random"), higher_is_better=True)
+_wins = partial(
+    metric,
+    judge="faithfulness",
+    source=SOURCE,
+    needs=("scores", "model", "random"),
+    higher_is_better=True,
+)
 
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
-    """(p,) 1 where an explanation beats its rival, 0 where it does not, and what the protocol gives for a tie.
+    """(p,) 1 where an explanation beats its rival, 0 where it does not, and what the protocol gives
+    for a tie.
 
-    Their mean is diagnosticity (eq. 6). own, rival: values of one metric, higher being better. A win takes a lead of
-    `margin` at least; less in either direction is a tie. ValueError for values that are NaN.
+    Their mean is diagnosticity (eq. 6). own, rival: values of one metric, higher being better. A
+    win takes a lead of `margin` at least; less in either direction is a tie. ValueError for values
+    that are NaN.
     """
     lead = np.asarray(own, dtype=float) - np.asarray(rival, dtype=float)
     if np.isnan(lead).any():
-        raise ValueError(f"pairs need two numbers each; {int(np.isnan(lead).sum())} of {lead.size} have NaN")
+        raise ValueError(
+            f"pairs need two numbers each; {int(np.isnan(lead).sum())} of {lead.size} have NaN"
+        )
     if protocol.margin == 0:
         won = lead > 0
         lost = lead < 0
@@ -46,9 +57,11 @@ def tied(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
 
 
 def chance_level(ties: np.ndarray | float, rule: str) -> float:
-    """What explanations no better than their rivals would get: half of the decided pairs, and what a tie gives.
+    """What explanations no better than their rivals would get: half of the decided pairs, and what
+    a tie gives.
 
-    ties: (p,) indicators, or their share. rule: `lose`, `half` or `win`. (1 - ties) / 2 where ties lose, 1/2 at half.
+    ties: (p,) indicators, or their share. rule: `lose`, `half` or `win`. (1 - ties) / 2 where ties
+        lose, 1/2 at half.
     """
     share = float(np.mean(ties))
     return (1 - share) / 2 + OF_A_TIE[rule] * share
@@ -58,9 +71,10 @@ def chance_level(ties: np.ndarray | float, rule: str) -> float:
 class Comparison:
     """Does a soft measure win more often than its hard counterpart on the same pairs?
 
-    rank_sum: p of the two-sided Wilcoxon rank-sum test, which the paper names, on the win indicators. paired: p of the
-    exact McNemar test, which knows that pairs are matched; NaN where ties count half. Both take pairs as independent,
-    though the methods of one text share it and its random scores: see `sign_flip_test`.
+    rank_sum: p of the two-sided Wilcoxon rank-sum test, which the paper names, on the win
+    indicators. paired: p of the exact McNemar test, which knows that pairs are matched; NaN where
+    ties count half. Both take pairs as independent, though the methods of one text share it and its
+    random scores: see `sign_flip_test`.
     """
 
     pairs: int
@@ -70,7 +84,9 @@ class Comparison:
 
 
 def compare(soft: np.ndarray, hard: np.ndarray) -> Comparison:
-    """Compare (p,) win indicators of two measures on the same pairs. ValueError for no pair or unequal numbers."""
+    """Compare (p,) win indicators of two measures on the same pairs. ValueError for no pair or
+    unequal numbers.
+    """
     from scipy.stats import binomtest, ranksums
 
     soft = np.asarray(soft, float)
@@ -85,11 +101,15 @@ def compare(soft: np.ndarray, hard: np.ndarray) -> Comparison:
     return Comparison(len(soft), difference, float(ranksums(soft, hard).pvalue), paired)
 
 
-def sign_flip_test(differences: Sequence[np.ndarray], rng: np.random.Generator, draws: int = 9999) -> float:
-    """p of the two-sided test that the mean over groups of means over texts is 0; texts are the units.
+def sign_flip_test(
+    differences: Sequence[np.ndarray], rng: np.random.Generator, draws: int = 9999
+) -> float:
+    """p of the two-sided test that the mean over groups of means over texts is 0; texts are the
+    units.
 
-    differences: for each group (task) the (n,) differences of its texts, each the mean over all pairs of a text:
-    methods that share a text and its random scores go up and down together. Under the hypothesis signs are a coin's.
+    differences: for each group (task) the (n,) differences of its texts, each the mean over all
+    pairs of a text: methods that share a text and its random scores go up and down together. Under
+    the hypothesis signs are a coin's.
     """
     groups = [np.asarray(values, dtype=float) for values in differences if len(values)]
     if not groups:
@@ -106,10 +126,11 @@ def sign_flip_test(differences: Sequence[np.ndarray], rng: np.random.Generator, 
 
 
 def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Means of cells (task, method, and a column a measure) over the other key, with mean and sd of the means below.
+    """Means of cells (task, method, and a column a measure) over the other key, with mean and sd of
+    the means below.
 
-    by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves (population), as in
-    the paper. Index: the values of `by`, then `average` and `sd`.
+    by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves
+    (population), as in the paper. Index: the values of `by`, then `average` and `sd`.
     """
     measures = [name for name in cells if name not in ("task", "method")]
     means = cells.groupby(by, sort=False)[measures].mean()
@@ -118,7 +139,8 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def ask_wins(text: ScoredText, method: str, compared: Sequence[str]) -> Conversation:
-    """The conversation that returns in which share of metrics a method beats random scores; NaN where one has no value.
+    """The conversation that returns in which share of metrics a method beats random scores; NaN
+    where one has no value.
 
     compared: names of METRICS, higher being better.
     """
@@ -137,7 +159,9 @@ def ask_wins(text: ScoredText, method: str, compared: Sequence[str]) -> Conversa
 
 @_wins("Diagnosticity", order=45, joint=True, disturbs=True)
 def diagnosticity(text: ScoredText, method: str) -> Conversation:
-    """The share of pairs (an explanation, random scores for the same text) in which the explanation wins."""
+    """The share of pairs (an explanation, random scores for the same text) in which the explanation
+    wins.
+    """
     return (yield from ask_wins(text, method, text.settings.compared))
 
 
@@ -150,10 +174,17 @@ def _win(compared: str, title: str, about: str, order: int) -> Metric:
     def ask(text: ScoredText, method: str) -> Conversation:
         return ask_wins(text, method, (compared,))
 
-    return _wins(title, name=name, about=about, order=order, stored=name, disturbs=soft, planted=False)(ask)
+    return _wins(
+        title, name=name, about=about, order=order, stored=name, disturbs=soft, planted=False
+    )(ask)
 
 
-win_nc = _win("nc", "NC", "1 where the method's NC is above that of random scores; its mean is diagnosticity.", 41)
+win_nc = _win(
+    "nc",
+    "NC",
+    "1 where the method's NC is above that of random scores; its mean is diagnosticity.",
+    41,
+)
 win_soft_nc = _win("soft_nc", "Soft-NC", "The same by Soft-NC.", 42)
 win_ns = _win("ns", "NS", "The same by NS.", 43)
 win_soft_ns = _win("soft_ns", "Soft-NS", "The same by Soft-NS.", 44)

@@ -1,9 +1,9 @@
 """Dynamic k: as many tokens as a profile of scores has local maxima (Kamp et al. 2023, section 4).
 
 The rule: a token is a peak where its score exceeds both neighbours' and the mean.
-Their released code differs at the mean, at both ends and on plateaus, so each of these is a setting; ways to choose k
-that come from elsewhere stand beside it. Special tokens are left out, so the two texts of a pair follow each other.
-Letters used for shapes: n tokens, p peaks.
+Their released code differs at the mean, at both ends and on plateaus, so each of these is a
+setting; ways to choose k that come from elsewhere stand beside it. Special tokens are left out, so
+the two texts of a pair follow each other. Letters used for shapes: n tokens, p peaks.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,11 @@ from attreval.metrics.scored_text import ScoredText, finite
 class PeakRule:
     """What counts as a local maximum.
 
-    above_mean: must exceed the mean; otherwise reaching it is enough. ends: is a token at either end a peak when it
-    exceeds its one neighbour (`one`), when it exceeds that and the token at the other end (`around`), or `never`?
-    plateaus: of equal neighbouring scores between lower ones, the middle (left of two) is a peak; otherwise none is.
+    above_mean: must exceed the mean; otherwise reaching it is enough. ends: is a token at either
+    end a peak when it exceeds its one neighbour (`one`), when it exceeds that and the token at the
+    other end (`around`), or `never`?
+    plateaus: of equal neighbouring scores between lower ones, the middle (left of two) is a peak;
+        otherwise none is.
     plateau_ends: the same for a plateau that reaches an end.
     """
 
@@ -46,9 +48,11 @@ PEAK_RULES = {
 
 
 def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
-    """(p,) positions of the peaks of (n,) scores, in order (Kamp et al. 2023, section 4; their code by default).
+    """(p,) positions of the peaks of (n,) scores, in order (Kamp et al. 2023, section 4; their code
+    by default).
 
-    Fewer than two tokens have no peak, and neither has a constant profile. ValueError for scores that are not finite.
+    Fewer than two tokens have no peak, and neither has a constant profile. ValueError for scores
+    that are not finite.
     """
     scores = finite(scores)
     n = len(scores)
@@ -84,19 +88,29 @@ def select(positions: np.ndarray, n: int) -> np.ndarray:
 
 
 def prominent_peaks(scores: np.ndarray, share: float = 0.25) -> np.ndarray:
-    """(p,) peaks at or above the mean that rise from their surroundings by a share of the range (scipy.signal)."""
+    """(p,) peaks at or above the mean that rise from their surroundings by a share of the range
+    (scipy.signal).
+    """
     scores = finite(scores)
-    return _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else NO_PEAK
+    return (
+        _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores))
+        if len(scores)
+        else NO_PEAK
+    )
 
 
 def distant_peaks(scores: np.ndarray, distance: int = 3) -> np.ndarray:
-    """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest (scipy.signal)."""
+    """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest
+    (scipy.signal).
+    """
     scores = finite(scores)
     return _scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else NO_PEAK
 
 
 def _scipy_peaks(scores: np.ndarray, **conditions: Any) -> np.ndarray:
-    """(p,) positions by scipy.signal.find_peaks, a token at either end compared with its one neighbour."""
+    """(p,) positions by scipy.signal.find_peaks, a token at either end compared with its one
+    neighbour.
+    """
     from scipy.signal import find_peaks
 
     if np.ptp(scores) == 0:
@@ -107,7 +121,9 @@ def _scipy_peaks(scores: np.ndarray, **conditions: Any) -> np.ndarray:
 
 
 def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np.ndarray:
-    """(p,) peaks at or above the mean that a wavelet of several widths finds (scipy.signal.find_peaks_cwt)."""
+    """(p,) peaks at or above the mean that a wavelet of several widths finds
+    (scipy.signal.find_peaks_cwt).
+    """
     from scipy.signal import find_peaks_cwt
 
     scores = finite(scores)
@@ -130,7 +146,9 @@ def above_deviation(scores: np.ndarray) -> np.ndarray:
 
 
 def largest_gap(scores: np.ndarray) -> np.ndarray:
-    """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as large."""
+    """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as
+    large.
+    """
     scores = finite(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
         return NO_PEAK
@@ -140,7 +158,9 @@ def largest_gap(scores: np.ndarray) -> np.ndarray:
 
 
 def quarter(scores: np.ndarray) -> np.ndarray:
-    """(p,) the highest quarter of the tokens, rounded up; ties to the front (Krishna et al. 2022 use such a share)."""
+    """(p,) the highest quarter of the tokens, rounded up; ties to the front (Krishna et al. 2022
+    use such a share).
+    """
     scores = finite(scores)
     return np.sort(np.argsort(-scores, kind="stable")[: int(np.ceil(len(scores) / 4))])
 
@@ -160,7 +180,9 @@ CHOICES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def peaks_of(text: ScoredText, voter: str) -> np.ndarray:
-    """(n,) bool, the tokens that a voter's dynamic k selects, or those that it selects by itself; once a text."""
+    """(n,) bool, the tokens that a voter's dynamic k selects, or those that it selects by itself;
+    once a text.
+    """
     if voter in text.selected:
         return text.selected[voter]
     key = ("peaks", voter)

@@ -1,16 +1,18 @@
-"""Sets of erased tokens: each token alone, random sets, some of what an explanation holds, or written anew.
+"""Sets of erased tokens: each token alone, random sets, some of what an explanation holds, or
+written anew.
 
 - Each token alone costs n evaluations a text, once for all methods, and so do SETS random sets.
-- F-Fidelity (Zheng et al. 2025): erasing all that an explanation holds makes a text that the model has never seen. So
-  of the s highest-scored tokens only a random half goes, and at most a tenth of the text (at least one token); likewise
-  of the others. The paper averages over sizes s, and fine-tunes the model on texts that lost random tokens. That
-  belongs to the model and is not done here: given a model that was trained so (`models.training.mask_half`), this is
-  F-Fidelity; of another model it is random removal with a bound, without the fine-tuning. The half, the tenth and the
-  sizes are ours. 50 evaluations a method each.
-- Written anew: Kamahi & Yaghoobzadeh (2024) take counterfactuals from a generator that was trained to change the
-  prediction; here the infiller changes words without an aim, and what it writes stays in the distribution of texts. A
-  text's `infill` writes it, see `models.infilling`; without one there is no value. REWRITTEN rows a size and method for
-  each metric.
+- F-Fidelity (Zheng et al. 2025): erasing all that an explanation holds makes a text that the model
+  has never seen. So of the s highest-scored tokens only a random half goes, and at most a tenth of
+  the text (at least one token); likewise of the others. The paper averages over sizes s, and
+  fine-tunes the model on texts that lost random tokens. That belongs to the model and is not done
+  here: given a model that was trained so (`models.training.mask_half`), this is F-Fidelity; of
+  another model it is random removal with a bound, without the fine-tuning. The half, the tenth and
+  the sizes are ours. 50 evaluations a method each.
+- Written anew: Kamahi & Yaghoobzadeh (2024) take counterfactuals from a generator that was trained
+  to change the prediction; here the infiller changes words without an aim, and what it writes stays
+  in the distribution of texts. A text's `infill` writes it, see `models.infilling`; without one
+  there is no value. REWRITTEN rows a size and method for each metric.
 Letters used for shapes: L tokens, n tokens that may be erased, m sets or texts, r ratios.
 """
 
@@ -22,7 +24,16 @@ import numpy as np
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.scored_text import ScoredText, to_scale
-from attreval.metrics.walk import FLAT, ask_walk, correlate, erasable_scores, layout_of, left_once, named, order_of
+from attreval.metrics.walk import (
+    FLAT,
+    ask_walk,
+    correlate,
+    erasable_scores,
+    layout_of,
+    left_once,
+    named,
+    order_of,
+)
 from attreval.models.questions import Conversation, Evaluate, softmax
 
 SETS = 50  # random sets of a text, the same for all methods
@@ -36,28 +47,42 @@ REWRITTEN = 4  # infilled texts of each size
 _signed = partial(named, range=(-1.0, 1.0))
 _fidelity = partial(_signed, source="Zheng et al. 2025, section 3")
 _infilled = partial(
-    _signed, source="after Kamahi & Yaghoobzadeh 2024; DeYoung et al. 2020", needs=("scores", "model", "infill")
+    _signed,
+    source="after Kamahi & Yaghoobzadeh 2024; DeYoung et al. 2020",
+    needs=("scores", "model", "infill"),
 )
 
 
 def draw_sets(text: ScoredText, share: float | None) -> np.ndarray:
-    """(m, n) bool sets of tokens: of a share of them, rounded up, or where it is None of a number drawn for each."""
+    """(m, n) bool sets of tokens: of a share of them, rounded up, or where it is None of a number
+    drawn for each.
+    """
     n = int(layout_of(text).erasable.sum())
     rng = generator("sets", text.instance.id, share, *text.names)
-    sizes = rng.integers(1, n + 1, SETS) if share is None else np.full(SETS, ceil(round(share * n, 9)))
+    sizes = (
+        rng.integers(1, n + 1, SETS) if share is None else np.full(SETS, ceil(round(share * n, 9)))
+    )
     return rng.random((SETS, n)).argsort(axis=1).argsort(axis=1) < sizes[:, None]
 
 
 def _ask_sets(text: ScoredText, method: str, share: float | None) -> Conversation:
-    """(m,) sums of a method's scores over random sets, and how far the probability falls without each."""
+    """(m,) sums of a method's scores over random sets, and how far the probability falls without
+    each.
+    """
     sets = draw_sets(text, share)
     left = yield from left_once(text, ("sets", share), sets)
     return sets @ erasable_scores(text, method), left.drops
 
 
-@_signed("Faithfulness correlation", source="Bhatt et al. 2020, definition 1", higher_is_better=True, order=90)
+@_signed(
+    "Faithfulness correlation",
+    source="Bhatt et al. 2020, definition 1",
+    higher_is_better=True,
+    order=90,
+)
 def faithfulness_correlation(text: ScoredText, method: str) -> Conversation:
-    """How far what random sets of tokens score together follows what their erasure takes from the class's probability.
+    """How far what random sets of tokens score together follows what their erasure takes from the
+    class's probability.
 
     Pearson's correlation over sets of a fifth of the tokens; NaN where all sets do the same.
     """
@@ -67,11 +92,13 @@ def faithfulness_correlation(text: ScoredText, method: str) -> Conversation:
 
 @named("Infidelity", source="Yeh et al. 2019, definition 2.1", higher_is_better=False, order=91)
 def infidelity(text: ScoredText, method: str) -> Conversation:
-    """Mean squared difference of what a random set of tokens scores and what its erasure takes from the probability.
+    """Mean squared difference of what a random set of tokens scores and what its erasure takes from
+    the probability.
 
-    Scores are brought to the scale of probabilities by the factor that makes the difference least, as in the authors'
-    code, but one of 0 or more: with theirs a reversed explanation fares as well as the explanation. All scores being
-    equal they still tell how many tokens a set has, which random ones do not: this is no constant of chance.
+    Scores are brought to the scale of probabilities by the factor that makes the difference least,
+    as in the authors' code, but one of 0 or more: with theirs a reversed explanation fares as well
+    as the explanation. All scores being equal they still tell how many tokens a set has, which
+    random ones do not: this is no constant of chance.
     """
     sums, drops = yield from _ask_sets(text, method, None)
     sums = to_scale(sums)
@@ -86,9 +113,15 @@ def _ask_singles(text: ScoredText) -> Conversation:
     return left_once(text, "single tokens", singles)
 
 
-@_signed("Faithfulness estimate", source="Alvarez-Melis & Jaakkola 2018, section 4.2", higher_is_better=True, order=92)
+@_signed(
+    "Faithfulness estimate",
+    source="Alvarez-Melis & Jaakkola 2018, section 4.2",
+    higher_is_better=True,
+    order=92,
+)
 def faithfulness_estimate(text: ScoredText, method: str) -> Conversation:
-    """How far scores follow what each token alone takes from the class's probability (Pearson's correlation).
+    """How far scores follow what each token alone takes from the class's probability (Pearson's
+    correlation).
 
     NaN where all tokens take the same.
     """
@@ -104,9 +137,11 @@ def faithfulness_estimate(text: ScoredText, method: str) -> Conversation:
     blind="it looks at sizes alone: scores of the opposite sign fare as well",
 )
 def monotonicity_ranks(text: ScoredText, method: str) -> Conversation:
-    """How far the sizes of scores rank tokens as the squared changes of the probability do when each is erased alone.
+    """How far the sizes of scores rank tokens as the squared changes of the probability do when
+    each is erased alone.
 
-    The paper's expectation over other values of a feature is taken at one, the erased token; squares rank as sizes do.
+    The paper's expectation over other values of a feature is taken at one, the erased token;
+    squares rank as sizes do.
     """
     left = yield from _ask_singles(text)
     return correlate(np.abs(erasable_scores(text, method)), np.abs(left.drops), ranks=True)
@@ -117,19 +152,23 @@ def monotonicity_ranks(text: ScoredText, method: str) -> Conversation:
     source="Arya et al. 2019; Luss et al. 2019",
     higher_is_better=True,
     order=94,
-    blind="tokens against the class, which come back first, let the probability fall under the true explanation",
+    blind="tokens against the class, which come back first, let the probability fall under the "
+    "true explanation",
 )
 def monotonicity(text: ScoredText, method: str) -> Conversation:
-    """At which share of steps the probability does not fall while tokens come back, the lowest-scored first.
+    """At which share of steps the probability does not fall while tokens come back, the
+    lowest-scored first.
 
-    The papers ask whether it never falls; the share tells more of one text. It is read off the walk of deletion.
+    The papers ask whether it never falls; the share tells more of one text. It is read off the walk
+    of deletion.
     """
     walk = yield from ask_walk(text, method, deleting=True)
     return np.mean(walk.p[:-1] - walk.p[1:] >= -FLAT)
 
 
 def draw_lost(order: np.ndarray, inside: bool, rng: np.random.Generator) -> np.ndarray:
-    """(m, n) bool sets of tokens to erase, at random among the first of an order, or among all but those.
+    """(m, n) bool sets of tokens to erase, at random among the first of an order, or among all but
+    those.
 
     A size that leaves none to choose from has no set.
     """
@@ -166,7 +205,8 @@ def outside(text: ScoredText, method: str) -> Conversation:
 
 
 def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
-    """The mean fall over the protocol's sizes of the rationale, which is written anew, or else all but it.
+    """The mean fall over the protocol's sizes of the rationale, which is written anew, or else all
+    but it.
 
     The explained class is the one predicted on the whole text.
     """
@@ -183,13 +223,22 @@ def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
     return p[0] - p[1:].mean()
 
 
-@_infilled("Comprehensiveness (infilled)", name="infilled_comprehensiveness", higher_is_better=True, order=103)
+@_infilled(
+    "Comprehensiveness (infilled)",
+    name="infilled_comprehensiveness",
+    higher_is_better=True,
+    order=103,
+)
 def rewritten(text: ScoredText, method: str) -> Conversation:
-    """How far the class's probability falls when the top tokens are written anew, mean over sizes of the rationale."""
+    """How far the class's probability falls when the top tokens are written anew, mean over sizes
+    of the rationale.
+    """
     return (yield from _ask_infilled(text, method, without=True))
 
 
 @_infilled("Sufficiency (infilled)", name="infilled_sufficiency", higher_is_better=False, order=104)
 def surrounded(text: ScoredText, method: str) -> Conversation:
-    """How far it falls when all but the top tokens are written anew, mean over sizes of the rationale."""
+    """How far it falls when all but the top tokens are written anew, mean over sizes of the
+    rationale.
+    """
     return (yield from _ask_infilled(text, method, without=False))

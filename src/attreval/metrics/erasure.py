@@ -1,10 +1,12 @@
-"""Comprehensiveness and sufficiency, and their normalised forms NC and NS: hard erasure of rationales.
+"""Comprehensiveness and sufficiency, and their normalised forms NC and NS: hard erasure of
+rationales.
 
-A rationale is the ceil(ratio * n) highest-scored of the n tokens that may be erased. Comprehensiveness erases it,
-sufficiency erases all others; special tokens and the query of a two-part text stay. Erased ids become the padding
-token, in place and still attended (Zhao & Aletras 2023, section 3; their released code takes the first id of the
-vocabulary, which is BERT's padding; DeYoung et al. 2020 for the two measures).
-Letters used for shapes: L tokens, n content tokens, r ratios, K classes.
+A rationale is the ceil(ratio * n) highest-scored of the n tokens that may be erased.
+Comprehensiveness erases it, sufficiency erases all others; special tokens and the query of a
+two-part text stay. Erased ids become the padding token, in place and still attended (Zhao & Aletras
+2023, section 3; their released code takes the first id of the vocabulary, which is BERT's padding;
+DeYoung et al. 2020 for the two measures). Letters used for shapes: L tokens, n content tokens, r
+ratios, K classes.
 """
 
 from collections.abc import Sequence
@@ -32,12 +34,13 @@ _share = partial(faithfulness, higher_is_better=True, joint=True)
 
 @dataclass(frozen=True)
 class Erasure:
-    """(r,) measures at each ratio, and the probability of the explained class on the whole and on the erased text.
+    """(r,) measures at each ratio, and the probability of the explained class on the whole and on
+    the erased text.
 
     Their means over ratios are the areas over the perturbation curve: NC and NS.
 
-    comprehensiveness and sufficiency are differences of probabilities; the normalised forms lie in [0, 1], where
-    1 is most faithful for both. target: the explained class.
+    comprehensiveness and sufficiency are differences of probabilities; the normalised forms lie in
+    [0, 1], where 1 is most faithful for both. target: the explained class.
     """
 
     ratios: tuple[float, ...]
@@ -51,16 +54,22 @@ class Erasure:
 
 
 def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-    """(n,) indices by falling score; ties in random order, or lowest index first where rng is None."""
+    """(n,) indices by falling score; ties in random order, or lowest index first where rng
+    is None.
+    """
     scores = finite(scores)
     tie = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
     return np.lexsort((tie, -scores))
 
 
 def rank_shares(scores: np.ndarray) -> np.ndarray:
-    """(n,) ranks from 0, the lowest score, to 1, equal scores sharing their mean; 1/2 for one token."""
+    """(n,) ranks from 0, the lowest score, to 1, equal scores sharing their mean; 1/2 for one
+    token.
+    """
     scores = finite(scores)
-    return (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(len(scores), 0.5)
+    return (
+        (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(len(scores), 0.5)
+    )
 
 
 def rationale_sizes(n: int, ratios: Sequence[float]) -> list[int]:
@@ -78,11 +87,14 @@ def erase(
     query: int | None = None,
     calls: int = 0,
 ) -> Conversation:
-    """The conversation that erases rationales of one attribution: yields questions, returns an Erasure.
+    """The conversation that erases rationales of one attribution: yields questions, returns an
+    Erasure.
 
-    scores: (n,) over content tokens (those of the query are not looked at), or over the tokens that the layout scores.
-    The explained class is the one predicted on the whole text. ratios: None takes the protocol's. query: see
-    protocol.find_layout. calls: numbers computed before on this text, for the drift. ValueError for other shapes.
+    scores: (n,) over content tokens (those of the query are not looked at), or over the tokens that
+        the layout scores.
+    The explained class is the one predicted on the whole text. ratios: None takes the protocol's.
+    query: see protocol.find_layout. calls: numbers computed before on this text, for the drift.
+        ValueError for other shapes.
     """
     ratios = tuple(ratios or protocol.ratios)
     layout = find_layout(tokens, protocol, query)
@@ -105,18 +117,27 @@ def erase(
     else:
         nc = comprehensiveness
         ns = 1 - sufficiency
-    return Erasure(ratios, comprehensiveness, sufficiency, nc, ns, float(full), float(erased), target)
+    return Erasure(
+        ratios, comprehensiveness, sufficiency, nc, ns, float(full), float(erased), target
+    )
 
 
 def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray:
-    """The scores of the tokens that a layout scores, from those of all content tokens. ValueError for other shapes."""
+    """The scores of the tokens that a layout scores, from those of all content tokens. ValueError
+    for other shapes.
+    """
     if len(scores) == len(layout.scored):
         return np.asarray(scores, dtype=float)
     content = tokens.content
     if tokens.special[layout.scored].any():
-        raise ValueError(f"got {len(scores)} scores; with the separator among them {len(layout.scored)} are needed")
+        raise ValueError(
+            f"got {len(scores)} scores; with the separator among them {len(layout.scored)} are "
+            "needed"
+        )
     if len(scores) != len(content):
-        raise ValueError(f"got {len(scores)} scores for {len(content)} content tokens; special tokens take none")
+        raise ValueError(
+            f"got {len(scores)} scores for {len(content)} content tokens; special tokens take none"
+        )
     return np.asarray(scores, dtype=float)[np.isin(content, layout.scored)]
 
 
@@ -134,20 +155,26 @@ def ask_erased(tokens: Tokens, gone: np.ndarray, erased: str) -> Conversation:
 def normalised_comprehensiveness(
     full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0
 ) -> np.ndarray:
-    """NC: comprehensiveness in [0, 1] from probabilities after erasure (eq. 2 and 5); 0 where nothing can be told."""
+    """NC: comprehensiveness in [0, 1] from probabilities after erasure (eq. 2 and 5); 0 where
+    nothing can be told.
+    """
     room = min(1.0, max(0.0, full - erased)) + BASELINE_MARGIN * np.asarray(drifted)
     drop = np.maximum(0, full - left)
     return np.where(room >= LEAST_ROOM, np.clip(drop / np.maximum(room, LEAST_ROOM), 0, 1), 0.0)
 
 
-def normalised_sufficiency(full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0) -> np.ndarray:
+def normalised_sufficiency(
+    full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0
+) -> np.ndarray:
     """NS: sufficiency in [0, 1] from probabilities of what is left (eq. 1 and 4)."""
     floor = 1 - max(0.0, full - erased) - BASELINE_MARGIN * (1 + np.asarray(drifted))
     rest = 1 - np.maximum(0, full - left)
     return np.clip((rest - floor) / (1 - floor), 0, 1)
 
 
-def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = None) -> Conversation:
+def ask_hard(
+    text: ScoredText, method: str, ratios: tuple[float, ...] | None = None
+) -> Conversation:
     """The conversation that erases one method's rationales, once a text: returns an Erasure."""
     settings = text.settings
     ties = generator("ties", *text.names_of(method))
@@ -156,18 +183,24 @@ def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = N
 
 
 def ask_ends(text: ScoredText, method: str) -> Conversation:
-    """The same where only the whole and the erased text matter: at one ratio, unless all are known already."""
+    """The same where only the whole and the erased text matter: at one ratio, unless all are known
+    already.
+    """
     return ask_hard(text, method, None if ("hard", method) in text.found else (1.0,))
 
 
 def predicted_class(text: ScoredText) -> int | None:
-    """The class that the model predicts, known once a text was erased for any method; None before."""
+    """The class that the model predicts, known once a text was erased for any method; None
+    before.
+    """
     return next((one.target for one in text.found.values() if isinstance(one, Erasure)), None)
 
 
 @_drop("Comprehensiveness", higher_is_better=True, order=31, stored="comprehensiveness")
 def comprehensiveness(text: ScoredText, method: str) -> Conversation:
-    """How far the class's probability falls when the top tokens are erased, mean over sizes of the rationale."""
+    """How far the class's probability falls when the top tokens are erased, mean over sizes of the
+    rationale.
+    """
     return (yield from ask_hard(text, method)).comprehensiveness.mean()
 
 
@@ -185,11 +218,21 @@ def sufficiency(text: ScoredText, method: str) -> Conversation:
     also=("normalised_comprehensiveness",),
 )
 def nc(text: ScoredText, method: str) -> Conversation:
-    """Normalised comprehensiveness: comprehensiveness between 0 and 1, where 1 is what erasing the whole text does."""
+    """Normalised comprehensiveness: comprehensiveness between 0 and 1, where 1 is what erasing the
+    whole text does.
+    """
     return (yield from ask_hard(text, method)).normalised_comprehensiveness.mean()
 
 
-@_share("NS", source=f"{SOURCE}, eq. 1", order=36, stored="normalised_sufficiency", also=("normalised_sufficiency",))
+@_share(
+    "NS",
+    source=f"{SOURCE}, eq. 1",
+    order=36,
+    stored="normalised_sufficiency",
+    also=("normalised_sufficiency",),
+)
 def ns(text: ScoredText, method: str) -> Conversation:
-    """Normalised sufficiency: sufficiency between 0 and 1, where 0 is what erasing the whole text leaves."""
+    """Normalised sufficiency: sufficiency between 0 and 1, where 0 is what erasing the whole text
+    leaves.
+    """
     return (yield from ask_hard(text, method)).normalised_sufficiency.mean()

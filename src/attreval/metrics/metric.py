@@ -1,7 +1,9 @@
-"""A metric: one function, what it is asked of one text, with all that is known of it: title, source, needs, direction.
+"""A metric: one function, what it is asked of one text, with all that is known of it: title,
+source, needs, direction.
 
-Written in a file of this package, it is a member of METRICS (see `attreval.metrics`) and so reported everywhere: by
-`attreval.evaluate`, on its card, on planted models, and with `joint=True` in the joint study and the explorer.
+Written in a file of this package, it is a member of METRICS (see `attreval.metrics`) and so
+reported everywhere: by `attreval.evaluate`, on its card, on planted models, and with `joint=True`
+in the joint study and the explorer.
 """
 
 from collections.abc import Callable
@@ -21,7 +23,18 @@ JUDGES = {
 }
 NO_JUDGE = "Metrics of no single paper"
 NEEDS = (
-    *("scores", "rivals", "random", "marks", "relations", "model", "agent", "models", "metrics", "truth"),
+    *(
+        "scores",
+        "rivals",
+        "random",
+        "marks",
+        "relations",
+        "model",
+        "agent",
+        "models",
+        "metrics",
+        "truth",
+    ),
     *("texts", "neighbours", "randomised", "infill"),
 )
 UNIT = (0.0, 1.0)
@@ -31,16 +44,20 @@ UNIT = (0.0, 1.0)
 class Metric:
     """One metric.
 
-    title: as figures and tables write it. judge: one of JUDGES, or empty. source: paper and section. about: what it
-    says, one sentence. needs: of NEEDS. range: the least and the greatest value. higher_is_better: None where neither
-    direction is. function: what computes it: (text, method) -> the value, or a conversation with the model that returns
-    it; anything else where `notebook` names the one that computes it. level: `token`, or `pair` where it judges pairs
-    alone. stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the
-    joint study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a
-    soft metric. order: its place among all metrics; without one it stands at the end of its judge. also: other names.
-    by_name: asked only where it is named: it asks the model for many rows of a text, or is redundant.
-    disturbs: it needs a model whose vectors can be disturbed where they enter the encoder. planted: whether planted
-    models put it to the test. blind: why it cannot tell a planted truth, where that is known.
+    title: as figures and tables write it. judge: one of JUDGES, or empty. source: paper and
+    section. about: what it says, one sentence. needs: of NEEDS. range: the least and the greatest
+    value. higher_is_better: None where neither direction is. function: what computes it: (text,
+    method) -> the value, or a conversation with the model that returns it; anything else where
+    `notebook` names the one that computes it. level: `token`, or `pair` where it judges pairs
+    alone. stored: the measure's name in results/<profile>/instances, where values of single texts
+    are kept. joint: the joint study compares it. turned: of what it is the opposite, so that higher
+    is better. hard: the counterpart of a soft metric. order: its place among all metrics; without
+    one it stands at the end of its judge. also: other names.
+    by_name: asked only where it is named: it asks the model for many rows of a text, or is
+        redundant.
+    disturbs: it needs a model whose vectors can be disturbed where they enter the encoder. planted:
+    whether planted models put it to the test. blind: why it cannot tell a planted truth, where that
+    is known.
     """
 
     name: str
@@ -73,7 +90,8 @@ class Metric:
     def ask(self, text: ScoredText, method: str) -> Conversation:
         """The conversation with the model that returns the value of one method on one text.
 
-        NaN where it has none, as where it needs marks and nobody marked a word. What the text knows is not asked again.
+        NaN where it has none, as where it needs marks and nobody marked a word. What the text knows
+        is not asked again.
         """
         key = (self.name, method)
         if key not in text.found:
@@ -107,6 +125,8 @@ def metric(
     def make(function: Callable[..., Any]) -> Metric:
         named = name or function.__name__
         said = about or " ".join((getdoc(function) or "").partition("\n\n")[0].split())
-        return Metric(named, title, judge, source, said, needs, range, higher_is_better, function, **facts)
+        return Metric(
+            named, title, judge, source, said, needs, range, higher_is_better, function, **facts
+        )
 
     return make

@@ -1,10 +1,12 @@
-"""Normalised AOPC: comprehensiveness and sufficiency between the least and the greatest that a text allows.
+"""Normalised AOPC: comprehensiveness and sufficiency between the least and the greatest that a text
+allows.
 
-The area over the perturbation curve is the mean over sizes of the rationale. On one text some order of its tokens
-reaches the least area and another the greatest; both depend on the model, so raw areas of two models do not compare.
-Here both limits are found, exactly for short texts, else by beam search, and areas are placed between them (Edin et al.
-2025, Normalized AOPC). With ratios 1/n, 2/n ... 1 the sizes are those of that paper.
-Letters used for shapes: L tokens, n tokens that can be erased, W beams, r ratios.
+The area over the perturbation curve is the mean over sizes of the rationale. On one text some order
+of its tokens reaches the least area and another the greatest; both depend on the model, so raw
+areas of two models do not compare. Here both limits are found, exactly for short texts, else by
+beam search, and areas are placed between them (Edin et al. 2025, Normalized AOPC). With ratios 1/n,
+2/n ... 1 the sizes are those of that paper. Letters used for shapes: L tokens, n tokens that can be
+erased, W beams, r ratios.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +17,15 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
-from attreval.metrics.erasure import ask_erased, ask_hard, erase, faithfulness, fit_scores, rank_tokens, rationale_sizes
+from attreval.metrics.erasure import (
+    ask_erased,
+    ask_hard,
+    erase,
+    faithfulness,
+    fit_scores,
+    rank_tokens,
+    rationale_sizes,
+)
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
 from attreval.metrics.walk import layout_of
@@ -30,14 +40,18 @@ LEAST_RANGE = 1e-8  # closer limits leave nothing to be told
 
 @dataclass(frozen=True)
 class Limits:
-    """The (2,) least and greatest area of any order of a text's tokens. exact: all orders were compared."""
+    """The (2,) least and greatest area of any order of a text's tokens. exact: all orders were
+    compared.
+    """
 
     comprehensiveness: np.ndarray
     sufficiency: np.ndarray
     exact: bool
 
     def place(self, measure: str, area: float) -> float:
-        """An area of one of MEASURES as a share of the way from the least to the greatest; NaN where they are one."""
+        """An area of one of MEASURES as a share of the way from the least to the greatest; NaN
+        where they are one.
+        """
         least, greatest = getattr(self, measure)
         width = greatest - least
         return float((area - least) / width) if width > LEAST_RANGE else float("nan")
@@ -50,12 +64,15 @@ def areas_in_limits(
     protocol: Protocol,
     query: int | None,
 ) -> Conversation:
-    """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions, none outside of them.
+    """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions,
+    none outside of them.
 
     rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase`.
     """
     layout = find_layout(tokens, protocol, query)
-    orders = [rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)]
+    orders = [
+        rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)
+    ]
     limits = yield from find_limits(tokens, None, protocol, query, orders=orders)
     areas = []
     for order in orders:
@@ -73,21 +90,28 @@ def find_limits(
     exact: int = EXACT,
     orders: Sequence[np.ndarray] = (),
 ) -> Conversation:
-    """The conversation that finds the Limits of one text, for the class that the model predicts on all of it.
+    """The conversation that finds the Limits of one text, for the class that the model predicts on
+    all of it.
 
-    beam: W orders that are followed at a time. exact: up to so many tokens, every order is compared instead.
-    orders: of explanations, (n,) places among the tokens that the layout scores, the first to be erased at first;
-    what they reach counts for the limits, so that none of them lies outside. ValueError for less than one beam.
+    beam: W orders that are followed at a time. exact: up to so many tokens, every order is compared
+        instead.
+    orders: of explanations, (n,) places among the tokens that the layout scores, the first to be
+    erased at first; what they reach counts for the limits, so that none of them lies outside.
+    ValueError for less than one beam.
     """
     if beam < 1:
         raise ValueError(f"a beam search follows at least one order; got beam={beam}")
     layout = find_layout(tokens, protocol, query)
     n = len(layout.scored)
     sizes = np.minimum(rationale_sizes(layout.size, tuple(ratios or protocol.ratios)), n)
-    weights = np.bincount(sizes, minlength=n + 1) / len(sizes)  # (n + 1,) of each size's value in the area
+    weights = np.bincount(sizes, minlength=n + 1) / len(
+        sizes
+    )  # (n + 1,) of each size's value in the area
 
     def ask(without: np.ndarray, only: np.ndarray) -> Conversation:
-        """The (m, 2) falls of the probability where (m, n) rationales are erased, and where only they stay."""
+        """The (m, 2) falls of the probability where (m, n) rationales are erased, and where only
+        they stay.
+        """
         gone = np.zeros((2 * len(without), len(tokens)), dtype=bool)
         gone[:, layout.scored] = np.concatenate([without, ~only])
         gone &= layout.erasable
@@ -110,14 +134,21 @@ def find_limits(
 
 
 def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
-    """(2, 2) least and greatest area of each measure over all n! orders, by the best way to each of the 2^n sets."""
+    """(2, 2) least and greatest area of each measure over all n! orders, by the best way to each of
+    the 2^n sets.
+    """
     n = len(weights) - 1
     sets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
     sizes = sets.sum(axis=1)
     counted = weights[sizes] > 0
     values = np.zeros((len(sets), 2))
     values[counted] = yield from ask(sets[counted], sets[counted])
-    gains = np.repeat(values * weights[sizes][:, None], 2, axis=1) * [-1, 1, -1, 1]  # the least is found as a greatest
+    gains = np.repeat(values * weights[sizes][:, None], 2, axis=1) * [
+        -1,
+        1,
+        -1,
+        1,
+    ]  # the least is found as a greatest
     best = np.full(gains.shape, -np.inf)
     best[0] = 0
     for size in range(1, n + 1):
@@ -131,7 +162,8 @@ def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
 def _beam_search(ask: Ask, weights: np.ndarray, beam: int) -> Conversation:
     """(2, 2) least and greatest area of each measure that four searches of `beam` orders reach.
 
-    A rationale grows by a token at a time. Those are followed whose area would be best if their value stood still.
+    A rationale grows by a token at a time. Those are followed whose area would be best if their
+    value stood still.
     """
     n = len(weights) - 1
     goals = [(measure, sign) for measure in (0, 1) for sign in (-1, 1)]
@@ -139,9 +171,13 @@ def _beam_search(ask: Ask, weights: np.ndarray, beam: int) -> Conversation:
     kept = dict.fromkeys(goals, nothing)  # (W, n) rationales and their areas so far
     for size in range(1, int(np.flatnonzero(weights).max()) + 1):
         grown = {(measure, sign): _grow(*kept[measure, sign], sign) for measure, sign in goals}
-        sides = [np.concatenate([grown[measure, sign][0] for sign in (-1, 1)]) for measure in (0, 1)]
+        sides = [
+            np.concatenate([grown[measure, sign][0] for sign in (-1, 1)]) for measure in (0, 1)
+        ]
         most = max(map(len, sides))
-        padded = [np.concatenate([side, np.repeat(side[:1], most - len(side), axis=0)]) for side in sides]
+        padded = [
+            np.concatenate([side, np.repeat(side[:1], most - len(side), axis=0)]) for side in sides
+        ]
         values = yield from ask(*padded)
         rest = weights[size + 1 :].sum()
         for measure, sign in goals:
@@ -165,14 +201,18 @@ def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, n
 
 
 def ask_share(text: ScoredText, method: str, measure: str) -> Conversation:
-    """The conversation that places one method's area between the limits of its text, which no method here leaves."""
+    """The conversation that places one method's area between the limits of its text, which no
+    method here leaves.
+    """
     settings = text.settings
     layout = layout_of(text)
     orders = []
     for name, scores in text.scores.items():
         ties = generator("ties", *text.names_of(name))
         orders.append(rank_tokens(fit_scores(text.tokens, layout, scores), ties))
-    talk = find_limits(text.tokens, None, settings.protocol, settings.query, settings.beam, orders=orders)
+    talk = find_limits(
+        text.tokens, None, settings.protocol, settings.query, settings.beam, orders=orders
+    )
     limits = yield from text.once(("limits",), talk)
     hard = yield from ask_hard(text, method)
     placed = limits.place(measure, getattr(hard, measure).mean())
@@ -184,12 +224,15 @@ naopc = partial(faithfulness, source="Edin et al. 2025", by_name=True)
 
 @naopc("Comprehensiveness (NAOPC)", higher_is_better=True, order=33)
 def naopc_comprehensiveness(text: ScoredText, method: str) -> Conversation:
-    """How far the class's probability falls when the top tokens are erased, between its least and its greatest for any
-    order."""
+    """How far the class's probability falls when the top tokens are erased, between its least and
+    its greatest for any order.
+    """
     return (yield from ask_share(text, method, "comprehensiveness"))
 
 
 @naopc("Sufficiency (NAOPC)", higher_is_better=False, order=34)
 def naopc_sufficiency(text: ScoredText, method: str) -> Conversation:
-    """How far it falls when only the top tokens stay, between its least and its greatest for any order."""
+    """How far it falls when only the top tokens stay, between its least and its greatest for any
+    order.
+    """
     return (yield from ask_share(text, method, "sufficiency"))

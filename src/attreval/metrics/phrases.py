@@ -1,13 +1,14 @@
-"""Phrases that a profile of scores puts forward, not only tokens, and their F1 (after Kamp et al. 2023, section 6).
+"""Phrases that a profile of scores puts forward, not only tokens, and their F1 (after Kamp et al.
+2023, section 6).
 
-The paper leaves spans to future work and sketches one way in its Figure 5: each token goes to the nearest peak. Here,
-besides, a phrase is a run of neighbouring tokens that stay above the mean around a peak; peaks with nothing below the
-mean between them make one phrase.
+The paper leaves spans to future work and sketches one way in its Figure 5: each token goes to the
+nearest peak. Here, besides, a phrase is a run of neighbouring tokens that stay above the mean
+around a peak; peaks with nothing below the mean between them make one phrase.
 
-Kamp et al. (2024) compare methods on syntactic spans that a parser finds. A chunk comes by a shallow cut of the text in
-place of a parse (Liberman & Church 1992): it begins at a function word behind a content word, at a mark of punctuation
-and behind it, so that `the old man | of the sea | .` needs no parser.
-Letters used for shapes: n tokens, p peaks, s phrases or chunks.
+Kamp et al. (2024) compare methods on syntactic spans that a parser finds. A chunk comes by a
+shallow cut of the text in place of a parse (Liberman & Church 1992): it begins at a function word
+behind a content word, at a mark of punctuation and behind it, so that `the old man | of the sea |
+.` needs no parser. Letters used for shapes: n tokens, p peaks, s phrases or chunks.
 """
 
 from collections.abc import Sequence
@@ -29,16 +30,17 @@ and or but nor so yet if because while although though when where whether since 
 i you he she it we they me him us them who whom whose which what there
 is are was were be been being am do does did have has had
 will would shall should can could may might must not n't 's 're 've 'll 'd 'm
-"""
+"""  # noqa: E501
 FUNCTION_WORDS = frozenset(_WORDS.split())
 CONTINUED = "##"  # begins a piece of a word that began before
 
 
 def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """(n,) which peak each token belongs to: that of the least difference in score plus distance in tokens.
+    """(n,) which peak each token belongs to: that of the least difference in score plus distance in
+    tokens.
 
-    Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The first of several
-    as near; -1 where there is no peak.
+    Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The
+    first of several as near; -1 where there is no peak.
     """
     scores = to_shares(finite(scores))
     if not len(peaks):
@@ -49,7 +51,9 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
 
 
 def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED) -> list[Phrase]:
-    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak; none without a peak."""
+    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak; none
+    without a peak.
+    """
     scores = finite(scores)
     peaks = set(local_maxima(scores, rule).tolist())
     runs = true_runs(scores >= scores.mean()) if peaks else []
@@ -65,10 +69,11 @@ def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
 
 
 def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase], least: float = 0.0) -> float:
-    """F1 of phrases: one is right when it overlaps a given one, and a given one is covered when it is overlapped.
+    """F1 of phrases: one is right when it overlaps a given one, and a given one is covered when it
+    is overlapped.
 
-    least: the share of what two hold together that they must share. NaN where neither side has a phrase, 0 where only
-    one has.
+    least: the share of what two hold together that they must share. NaN where neither side has a
+    phrase, 0 where only one has.
     """
     if not found or not given:
         return 0.0 if found or given else float("nan")
@@ -120,9 +125,13 @@ def _kind_of(word: str) -> str:
 
 
 def chosen_chunks(selections: np.ndarray, chunks: np.ndarray) -> np.ndarray:
-    """(..., s) bool, the chunks that hold a selected token, of (..., n) bool tokens. ValueError for other lengths."""
+    """(..., s) bool, the chunks that hold a selected token, of (..., n) bool tokens. ValueError for
+    other lengths.
+    """
     selections = np.asarray(selections, dtype=bool)
     if selections.shape[-1] != len(chunks):
-        raise ValueError(f"selections of {selections.shape[-1]} tokens do not fit chunks of {len(chunks)}")
+        raise ValueError(
+            f"selections of {selections.shape[-1]} tokens do not fit chunks of {len(chunks)}"
+        )
     held = chunks[:, None] == np.arange(chunks.max(initial=-1) + 1)
     return selections.astype(int) @ held.astype(int) > 0

@@ -1,8 +1,10 @@
-"""The pointing game: does the most relevant word lie where the evidence must be? (Poerner et al. 2018, section 2)
+"""The pointing game: does the most relevant word lie where the evidence must be? (Poerner et al.
+2018, section 2)
 
-An explanation points at its highest signed score and scores a hit where evidence lies there. Of equal highest scores
-each is equally likely to be pointed at; the expected hit is the share of them that lie on evidence. The original takes
-the first. Letters used for shapes: W words, L model tokens.
+An explanation points at its highest signed score and scores a hit where evidence lies there. Of
+equal highest scores each is equally likely to be pointed at; the expected hit is the share of them
+that lie on evidence. The original takes the first. Letters used for shapes: W words, L model
+tokens.
 """
 
 from collections.abc import Mapping
@@ -22,18 +24,25 @@ from attreval.metrics.scored_text import ScoredText, finite
 
 Ties = Literal["expectation", "first"]
 Affix = Literal["code", "paper", "both"]
-FEATURES = ({"VBZ", "NN"}, {"VBP", "NNS"})  # tags that have the number of class 0, singular, and of class 1, plural
+FEATURES = (
+    {"VBZ", "NN"},
+    {"VBP", "NNS"},
+)  # tags that have the number of class 0, singular, and of class 1, plural
 BASELINES = ("random", "random_drawn", "last")
 CONDITIONS = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("all", "correct", "wrong")}
 CONDITIONS["hit_feat"] = CONDITIONS["hit_target"]
 MOST_ATTRACTORS = 4  # more are counted with these
 SOURCE = "Poerner et al. 2018, section 2"
-_pointing = partial(metric, judge="pointing", source=SOURCE, needs=("scores", "marks"), higher_is_better=True)
+_pointing = partial(
+    metric, judge="pointing", source=SOURCE, needs=("scores", "marks"), higher_is_better=True
+)
 
 
 @dataclass(frozen=True)
 class Game:
-    """One question to an explanation: where evidence lies, (W,) bool, or why the instance is left out."""
+    """One question to an explanation: where evidence lies, (W,) bool, or why the instance is left
+    out.
+    """
 
     metric: str
     evidence: np.ndarray
@@ -41,14 +50,18 @@ class Game:
 
 
 def point(scores: np.ndarray, evidence: np.ndarray, ties: Ties = "expectation") -> float:
-    """The expected hit of pointing at the highest score (Poerner et al. 2018, section 2); no evidence gives 0.
+    """The expected hit of pointing at the highest score (Poerner et al. 2018, section 2); no
+    evidence gives 0.
 
-    scores: finite, evidence: bool, of one length of at least 1. Raises ValueError for anything else.
+    scores: finite, evidence: bool, of one length of at least 1. Raises ValueError for anything
+        else.
     """
     scores = finite(scores)
     evidence = np.asarray(evidence, dtype=bool)
     if scores.ndim != 1 or not len(scores) or scores.shape != evidence.shape:
-        raise ValueError(f"pointing needs one score a word; got shapes {scores.shape} and {evidence.shape}")
+        raise ValueError(
+            f"pointing needs one score a word; got shapes {scores.shape} and {evidence.shape}"
+        )
     if ties == "first":
         return float(evidence[scores.argmax()])
     if ties != "expectation":
@@ -56,18 +69,24 @@ def point(scores: np.ndarray, evidence: np.ndarray, ties: Ties = "expectation") 
     return float(evidence[scores == scores.max()].mean())
 
 
-def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: Affix | None = None) -> list[Game]:
-    """The games that the evidence of an instance allows, for the predicted class (Poerner et al. 2018, eq. of sec. 2).
+def find_games(
+    instance: Instance, predicted: int, covered: np.ndarray, affix: Affix | None = None
+) -> list[Game]:
+    """The games that the evidence of an instance allows, for the predicted class (Poerner et al.
+    2018, eq. of sec. 2).
 
-    covered: (W,) bool; evidence in words that the model does not read counts for nobody. affix: how a word of the
-    manual lists meets a word of the text, where the rows of marks are rules: the released code's, the paper's; None
-    where they are people, and what anybody marked is evidence. ValueError where there is no evidence to point at.
+    covered: (W,) bool; evidence in words that the model does not read counts for nobody. affix: how
+    a word of the manual lists meets a word of the text, where the rows of marks are rules: the
+    released code's, the paper's; None where they are people, and what anybody marked is evidence.
+    ValueError where there is no evidence to point at.
     """
     known = instance.evidence
     games = []
     if known.classes:
         lies = (np.array(known.classes) == predicted) & covered
-        games.append(Game("hybrid", lies, "" if lies.any() else "the predicted class is that of no word"))
+        games.append(
+            Game("hybrid", lies, "" if lies.any() else "the predicted class is that of no word")
+        )
     if known.tags:
         start, end, _ = known.spans[0]
         subject = np.zeros(len(instance.words), dtype=bool)
@@ -75,14 +94,23 @@ def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: A
         games.append(Game("hit_target", subject & covered))
         games.append(Game("hit_feat", np.isin(known.tags, list(FEATURES[predicted])) & covered))
     if not games and len(known.marks):
-        rows = {None: known.marks, "code": known.marks[:1], "paper": known.marks[-1:], "both": known.marks}
+        rows = {
+            None: known.marks,
+            "code": known.marks[:1],
+            "paper": known.marks[-1:],
+            "both": known.marks,
+        }
         if affix not in rows:
-            raise ValueError(f"unknown rule {affix!r} for relevant words; there are: {', '.join(filter(None, rows))}")
+            raise ValueError(
+                f"unknown rule {affix!r} for relevant words; there are: "
+                f"{', '.join(filter(None, rows))}"
+            )
         wrong = "" if predicted == instance.label else "the prediction is wrong"
         games.append(Game("manual", (rows[affix] > 0).any(axis=0) & covered, wrong))
     if not games:
         raise ValueError(
-            f"instance {instance.id!r} says nothing of where its evidence lies: the pointing game needs a task with "
+            f"instance {instance.id!r} says nothing of where its evidence lies: the pointing "
+            "game needs a task with "
             "classes of words, tags and a subject, or marked words"
         )
     return games
@@ -97,15 +125,17 @@ def play(
     affix: Affix | None = None,
     names: tuple[object, ...] = (),
 ) -> list[dict]:
-    """One row a game and method, baselines included: instance, metric, method, hit, and what it depends on.
+    """One row a game and method, baselines included: instance, metric, method, hit, and what it
+    depends on.
 
     tied: how many words have the highest score.
 
     A word's score is the sum of its tokens', a token in two words being shared by characters.
 
-    `random` is the chance of a uniformly drawn word in closed form, `random_drawn` one such word, drawn by `names`;
-    `last` the last word (agreement only). Hits of a discarded instance are NaN. An attribution of a baseline's name
-    is passed over: its tokens are drawn uniformly, not its words.
+    `random` is the chance of a uniformly drawn word in closed form, `random_drawn` one such word,
+    drawn by `names`; `last` the last word (agreement only). Hits of a discarded instance are NaN.
+    An attribution of a baseline's name is passed over: its tokens are drawn uniformly, not its
+    words.
     """
     shares = overlap_shares(tokens.offsets, instance.words)  # (L, W)
     covered = np.asarray(shares.any(axis=0))  # a word lost to truncation has no token
@@ -122,7 +152,8 @@ def play(
     rows = []
     for game in find_games(instance, predicted, covered, affix):
         for method, scores in found.items():
-            # random goes by expectation whatever the others do: the first of equal words is not a random one
+            # random goes by expectation whatever the others do: the first of equal words is not a
+            # random one
             how = "expectation" if method == "random" else ties
             hit = float("nan") if game.discarded else point(scores, game.evidence[covered], how)
             rows.append(
@@ -145,11 +176,14 @@ def play(
 def summarise(
     hits: pd.DataFrame, draws: int, confidence: float, keys: tuple[str, ...] = ("task", "model")
 ) -> pd.DataFrame:
-    """Pointing accuracy with its interval: one row a combination of keys, metric, condition and method.
+    """Pointing accuracy with its interval: one row a combination of keys, metric, condition and
+    method.
 
-    hits: rows of `play` with the keys and `seed`. The conditions of agreement are all, correct and wrong predictions;
-    seeds of one instance are averaged before instances are drawn; all methods of a group share the draws.
-    columns: accuracy, low, high, instances (of any seed), and the shares of the model's right predictions and discards.
+    hits: rows of `play` with the keys and `seed`. The conditions of agreement are all, correct and
+    wrong predictions; seeds of one instance are averaged before instances are drawn; all methods of
+    a group share the draws.
+    columns: accuracy, low, high, instances (of any seed), and the shares of the model's right
+        predictions and discards.
     """
     out = []
     for group, part in hits.groupby([*keys, "metric"], sort=False):
@@ -157,17 +191,32 @@ def summarise(
         for condition in CONDITIONS[metric]:
             chosen = part if condition == "all" else part[part.correct == (condition == "correct")]
             kept = chosen[chosen.discarded == ""]
-            values = kept.pivot_table(index="instance", columns="method", values="hit", aggfunc="mean", sort=False)
+            values = kept.pivot_table(
+                index="instance", columns="method", values="hit", aggfunc="mean", sort=False
+            )
             if not len(values):
                 continue
-            mean, low, high = bootstrap_mean(values.to_numpy(), draws, confidence, "pointing", *key, metric)
+            mean, low, high = bootstrap_mean(
+                values.to_numpy(), draws, confidence, "pointing", *key, metric
+            )
             once = chosen.drop_duplicates(["instance", "seed"])
             right = float(once.correct.mean())
             discarded = float((once.discarded != "").mean())
             for at, method in enumerate(values.columns):
                 numbers = (mean[at], low[at], high[at], len(values), right, discarded)
                 out.append((*key, metric, condition, method, *numbers))
-    columns = [*keys, "metric", "condition", "method", "accuracy", "low", "high", "instances", "right", "discarded"]
+    columns = [
+        *keys,
+        "metric",
+        "condition",
+        "method",
+        "accuracy",
+        "low",
+        "high",
+        "instances",
+        "right",
+        "discarded",
+    ]
     return pd.DataFrame(out, columns=columns)
 
 
@@ -178,7 +227,9 @@ def summarise_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -
     """
     counted = hits[hits.attractors.notna()]
     counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
-    keys = tuple(name for name in ("task", "model", "architecture", "attractors") if name in counted)
+    keys = tuple(
+        name for name in ("task", "model", "architecture", "attractors") if name in counted
+    )
     return summarise(counted.sort_values("attractors", kind="stable"), draws, confidence, keys)
 
 
@@ -199,7 +250,11 @@ def _game(name: str, title: str, about: str, order: int) -> Metric:
     return make(f"Hit on {title}", about=about, order=order)(point)
 
 
-hybrid = _game("hybrid", "the predicted class's fragment", "stands in a fragment of the predicted class", 12)
+hybrid = _game(
+    "hybrid", "the predicted class's fragment", "stands in a fragment of the predicted class", 12
+)
 hit_target = _game("hit_target", "the subject", "is the verb's subject", 13)
-hit_feat = _game("hit_feat", "a noun of the right number", "is a noun that has the predicted number", 14)
+hit_feat = _game(
+    "hit_feat", "a noun of the right number", "is a noun that has the predicted number", 14
+)
 manual = _game("manual", "a word that people marked", "was marked as evidence", 15)

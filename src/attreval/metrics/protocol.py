@@ -1,8 +1,9 @@
-"""The protocol of NC, NS, Soft-NC and Soft-NS: both sides where Zhao & Aletras (2023) and their code differ.
+"""The protocol of NC, NS, Soft-NC and Soft-NS: both sides where Zhao & Aletras (2023) and their
+code differ.
 
-The defaults are the paper's, and where the paper is silent ours. `RELEASED` switches on, one at a time, what the
-released code does otherwise; `docs/decisions.md` says why the defaults are what they are.
-Letters used for shapes: L tokens, n content tokens, r ratios.
+The defaults are the paper's, and where the paper is silent ours. `RELEASED` switches on, one at a
+time, what the released code does otherwise; `docs/decisions.md` says why the defaults are what they
+are. Letters used for shapes: L tokens, n content tokens, r ratios.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,20 +20,26 @@ Norm = Literal["minmax", "sigmoid", "minmax_released", "released", "rank", "soft
 class Protocol:
     """How faithfulness is measured.
 
-    ratios: sizes of the rationale, as shares of the text. erased: what an erased token becomes, the `pad` or `mask`
-    token (see alignment.fill_ids for models without), the `first` id of the vocabulary, whatever it is (the released
-    code; BERT's is padding), or a zero `vector` where it would enter the encoder.
-    baseline: the text that counts as erased whole, the `sequence` with its special tokens or the `content` alone.
-    count_first: the first special token counts for a rationale's size. separator: where there is no query the separator
-    takes a place in rankings, though it is never erased. query_erased: comprehensiveness erases the query as well.
-    drift: the margin at the baseline grows by each number computed. clipped: hard measures are between 0 and 1; else
-    they are the plain drops, neither clipped nor divided. sharpness: multiplies logits, as of a surer model.
-    soft: entries of vectors are kept at random (`keep`), multiplied by noise whose standard deviation (`noise`) or
-    variance (`variance`) follows the score, or tokens are attended to in part (`attend`). norm: how scores become
-    numbers in [0, 1], see metrics.soft_erasure. keep_rate: the mean that `calibrated` brings them to. inverted:
-    sufficiency keeps what has low scores. protect: special tokens and the query are never disturbed. draws: disturbed
-    texts for a measure. variance: of the noise at a score of 1.
-    margin, ties: by how much a method must beat random scores, and whether a tie is a loss, half a win, or a win.
+    ratios: sizes of the rationale, as shares of the text. erased: what an erased token becomes, the
+    `pad` or `mask` token (see alignment.fill_ids for models without), the `first` id of the
+    vocabulary, whatever it is (the released code; BERT's is padding), or a zero `vector` where it
+    would enter the encoder.
+    baseline: the text that counts as erased whole, the `sequence` with its special tokens or the
+        `content` alone.
+    count_first: the first special token counts for a rationale's size. separator: where there is no
+    query the separator takes a place in rankings, though it is never erased. query_erased:
+    comprehensiveness erases the query as well.
+    drift: the margin at the baseline grows by each number computed. clipped: hard measures are
+    between 0 and 1; else they are the plain drops, neither clipped nor divided. sharpness:
+    multiplies logits, as of a surer model.
+    soft: entries of vectors are kept at random (`keep`), multiplied by noise whose standard
+    deviation (`noise`) or variance (`variance`) follows the score, or tokens are attended to in
+    part (`attend`). norm: how scores become numbers in [0, 1], see metrics.soft_erasure. keep_rate:
+    the mean that `calibrated` brings them to. inverted: sufficiency keeps what has low scores.
+    protect: special tokens and the query are never disturbed. draws: disturbed texts for a measure.
+        variance: of the noise at a score of 1.
+    margin, ties: by how much a method must beat random scores, and whether a tie is a loss, half a
+        win, or a win.
     """
 
     ratios: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -62,7 +69,9 @@ class Protocol:
         if self.sharpness <= 0:
             raise ValueError(f"sharpness multiplies logits and is above 0; got {self.sharpness}")
         if not 0 < self.keep_rate < 1:
-            raise ValueError(f"keep_rate is a mean of probabilities, between 0 and 1; got {self.keep_rate}")
+            raise ValueError(
+                f"keep_rate is a mean of probabilities, between 0 and 1; got {self.keep_rate}"
+            )
 
     @property
     def soft_draws(self) -> int:
@@ -72,7 +81,8 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Deviation:
-    """One deviation from the protocol. fields: of the protocol. methods: explanation methods that take others' place.
+    """One deviation from the protocol. fields: of the protocol. methods: explanation methods that
+    take others' place.
 
     permuted: the rival of a method's scores is a permutation of them, not random scores.
     """
@@ -90,21 +100,34 @@ class Deviation:
 
 RELEASED_METHODS = {  # method -> what the released code runs in its place, and how that differs
     "scaled_attention": ("scaled_attention_squared", "scaled attention: attention squared"),
-    "gradient_x_input_absolute": ("gradient_x_input_shared", "gradient shared by all places of a token"),
-    "integrated_gradients_zero": ("integrated_gradients_released", "integrated gradients behind the embeddings"),
+    "gradient_x_input_absolute": (
+        "gradient_x_input_shared",
+        "gradient shared by all places of a token",
+    ),
+    "integrated_gradients_zero": (
+        "integrated_gradients_released",
+        "integrated gradients behind the embeddings",
+    ),
     "deeplift": ("deeplift_released", "DeepLIFT of bare word embeddings"),
 }
 RELEASED = {
     "inverted": Deviation("soft measures keep what scores low", {"inverted": True}),
     "norm": Deviation("sigmoid for Soft-NS, whole row for Soft-NC", {"norm": "released"}),
     "unprotected": Deviation("special tokens and query disturbed as well", {"protect": False}),
-    "ratios": Deviation("seven ratios, up to the whole text", {"ratios": (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)}),
+    "ratios": Deviation(
+        "seven ratios, up to the whole text", {"ratios": (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)}
+    ),
     "drift": Deviation("baseline drifts with each number computed", {"drift": True}),
     "count_first": Deviation("[CLS] counts for the rationale's size", {"count_first": True}),
     "separator": Deviation("[SEP] takes a place in rankings", {"separator": True}),
-    "query_erased": Deviation("comprehensiveness erases the query", {"query_erased": True}, queries_only=True),
+    "query_erased": Deviation(
+        "comprehensiveness erases the query", {"query_erased": True}, queries_only=True
+    ),
     "ties_win": Deviation("a tie is a win", {"margin": 0.0, "ties": "win"}),
-    **{f"swap_{name}": Deviation(title, methods={name: other}) for name, (other, title) in RELEASED_METHODS.items()},
+    **{
+        f"swap_{name}": Deviation(title, methods={name: other})
+        for name, (other, title) in RELEASED_METHODS.items()
+    },
 }
 RELEASED["all"] = Deviation(
     "all of the above: the released code",
@@ -130,18 +153,31 @@ HARD = {  # what could decide the level of NC and NS, one thing at a time, then 
     "content": OURS["content"],
     "mask": OURS["mask"],
     "pad": Deviation("erased tokens become the padding token", {"erased": "pad"}),
-    **{name: RELEASED[name] for name in ("drift", "ratios", "count_first", "separator", "query_erased")},
+    **{
+        name: RELEASED[name]
+        for name in ("drift", "ratios", "count_first", "separator", "query_erased")
+    },
     **{f"swap_{name}": RELEASED[f"swap_{name}"] for name in RELEASED_METHODS},
     "swaps": Deviation("all four methods as in the released code", methods=SWAPPED),
-    **{f"sharper_{k}": Deviation(f"logits times {k}: a surer model", {"sharpness": float(k)}) for k in (2, 4, 8)},
-    "swaps_sharper": Deviation("methods as in the released code, logits times 8", {"sharpness": 8.0}, SWAPPED),
+    **{
+        f"sharper_{k}": Deviation(f"logits times {k}: a surer model", {"sharpness": float(k)})
+        for k in (2, 4, 8)
+    },
+    "swaps_sharper": Deviation(
+        "methods as in the released code, logits times 8", {"sharpness": 8.0}, SWAPPED
+    ),
     "released": Deviation("the released code, a tie is a loss", STRICT, SWAPPED),
     "released_sharper": Deviation("the same, logits times 8", STRICT | {"sharpness": 8.0}, SWAPPED),
     "released_fixed": Deviation(
         "the same, logits times 8, no drift", STRICT | {"sharpness": 8.0, "drift": False}, SWAPPED
     ),
 }
-TOGETHER = ("swaps_sharper", "released", "released_sharper", "released_fixed")  # more than one thing at a time
+TOGETHER = (
+    "swaps_sharper",
+    "released",
+    "released_sharper",
+    "released_fixed",
+)  # more than one thing at a time
 SCALE = {  # whoever is compared keeps equally much of a text
     "permuted": Deviation("rival: own scores permuted", permuted=True),
     "calibrated": Deviation("masks of equal mean for all methods", {"norm": "calibrated"}),
@@ -153,8 +189,10 @@ SCALE = {  # whoever is compared keeps equally much of a text
 class Layout:
     """Which tokens of a text do what under a protocol.
 
-    scored: (n,) positions that scores belong to, in order. erasable: (L,) tokens that may be erased or disturbed.
-    base: (L,) tokens that the baseline erases. beside: (L,) tokens that comprehensiveness erases with the rationale.
+    scored: (n,) positions that scores belong to, in order. erasable: (L,) tokens that may be erased
+        or disturbed.
+    base: (L,) tokens that the baseline erases. beside: (L,) tokens that comprehensiveness erases
+        with the rationale.
     size: the number of tokens that ratios are shares of.
     """
 
@@ -166,7 +204,8 @@ class Layout:
 
 
 def find_layout(tokens: Tokens, protocol: Protocol, query: int | None = None) -> Layout:
-    """The layout of a text. query: which of its segments is asked about the other, and is never erased.
+    """The layout of a text. query: which of its segments is asked about the other, and is never
+    erased.
 
     ValueError where no token is left to be erased.
     """
@@ -174,7 +213,9 @@ def find_layout(tokens: Tokens, protocol: Protocol, query: int | None = None) ->
     asked = ~tokens.special & (tokens.offsets[:, 0] == query)
     erasable = ~tokens.special & ~asked
     if not erasable.any():
-        raise ValueError(f"no token can be erased: all {len(tokens)} are special tokens or belong to the query")
+        raise ValueError(
+            f"no token can be erased: all {len(tokens)} are special tokens or belong to the query"
+        )
     scored = erasable.copy()
     base = ~asked
     if asked.any():

@@ -1,8 +1,10 @@
-"""Kendall's tau-b of two metrics' orders of methods (Kendall 1945), without the noise of instances and seeds.
+"""Kendall's tau-b of two metrics' orders of methods (Kendall 1945), without the noise of instances
+and seeds.
 
-The same drawn instances and seeds go into the means of every judge, since all of them scored the same explanations.
-Beside it what chance gives (the methods of one judge exchange their names), and what an equal pair gives (a judge
-against itself on other texts). Letters used for shapes: S seeds, N instances, m methods, d draws.
+The same drawn instances and seeds go into the means of every judge, since all of them scored the
+same explanations. Beside it what chance gives (the methods of one judge exchange their names), and
+what an equal pair gives (a judge against itself on other texts). Letters used for shapes: S seeds,
+N instances, m methods, d draws.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,13 +21,15 @@ from attreval.metrics.scored_text import RANDOM, ScoredText, to_scale
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
 LEAST_SPREAD = 1e-4  # of true means, in variances of those seen
 SHARED = 0.02  # of the variance of a run's draws, by all runs
-FEWEST = 4  # methods that two judges must both have scored: of three, chance orders one pair in three alike
+# methods that two judges must both have scored: of three, chance orders one pair in three alike
+FEWEST = 4
 VERDICTS = ("agree", "contradict", "cannot be told", "not measured")
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the judges of one run say on average. means: judge -> (m,); drawn: judge -> (d, m) of drawn instances.
+    """What the judges of one run say on average. means: judge -> (m,); drawn: judge -> (d, m) of
+    drawn instances.
 
     counts: judge -> (m,) how many pairs of an instance and a seed stand behind a mean.
     """
@@ -37,7 +41,9 @@ class Drawn:
 
 
 class Correlation(NamedTuple):
-    """tau-b without noise, (d,) draws of it, and over how many methods it is, or of how many runs the mean."""
+    """tau-b without noise, (d,) draws of it, and over how many methods it is, or of how many runs
+    the mean.
+    """
 
     tau: float
     drawn: np.ndarray
@@ -52,7 +58,9 @@ def tau_b(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a = np.asarray(a, dtype=float)
     b = np.asarray(b, dtype=float)
     if a.shape != b.shape:
-        raise ValueError(f"two judges of the same methods are compared; got shapes {a.shape} and {b.shape}")
+        raise ValueError(
+            f"two judges of the same methods are compared; got shapes {a.shape} and {b.shape}"
+        )
     first, second = np.triu_indices(a.shape[-1], k=1)
     left = order_of(a[..., first] - a[..., second])
     right = order_of(b[..., first] - b[..., second])
@@ -66,15 +74,20 @@ def order_of(difference: np.ndarray) -> np.ndarray:
     return np.where(np.abs(difference) <= TIED, 0.0, np.sign(difference))
 
 
-def draw_judges(values: Mapping[str, np.ndarray], methods: Sequence[str], draws: int, *names: object) -> Drawn:
-    """Means of every judge, and those of instances and seeds drawn with replacement; the draws derive from `names`.
+def draw_judges(
+    values: Mapping[str, np.ndarray], methods: Sequence[str], draws: int, *names: object
+) -> Drawn:
+    """Means of every judge, and those of instances and seeds drawn with replacement; the draws
+    derive from `names`.
 
-    values: judge -> (S, N, m), NaN for what was not measured, and left out of every mean. Raises ValueError where the
-    judges did not score the same.
+    values: judge -> (S, N, m), NaN for what was not measured, and left out of every mean. Raises
+    ValueError where the judges did not score the same.
     """
     shapes = sorted({np.shape(value) for value in values.values()})
     if len(shapes) != 1 or len(shapes[0]) != 3 or shapes[0][2] != len(methods):
-        raise ValueError(f"every judge needs (seeds, instances, {len(methods)} methods); got {shapes}")
+        raise ValueError(
+            f"every judge needs (seeds, instances, {len(methods)} methods); got {shapes}"
+        )
     seeds, instances, _ = shapes[0]
     rng = generator("judges", *names)
     of_seed = draw_counts(rng, seeds, draws)
@@ -96,11 +109,13 @@ def draw_judges(values: Mapping[str, np.ndarray], methods: Sequence[str], draws:
 
 
 def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(..., d, m, j) draws of what j judges' means of m methods are without the noise of texts and seeds.
+    """(..., d, m, j) draws of what j judges' means of m methods are without the noise of texts and
+    seeds.
 
-    Noise makes orders of means less alike, and drawing texts adds it once more. So the covariance of the methods is
-    drawn from an inverse Wishart, the mean noise is subtracted, and true means are drawn given those seen, each
-    shrunk by its own noise. means: (..., m, j), NaN and equal ones stay unknown; drawn: (..., d, m, j).
+    Noise makes orders of means less alike, and drawing texts adds it once more. So the covariance
+    of the methods is drawn from an inverse Wishart, the mean noise is subtracted, and true means
+    are drawn given those seen, each shrunk by its own noise. means: (..., m, j), NaN and equal ones
+    stay unknown; drawn: (..., d, m, j).
     """
     judges = means.shape[-1]
     deviation = means.std(axis=-2, keepdims=True)[..., None, :, :]
@@ -147,12 +162,14 @@ def shared_methods(run: Drawn, a: str, b: str) -> np.ndarray:
     return ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, RANDOM)
 
 
-def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], orders: np.ndarray) -> np.ndarray:
+def exchange_names(
+    runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], orders: np.ndarray
+) -> np.ndarray:
     """(d,) mean tau-b of two judges over runs, the names of the second judge's methods permuted.
 
-    names: M methods, among them all of the runs; orders: (d, M) permutations of them. Methods that a run lacks are
-    skipped: the one behind them in the permutation's cycle takes their place, so that a method trades alike in all
-    runs. NaN where no run has FEWEST shared methods.
+    names: M methods, among them all of the runs; orders: (d, M) permutations of them. Methods that
+        a run lacks are skipped: the one behind them in the permutation's cycle takes their place,
+    so that a method trades alike in all runs. NaN where no run has FEWEST shared methods.
     """
     names = list(names)
     draws = np.arange(len(orders))[:, None]
@@ -162,7 +179,9 @@ def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], 
         if len(shared) < FEWEST:
             continue
         at = np.array([names.index(run.methods[i]) for i in shared])
-        back = np.full(len(names), -1)  # from a method's place among names to its place among the shared ones
+        back = np.full(
+            len(names), -1
+        )  # from a method's place among names to its place among the shared ones
         back[at] = np.arange(len(at))
         sent = orders[:, at]  # (d, m)
         while (away := back[sent] < 0).any():
@@ -173,7 +192,9 @@ def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], 
 
 
 def p_of_names(tau: float, exchanged: np.ndarray) -> float:
-    """The share of exchanged names, and of the true ones, with which tau-b is as far from 0 as `tau`; NaN for NaN."""
+    """The share of exchanged names, and of the true ones, with which tau-b is as far from 0 as
+    `tau`; NaN for NaN.
+    """
     known = exchanged[~np.isnan(exchanged)]
     if np.isnan(tau) or not len(known):
         return float("nan")
@@ -181,9 +202,11 @@ def p_of_names(tau: float, exchanged: np.ndarray) -> float:
 
 
 def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) -> float:
-    """tau-b of a judge's means over two halves of the instances, mean over random halvings: what an equal pair gives.
+    """tau-b of a judge's means over two halves of the instances, mean over random halvings: what an
+    equal pair gives.
 
-    values: (S, N, m), NaN for what was not measured. NaN where methods or instances are fewer than FEWEST.
+    values: (S, N, m), NaN for what was not measured. NaN where methods or instances are fewer than
+        FEWEST.
     """
     of_text = mean_of_known(values)  # (N, m)
     of_text = of_text[:, ~np.isnan(of_text).all(axis=0)]
@@ -208,7 +231,8 @@ def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> Correlation:
 
 
 def widen(drawn: np.ndarray, runs: int) -> np.ndarray:
-    """(d,) draws of a mean over runs, as far apart as what subtracting noise misses in all of them alike makes them.
+    """(d,) draws of a mean over runs, as far apart as what subtracting noise misses in all of them
+    alike makes them.
 
     The runs' own draws are independent: alone they would hold .85-.95 where .95 is asked.
     """
@@ -217,15 +241,18 @@ def widen(drawn: np.ndarray, runs: int) -> np.ndarray:
 
 
 def pareto_front(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:
-    """(..., m) bool: no other method has at most the cost and at least the quality, and one of both strictly.
+    """(..., m) bool: no other method has at most the cost and at least the quality, and one of both
+    strictly.
 
-    cost: (m,); quality: (..., m), higher is better. Methods whose cost or quality is NaN are never on it, and
-    dominate nobody. Raises ValueError for different numbers of methods.
+    cost: (m,); quality: (..., m), higher is better. Methods whose cost or quality is NaN are never
+    on it, and dominate nobody. Raises ValueError for different numbers of methods.
     """
     cost = np.asarray(cost, dtype=float)
     quality = np.asarray(quality, dtype=float)
     if cost.shape != quality.shape[-1:]:
-        raise ValueError(f"one cost a method is needed; got {cost.shape} costs for {quality.shape[-1:]} methods")
+        raise ValueError(
+            f"one cost a method is needed; got {cost.shape} costs for {quality.shape[-1:]} methods"
+        )
     known = ~np.isnan(quality) & ~np.isnan(cost)
     as_cheap = cost[:, None] <= cost  # [i, j]: i against j
     cheaper = cost[:, None] < cost

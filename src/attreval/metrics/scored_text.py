@@ -1,10 +1,11 @@
-"""One text with the scores that methods give it, as metrics are asked about it, and what people marked in it.
+"""One text with the scores that methods give it, as metrics are asked about it, and what people
+marked in it.
 
-Evidence holds one row of word marks for each of A people, any number of them. Every piece of a marked word is marked,
-punctuation never is: annotators could not tell it from the word beside it (the released code of Kamp et al. 2023).
-That code looks at the tokenizer's own text of a piece: what the vocabulary does not know, such as an emoji, is `[UNK]`
-there, holds letters, and counts as a word.
-Letters used for shapes: A people, W words, n content tokens.
+Evidence holds one row of word marks for each of A people, any number of them. Every piece of a
+marked word is marked, punctuation never is: annotators could not tell it from the word beside it
+(the released code of Kamp et al. 2023). That code looks at the tokenizer's own text of a piece:
+what the vocabulary does not know, such as an emoji, is `[UNK]` there, holds letters, and counts as
+a word. Letters used for shapes: A people, W words, n content tokens.
 """
 
 from __future__ import annotations
@@ -44,19 +45,25 @@ def finite(scores: ArrayLike, whose: str = "scores") -> np.ndarray:
 
 
 def to_scale(scores: np.ndarray) -> np.ndarray:
-    """(n,) scores over the largest of their sizes: a tolerance is a share of that. Zeros stay zeros."""
+    """(n,) scores over the largest of their sizes: a tolerance is a share of that. Zeros stay
+    zeros.
+    """
     largest = np.abs(scores).max(initial=0)
     return scores / largest if largest > 0 else scores
 
 
 def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
-    """(A, n) marks of the content tokens: that of the word that holds them, 0 for punctuation that is known.
+    """(A, n) marks of the content tokens: that of the word that holds them, 0 for punctuation that
+    is known.
 
     Raises ValueError where nobody marked this instance.
     """
     marks = instance.evidence.marks
     if not len(marks):
-        raise ValueError(f"instance {instance.id!r} holds no marks of people; pick a task whose evidence is marks")
+        raise ValueError(
+            f"instance {instance.id!r} holds no marks of people; pick a task whose evidence is "
+            "marks"
+        )
     content = tokens.content
     texts = [instance.segments[s][a:b] for s, a, b in tokens.offsets[content]]
     is_word = np.array([PUNCTUATION.fullmatch(text) is None for text in texts])
@@ -65,7 +72,9 @@ def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
 
 
 def spaced_marks(instance: Instance) -> np.ndarray:
-    """(A, w) marks of the words that white space parts, which is what annotators see: 1 where any part is marked."""
+    """(A, w) marks of the words that white space parts, which is what annotators see: 1 where any
+    part is marked.
+    """
     words = instance.words
     gap = (words[1:, 0] != words[:-1, 0]) | (words[1:, 1] > words[:-1, 2])
     starts = np.concatenate([[0], np.flatnonzero(gap) + 1])
@@ -78,12 +87,16 @@ def relevance(marks: np.ndarray) -> np.ndarray:
 
 
 def majority(share: np.ndarray) -> np.ndarray:
-    """(n,) bool, what at least half of the people mark; what anybody marks where there is no such token."""
+    """(n,) bool, what at least half of the people mark; what anybody marks where there is no such
+    token.
+    """
     return share >= 0.5 if (share >= 0.5).any() else share > 0
 
 
 def overlap(marks: np.ndarray) -> tuple[float, float]:
-    """What all people mark over what anybody marks, and over what the one marks who marks least; NaN over nothing."""
+    """What all people mark over what anybody marks, and over what the one marks who marks least;
+    NaN over nothing.
+    """
     marked = np.asarray(marks) > 0
     shared = marked.all(axis=0).sum()
 
@@ -97,10 +110,11 @@ def overlap(marks: np.ndarray) -> tuple[float, float]:
 class Settings:
     """How metrics are measured.
 
-    k: tokens that a voter selects where their number is fixed. peaks: of dynamic_k.PEAK_RULES. ties: at the border of
-    a selection, by `expectation` or broken at `random`. people: have a `top_k` of their own like any voter, or vote by
-    their `share`. protocol: of erasure, its draws, and what a tie with random scores counts. query: the segment that is
-    asked about the other and never erased. compared: metrics in which diagnosticity compares with random scores.
+    k: tokens that a voter selects where their number is fixed. peaks: of dynamic_k.PEAK_RULES.
+    ties: at the border of a selection, by `expectation` or broken at `random`. people: have a
+    `top_k` of their own like any voter, or vote by their `share`. protocol: of erasure, its draws,
+    and what a tie with random scores counts. query: the segment that is asked about the other and
+    never erased. compared: metrics in which diagnosticity compares with random scores.
     beam: orders that the search for a text's limits follows.
     """
 
@@ -118,15 +132,17 @@ class Settings:
 class ScoredText:
     """One text as metrics are asked about it.
 
-    scores: method -> (n,), `random` among them where a metric needs it. target: the class explained, None for a
-    contrast of two. names: what random draws derive from, with the method's name; draws: method -> what its own derive
-    from in their place. selected: voters that select tokens by themselves -> (n,) bool, in place of their peaks.
-    Of explanations by pieces (Sun et al. 2024): attributions by method, the units of the text, the numbers of units
-    that are taken (sizes), and the relations that are true.
-    Where somebody made them: neighbours, method -> (k, n) scores of slightly disturbed texts; randomised, method ->
-    (l, n) scores by models whose layers were drawn anew from the last one down; infill, (tokens, (m, L) bool kept) ->
-    (m, L) ids, the others written anew (models.infilling); texts, all that are asked about together, this one too.
-    found: what is known already: (metric, method) -> value, and what metrics share, by keys of their own.
+    scores: method -> (n,), `random` among them where a metric needs it. target: the class
+    explained, None for a contrast of two. names: what random draws derive from, with the method's
+    name; draws: method -> what its own derive from in their place. selected: voters that select
+    tokens by themselves -> (n,) bool, in place of their peaks. Of explanations by pieces (Sun et
+    al. 2024): attributions by method, the units of the text, the numbers of units that are taken
+    (sizes), and the relations that are true. Where somebody made them: neighbours, method -> (k, n)
+    scores of slightly disturbed texts; randomised, method -> (l, n) scores by models whose layers
+    were drawn anew from the last one down; infill, (tokens, (m, L) bool kept) -> (m, L) ids, the
+    others written anew (models.infilling); texts, all that are asked about together, this one too.
+    found: what is known already: (metric, method) -> value, and what metrics share, by keys of
+        their own.
     """
 
     instance: Instance
@@ -169,13 +185,16 @@ class ScoredText:
         return self.draws.get(method, (*self.names, method))
 
     def once(self, key: tuple, talk: Conversation) -> Conversation:
-        """The conversation that returns what `talk` does, or what it returned before under the same key."""
+        """The conversation that returns what `talk` does, or what it returned before under the same
+        key.
+        """
         if key not in self.found:
             self.found[key] = yield from talk
         return self.found[key]
 
     def over_rivals(self, method: str, what: str, compare: Callable[[str, str], float]) -> float:
-        """The mean of a comparison with every other method but random scores; NaN where none gives a number.
+        """The mean of a comparison with every other method but random scores; NaN where none gives
+        a number.
 
         what: names the comparison, which is made once for two methods, in the order of `scores`.
         """

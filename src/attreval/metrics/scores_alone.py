@@ -1,15 +1,18 @@
-"""Metrics that ask the model nothing: what scores tell beside those of other methods and texts, or by their form.
+"""Metrics that ask the model nothing: what scores tell beside those of other methods and texts, or
+by their form.
 
-- The vote: each other method gives every token its rank, and the mean of these is the vote (Borda's count; Krishna et
-  al. 2022 compare pairs).
+- The vote: each other method gives every token its rank, and the mean of these is the vote (Borda's
+  count; Krishna et al. 2022 compare pairs).
 - Sparseness: the Gini index of the sizes of scores (Chalasani et al. 2020).
-- Stability: what becomes of scores when the text changes a little, and when the model's weights change altogether.
-  `neighbours`, scores of slightly disturbed texts, and `randomised`, scores of the same text where weights were drawn
-  anew layer by layer, from the last one down, are made by whoever asks; where nobody did, there is no value.
-- Lexical and position bias (Kamp et al. 2025): does a method prefer words, or places, whatever the text? From the ranks
-  that it gives in all other texts follows what to expect of a word, and of a place; the bias is how far the ranks in
-  this text are foretold by that. The paper measures both by how a method's choices are spread over words and places of
-  a data set; a value of each text, which has an interval, is ours.
+- Stability: what becomes of scores when the text changes a little, and when the model's weights
+  change altogether. `neighbours`, scores of slightly disturbed texts, and `randomised`, scores of
+  the same text where weights were drawn anew layer by layer, from the last one down, are made by
+  whoever asks; where nobody did, there is no value.
+- Lexical and position bias (Kamp et al. 2025): does a method prefer words, or places, whatever the
+  text? From the ranks that it gives in all other texts follows what to expect of a word, and of a
+  place; the bias is how far the ranks in this text are foretold by that. The paper measures both by
+  how a method's choices are spread over words and places of a data set; a value of each text, which
+  has an interval, is ours.
 Letters used for shapes: n content tokens, k neighbours, l layers, b places.
 """
 
@@ -29,7 +32,11 @@ PLACES = 10  # equal parts of a text, from its beginning to its end
 
 _alone = partial(metric, judge="", by_name=True, planted=False)
 _bias = partial(
-    _alone, source="after Kamp et al. 2025", needs=("scores", "texts"), range=(-1.0, 1.0), higher_is_better=False
+    _alone,
+    source="after Kamp et al. 2025",
+    needs=("scores", "texts"),
+    range=(-1.0, 1.0),
+    higher_is_better=False,
 )
 
 
@@ -43,12 +50,19 @@ _bias = partial(
     order=101,
 )
 def vote(text: ScoredText, method: str) -> float:
-    """The rank correlation of a method's scores with the mean ranks that the others give, random ones not among them.
+    """The rank correlation of a method's scores with the mean ranks that the others give, random
+    ones not among them.
 
     0 where all its scores are equal; NaN where the others, together, put no token before another.
     """
-    others = [rankdata(scores) for name, scores in text.scores.items() if name not in (method, RANDOM)]
-    return correlate(text.scores[method], np.mean(others, axis=0), ranks=True) if others else float("nan")
+    others = [
+        rankdata(scores) for name, scores in text.scores.items() if name not in (method, RANDOM)
+    ]
+    return (
+        correlate(text.scores[method], np.mean(others, axis=0), ranks=True)
+        if others
+        else float("nan")
+    )
 
 
 @_alone(
@@ -60,9 +74,11 @@ def vote(text: ScoredText, method: str) -> float:
     blind="it looks at the sizes of scores alone",
 )
 def sparseness(text: ScoredText, method: str) -> float:
-    """How unequal the sizes of scores are: 0 where all are equal, (n - 1) / n where one token has all.
+    """How unequal the sizes of scores are: 0 where all are equal, (n - 1) / n where one token has
+    all.
 
-    All scores being 0 they are equal. Random scores are never so equal as constant ones: it judges form, not truth.
+    All scores being 0 they are equal. Random scores are never so equal as constant ones: it judges
+    form, not truth.
     """
     sizes = np.sort(np.abs(text.scores[method]))
     n = len(sizes)
@@ -81,10 +97,11 @@ def sparseness(text: ScoredText, method: str) -> float:
     blind="scores that never change are the most stable, whatever they say",
 )
 def max_sensitivity(text: ScoredText, method: str) -> float:
-    """How far scores move at most when the text is disturbed a little, as a share of their own length.
+    """How far scores move at most when the text is disturbed a little, as a share of their own
+    length.
 
-    The paper has the distance alone; it is divided by the norm of the scores, as in captum, so that their unit does not
-    matter, and by 1 where all are 0.
+    The paper has the distance alone; it is divided by the norm of the scores, as in captum, so that
+    their unit does not matter, and by 1 where all are 0.
     """
     others = text.neighbours.get(method, ())
     if not len(others):
@@ -102,13 +119,16 @@ def max_sensitivity(text: ScoredText, method: str) -> float:
     order=100,
     also=("mprt", "model_parameter_randomisation"),
     turned="lower similarity: 1 - mean size of the rank correlation",
-    blind="scores that are drawn anew each time depend on no weight, and change with it as if they did",
+    blind="scores that are drawn anew each time depend on no weight, and change with it as if they "
+    "did",
 )
 def parameter_randomisation(text: ScoredText, method: str) -> float:
-    """How far scores change with the model's weights: 1 less the mean size of their rank correlations.
+    """How far scores change with the model's weights: 1 less the mean size of their rank
+    correlations.
 
-    With scores of models whose layers were drawn anew from the last one down; the mean is over these models, as in
-    Quantus. Scores in the same order, ties among them, have a correlation of 1, and constants none with others.
+    With scores of models whose layers were drawn anew from the last one down; the mean is over
+    these models, as in Quantus. Scores in the same order, ties among them, have a correlation of 1,
+    and constants none with others.
     """
     others = text.randomised.get(method, ())
     if not len(others) or len(text.scores[method]) < 2:
@@ -117,7 +137,9 @@ def parameter_randomisation(text: ScoredText, method: str) -> float:
 
 
 def order_likeness(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's correlation of two (n,) scores; 1 where their ranks are the same, 0 where one alone is constant."""
+    """Spearman's correlation of two (n,) scores; 1 where their ranks are the same, 0 where one
+    alone is constant.
+    """
     ranks = rankdata(finite(a)), rankdata(finite(b))
     if np.array_equal(*ranks):
         return 1.0
@@ -129,7 +151,11 @@ def order_likeness(a: np.ndarray, b: np.ndarray) -> float:
 def kinds_of(text: ScoredText, of_words: bool) -> np.ndarray:
     """(n,) what each content token is: its id, or the part of the text that it stands in."""
     content = text.tokens.content
-    return text.tokens.ids[content] if of_words else np.arange(len(content)) * PLACES // max(1, len(content))
+    return (
+        text.tokens.ids[content]
+        if of_words
+        else np.arange(len(content)) * PLACES // max(1, len(content))
+    )
 
 
 def foretell(text: ScoredText, method: str, of_words: bool) -> np.ndarray:
@@ -151,7 +177,9 @@ def _sum_ranks(texts: Sequence[ScoredText], method: str, of_words: bool) -> dict
     """By kind, the sum of ranks in texts, and how many there are."""
     sums: dict[int, np.ndarray] = {}
     for text in texts:
-        for kind, rank in zip(kinds_of(text, of_words).tolist(), rank_shares(text.scores[method]), strict=True):
+        for kind, rank in zip(
+            kinds_of(text, of_words).tolist(), rank_shares(text.scores[method]), strict=True
+        ):
             sums[kind] = sums.get(kind, np.zeros(2)) + np.array([rank, 1.0])
     return sums
 
@@ -171,7 +199,8 @@ def lexical_bias(text: ScoredText, method: str) -> float:
 
 @_bias("Position bias", order=106)
 def position_bias(text: ScoredText, method: str) -> float:
-    """How far the ranks of places in all other texts, each in ten parts, foretell those in this one (rank correlation).
+    """How far the ranks of places in all other texts, each in ten parts, foretell those in this one
+    (rank correlation).
 
     0 where all scores are equal; NaN where the other texts have nothing to tell.
     """

@@ -1,8 +1,9 @@
-"""Separation: how often a metric puts the true importances first, where they are planted (after Chan et al. 2022).
+"""Separation: how often a metric puts the true importances first, where they are planted (after
+Chan et al. 2022).
 
-A metric separates two explainers as well as it puts the right one first on the same text: the share of texts in which
-it does, a tie counting half. One that cannot tell the true importances from random scores and from their reverse does
-not measure what it is read as.
+A metric separates two explainers as well as it puts the right one first on the same text: the share
+of texts in which it does, a tie counting half. One that cannot tell the true importances from
+random scores and from their reverse does not measure what it is read as.
 """
 
 import numpy as np
@@ -16,10 +17,12 @@ MUST = ("random", "reversed")  # what a metric must put behind the truth
 
 
 def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """One row a metric, world and explainer: how often the oracle comes first on the same text, a tie counting half.
+    """One row a metric, world and explainer: how often the oracle comes first on the same text, a
+    tie counting half.
 
-    low, high: bootstrap bounds over texts; draws of one text are averaged. mean: of the metric's own values. gap: the
-    explainer's mean less that of random scores; gap_low, gap_high hold for all metrics and worlds at once (Bonferroni).
+    low, high: bootstrap bounds over texts; draws of one text are averaged. mean: of the metric's
+    own values. gap: the explainer's mean less that of random scores; gap_low, gap_high hold for all
+    metrics and worlds at once (Bonferroni).
     """
     from scipy.stats import t
 
@@ -35,7 +38,9 @@ def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFr
         right = by["oracle"][:, :1]
         chance = mean_of_known(by["random"].T)
         leads = [part.sign.iloc[0] * (right - some) for some in by.values()]
-        won = np.stack([mean_of_known(won_by(lead).T) for lead in leads], axis=1)  # (texts, explainers)
+        won = np.stack(
+            [mean_of_known(won_by(lead).T) for lead in leads], axis=1
+        )  # (texts, explainers)
         means, lows, highs = bootstrap_mean(won, draws, confidence, "meta", measured, world)
         for at, (explainer, some) in enumerate(by.items()):
             gaps = mean_of_known(some.T) - chance
@@ -66,10 +71,12 @@ def won_by(lead: np.ndarray) -> np.ndarray:
 
 
 def metric_verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: in how many worlds the oracle comes before random scores and before its reverse, surely.
+    """One row a metric: in how many worlds the oracle comes before random scores and before its
+    reverse, surely.
 
-    passes: in all of them, by intervals above one half. fooled_by: the other explainers that the metric does not
-    surely put behind the oracle, in any world. column a explainer: the mean separation over worlds.
+    passes: in all of them, by intervals above one half. fooled_by: the other explainers that the
+    metric does not surely put behind the oracle, in any world. column a explainer: the mean
+    separation over worlds.
     """
     rows = []
     for measured, part in table.groupby("metric", sort=False):
@@ -87,7 +94,8 @@ SEPARATION = metric(
     name="separation",
     judge="",
     source="after Chan et al. 2022",
-    about="How often a metric puts the true importances before other scores, where the truth is planted.",
+    about="How often a metric puts the true importances before other scores, where the truth is "
+    "planted.",
     needs=("metrics", "truth"),
     higher_is_better=True,
     order=83,

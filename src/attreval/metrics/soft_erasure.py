@@ -1,14 +1,17 @@
-"""Soft-NC and Soft-NS: erasure in proportion to the scores, not to their ranking (Zhao & Aletras 2023, section 3.2).
+"""Soft-NC and Soft-NS: erasure in proportion to the scores, not to their ranking (Zhao & Aletras
+2023, section 3.2).
 
-Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised score a as its
-probability, for Soft-NC with 1 - a. The paper does not say how scores become probabilities. With any rule that lets the
-mean of a differ between methods, methods are also compared by how much text they keep at all: min-max scaled scores of
-a high mean keep more than others do. `calibrated` and `rank` give every method the same mean, which Huang & Chan (2026,
-arXiv 2601.03089) propose as well. In their π-Soft-NC and π-Soft-NS the mean probability to stay is π for every
-explanation, and the area over π from 0.1 to 0.9 is taken. How scores are brought to that mean is ours: one number is
-added to the log-odds of all, so that none is cut off at 0 or 1. `soft_nc_equal` and `soft_ns_equal` are the two at
-π = 1/2. The areas take 72 evaluations a method with four draws, shared by both.
-Letters used for shapes: L tokens, n content tokens, s draws, K classes.
+Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised
+score a as its probability, for Soft-NC with 1 - a. The paper does not say how scores become
+probabilities. With any rule that lets the mean of a differ between methods, methods are also
+compared by how much text they keep at all: min-max scaled scores of a high mean keep more than
+others do. `calibrated` and `rank` give every method the same mean, which Huang & Chan (2026, arXiv
+2601.03089) propose as well. In their π-Soft-NC and π-Soft-NS the mean probability to stay is π for
+every explanation, and the area over π from 0.1 to 0.9 is taken. How scores are brought to that mean
+is ours: one number is added to the log-odds of all, so that none is cut off at 0 or 1.
+`soft_nc_equal` and `soft_ns_equal` are the two at π = 1/2. The areas take 72 evaluations a method
+with four draws, shared by both. Letters used for shapes: L tokens, n content tokens, s draws, K
+classes.
 """
 
 from collections.abc import Sequence
@@ -38,15 +41,19 @@ SOURCE = "Zhao & Aletras 2023, section 3.2"
 BLIND = "min-max: an explanation with few high scores keeps and removes less than random scores do"
 soft = partial(faithfulness, higher_is_better=True, disturbs=True)
 _pi = partial(soft, source="Huang & Chan 2026", by_name=True, planted=False)
-equal = partial(soft, source=f"after {SOURCE}; Huang & Chan 2026, at a rate of one half", joint=True)
+equal = partial(
+    soft, source=f"after {SOURCE}; Huang & Chan 2026, at a rate of one half", joint=True
+)
 
 
 @dataclass(frozen=True)
 class SoftProbabilities:
-    """sufficiency, comprehensiveness: (s,) probabilities of the explained class on the texts disturbed for each.
+    """sufficiency, comprehensiveness: (s,) probabilities of the explained class on the texts
+    disturbed for each.
 
-    keep_rate, drop_rate: the mean share of a content token's entries (or of its attention) that sufficiency keeps and
-    that comprehensiveness removes, before anything is drawn; NaN for a noise, which keeps and removes nothing.
+    keep_rate, drop_rate: the mean share of a content token's entries (or of its attention) that
+    sufficiency keeps and that comprehensiveness removes, before anything is drawn; NaN for a noise,
+    which keeps and removes nothing.
     """
 
     sufficiency: np.ndarray
@@ -73,10 +80,11 @@ def soft_erase(
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
 ) -> Conversation:
-    """The conversation that softly erases one attribution: yields one question, returns SoftProbabilities.
+    """The conversation that softly erases one attribution: yields one question, returns
+    SoftProbabilities.
 
-    scores: as for erasure.erase. target: the explained class. names: what the draws derive from; keeping by a and
-    by 1 - a draw apart, whichever measure asks.
+    scores: as for erasure.erase. target: the explained class. names: what the draws derive from;
+    keeping by a and by 1 - a draw apart, whichever measure asks.
     """
     layout = find_layout(tokens, protocol, query)
     scores = fit_scores(tokens, layout, scores)
@@ -86,7 +94,9 @@ def soft_erase(
     stays = []
     for sufficing in (True, False):
         norm: str = protocol.norm
-        if norm == "released":  # the released code runs with one rule and takes its Soft-NS, then with the other
+        if (
+            norm == "released"
+        ):  # the released code runs with one rule and takes its Soft-NS, then with the other
             norm = "sigmoid" if sufficing else "minmax_released"
         importance = token_importances(tokens, layout, scores, norm, protocol.keep_rate)
         kept = sufficing != protocol.inverted
@@ -102,10 +112,15 @@ def soft_erase(
     return SoftProbabilities(p[:draws], p[draws:], stays[0], 1 - stays[1])
 
 
-def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
-    """(L,) importances in [0, 1]; those of tokens without a score follow the rule, and are 0 by most."""
+def token_importances(
+    tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float
+) -> np.ndarray:
+    """(L,) importances in [0, 1]; those of tokens without a score follow the rule, and are 0 by
+    most.
+    """
     if norm == "minmax_released":
-        # the released code gives tokens without a score -1 and then takes the range of the whole row
+        # the released code gives tokens without a score -1 and then takes the range of the whole
+        # row
         row = np.full(len(tokens), -1.0)
         row[layout.scored] = scores
         return to_unit_interval(row, "minmax")
@@ -117,9 +132,10 @@ def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: 
 def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarray:
     """(n,) numbers in [0, 1] from scores.
 
-    minmax: from the least to the greatest score, 1/2 where all are equal. sigmoid, softmax: of the scores. rank: ranks
-    from 0 to 1, equal scores sharing their mean, 1/2 for one token. calibrated: minmax, its log-odds shifted so that
-    the mean is keep_rate. ValueError for another name or scores that are not finite.
+    minmax: from the least to the greatest score, 1/2 where all are equal. sigmoid, softmax: of the
+    scores. rank: ranks from 0 to 1, equal scores sharing their mean, 1/2 for one token. calibrated:
+    minmax, its log-odds shifted so that the mean is keep_rate. ValueError for another name or
+    scores that are not finite.
     """
     scores = finite(scores)
     if norm == "minmax":
@@ -133,21 +149,31 @@ def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> n
         return rank_shares(scores)
     if norm == "calibrated":
         return _shift_odds(to_unit_interval(scores, "minmax"), keep_rate)
-    raise ValueError(f"unknown norm {norm!r}; there are: minmax, sigmoid, softmax, rank, calibrated")
+    raise ValueError(
+        f"unknown norm {norm!r}; there are: minmax, sigmoid, softmax, rank, calibrated"
+    )
 
 
 def _shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
-    """(n,) chances in the same order with a given mean: one number is added to the log-odds of all."""
+    """(n,) chances in the same order with a given mean: one number is added to the
+    log-odds of all.
+    """
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 
     odds = logit(np.clip(chances, EDGE, 1 - EDGE))
     reach = 50.0  # both means are at an end of [0, 1] there, whatever the chances
-    return expit(odds + brentq(lambda shift: expit(odds + shift).mean() - mean, -reach, reach, xtol=1e-12))
+    return expit(
+        odds + brentq(lambda shift: expit(odds + shift).mean() - mean, -reach, reach, xtol=1e-12)
+    )
 
 
-def _disturbance_strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Protocol) -> np.ndarray:
-    """(L,) strengths of the disturbance from the chance to stay; tokens under protection are left as they are."""
+def _disturbance_strengths(
+    tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Protocol
+) -> np.ndarray:
+    """(L,) strengths of the disturbance from the chance to stay; tokens under protection are left
+    as they are.
+    """
     free = layout.erasable if protocol.protect else np.ones(len(tokens), bool)
     if protocol.soft == "attend":
         free = free & (np.arange(len(tokens)) > 0)  # the first token is always attended to
@@ -159,18 +185,25 @@ def _disturbance_strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, p
 
 
 def soft_values(erasure: Erasure, found: SoftProbabilities) -> SoftValues:
-    """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text from hard erasure."""
+    """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text
+    from hard erasure.
+    """
     ends = (erasure.full, erasure.erased)
     return SoftValues(
         sufficiency=float(normalised_sufficiency(*ends, found.sufficiency.mean())),
-        comprehensiveness=float(normalised_comprehensiveness(*ends, found.comprehensiveness.mean())),
+        comprehensiveness=float(
+            normalised_comprehensiveness(*ends, found.comprehensiveness.mean())
+        ),
         each_sufficiency=normalised_sufficiency(*ends, found.sufficiency),
         each_comprehensiveness=normalised_comprehensiveness(*ends, found.comprehensiveness),
     )
 
 
-def ask_soft(text: ScoredText, method: str, norm: Norm, keep_rate: float | None = None) -> Conversation:
-    """The conversation that softly erases by one method's scores, once a text, norm and rate: returns SoftValues.
+def ask_soft(
+    text: ScoredText, method: str, norm: Norm, keep_rate: float | None = None
+) -> Conversation:
+    """The conversation that softly erases by one method's scores, once a text, norm and rate:
+    returns SoftValues.
 
     keep_rate: the mean that `calibrated` brings strengths to; None takes the protocol's.
     """
@@ -179,7 +212,9 @@ def ask_soft(text: ScoredText, method: str, norm: Norm, keep_rate: float | None 
     if keep_rate is not None:
         protocol = replace(protocol, keep_rate=keep_rate)
     names = text.names_of(method)
-    talk = soft_erase(text.tokens, text.scores[method], hard.target, names, protocol, text.settings.query)
+    talk = soft_erase(
+        text.tokens, text.scores[method], hard.target, names, protocol, text.settings.query
+    )
     found = yield from text.once(("soft", method, norm, protocol.keep_rate), talk)
     return soft_values(hard, found)
 
@@ -199,27 +234,51 @@ def soft_nc(text: ScoredText, method: str) -> Conversation:
 
 
 @soft(
-    "Soft-NS", source=f"{SOURCE}, eq. 4", order=38, stored="soft_ns", also=("soft_sufficiency",), hard="ns", blind=BLIND
+    "Soft-NS",
+    source=f"{SOURCE}, eq. 4",
+    order=38,
+    stored="soft_ns",
+    also=("soft_sufficiency",),
+    hard="ns",
+    blind=BLIND,
 )
 def soft_ns(text: ScoredText, method: str) -> Conversation:
     """Normalised sufficiency with vectors kept in part, in proportion to the scores."""
     return (yield from ask_soft(text, method, "minmax")).sufficiency
 
 
-@equal("Soft-NC, equal means", order=39, stored="soft_nc_equal", also=("soft_comprehensiveness_equal",), hard="nc")
+@equal(
+    "Soft-NC, equal means",
+    order=39,
+    stored="soft_nc_equal",
+    also=("soft_comprehensiveness_equal",),
+    hard="nc",
+)
 def soft_nc_equal(text: ScoredText, method: str) -> Conversation:
-    """Soft-NC with strengths whose mean is one half for every explanation, so that their order alone decides."""
+    """Soft-NC with strengths whose mean is one half for every explanation, so that their order
+    alone decides.
+    """
     return (yield from ask_soft(text, method, "calibrated")).comprehensiveness
 
 
-@equal("Soft-NS, equal means", order=40, stored="soft_ns_equal", also=("soft_sufficiency_equal",), hard="ns")
+@equal(
+    "Soft-NS, equal means",
+    order=40,
+    stored="soft_ns_equal",
+    also=("soft_sufficiency_equal",),
+    hard="ns",
+)
 def soft_ns_equal(text: ScoredText, method: str) -> Conversation:
-    """Soft-NS with strengths whose mean is one half for every explanation, so that their order alone decides."""
+    """Soft-NS with strengths whose mean is one half for every explanation, so that their order
+    alone decides.
+    """
     return (yield from ask_soft(text, method, "calibrated")).sufficiency
 
 
 def _ask_area(text: ScoredText, method: str, measure: str) -> Conversation:
-    """Area under one of SoftValues at RATES by the trapezoid rule, as a share of the width: a mean value."""
+    """Area under one of SoftValues at RATES by the trapezoid rule, as a share of the width: a mean
+    value.
+    """
     values = []
     for rate in RATES:
         found = yield from ask_soft(text, method, "calibrated", rate)
@@ -229,11 +288,15 @@ def _ask_area(text: ScoredText, method: str, measure: str) -> Conversation:
 
 @_pi("\N{GREEK SMALL LETTER PI}-Soft-NC", order=97, hard="nc")
 def pi_soft_nc(text: ScoredText, method: str) -> Conversation:
-    """Soft-NC with strengths of one mean for every explanation, averaged over means from 0.1 to 0.9."""
+    """Soft-NC with strengths of one mean for every explanation, averaged over means from 0.1 to
+    0.9.
+    """
     return (yield from _ask_area(text, method, "comprehensiveness"))
 
 
 @_pi("\N{GREEK SMALL LETTER PI}-Soft-NS", order=98, hard="ns")
 def pi_soft_ns(text: ScoredText, method: str) -> Conversation:
-    """Soft-NS with strengths of one mean for every explanation, averaged over means from 0.1 to 0.9."""
+    """Soft-NS with strengths of one mean for every explanation, averaged over means from 0.1 to
+    0.9.
+    """
     return (yield from _ask_area(text, method, "sufficiency"))

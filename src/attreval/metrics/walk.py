@@ -1,11 +1,13 @@
-"""Texts with some of their tokens erased, the walk along all tokens in the order of their scores, and what it tells.
+"""Texts with some of their tokens erased, the walk along all tokens in the order of their scores,
+and what it tells.
 
-What the tokens of highest score do when they go, one after the other, and when they alone stay, is asked once: each of
-the metrics costs n evaluations a method, 50 at most, and nothing where another has asked. Areas under the curves of a
-class's probability: Petsiuk et al. (2018) take them by the trapezoid rule; Samek et al. (2017) average the fall over
-all steps, the whole text's 0 among them. Both are for pixels; an erased token becomes what the protocol says. How many
-tokens decide: flips of the predicted class, and the fewest tokens that keep its probability.
-Letters used for shapes: L tokens, n tokens that may be erased, m sets of them, s steps.
+What the tokens of highest score do when they go, one after the other, and when they alone stay, is
+asked once: each of the metrics costs n evaluations a method, 50 at most, and nothing where another
+has asked. Areas under the curves of a class's probability: Petsiuk et al. (2018) take them by the
+trapezoid rule; Samek et al. (2017) average the fall over all steps, the whole text's 0 among them.
+Both are for pixels; an erased token becomes what the protocol says. How many tokens decide: flips
+of the predicted class, and the fewest tokens that keep its probability. Letters used for shapes: L
+tokens, n tokens that may be erased, m sets of them, s steps.
 """
 
 from collections.abc import Hashable
@@ -30,8 +32,8 @@ named = partial(faithfulness, by_name=True, planted=False)  # asked for where it
 class Left:
     """What the model says of m erased texts.
 
-    full: probability of the class that it predicts on the whole text. p: (m,) the same on each erased text. stays:
-    (m,) bool, whether it still predicts that class.
+    full: probability of the class that it predicts on the whole text. p: (m,) the same on each
+    erased text. stays: (m,) bool, whether it still predicts that class.
     """
 
     full: float
@@ -63,7 +65,9 @@ def erasable_scores(text: ScoredText, method: str) -> np.ndarray:
 
 
 def order_of(text: ScoredText, method: str) -> np.ndarray:
-    """(n,) places among the tokens that may be erased, by falling score; ties in an order that is drawn."""
+    """(n,) places among the tokens that may be erased, by falling score; ties in an order that is
+    drawn.
+    """
     return rank_tokens(erasable_scores(text, method), generator("ties", *text.names_of(method)))
 
 
@@ -86,7 +90,8 @@ def left_once(text: ScoredText, key: Hashable, gone: np.ndarray) -> Conversation
 def ask_walk(text: ScoredText, method: str, deleting: bool) -> Conversation:
     """The conversation that walks along a method's order: returns a Walk.
 
-    deleting: the tokens that are taken go, from the whole text to one with none; else they alone stay.
+    deleting: the tokens that are taken go, from the whole text to one with none; else they alone
+        stay.
     """
     order = order_of(text, method)
     n = len(order)
@@ -99,7 +104,8 @@ def ask_walk(text: ScoredText, method: str, deleting: bool) -> Conversation:
 def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> float:
     """Correlation of scores with effects, Pearson's or of their ranks (Spearman's).
 
-    0 where all scores are equal, as those without meaning get on average. NaN where all effects are, or for one token.
+    0 where all scores are equal, as those without meaning get on average. NaN where all effects
+    are, or for one token.
     """
     scores = finite(scores)
     effects = np.asarray(effects, dtype=float)
@@ -123,14 +129,20 @@ def deletion(text: ScoredText, method: str) -> Conversation:
 
 @named("Insertion (area)", source="Petsiuk et al. 2018, section 3", higher_is_better=True, order=85)
 def insertion(text: ScoredText, method: str) -> Conversation:
-    """The class's mean probability while tokens come back into an empty text one by one, the highest-scored first."""
+    """The class's mean probability while tokens come back into an empty text one by one, the
+    highest-scored first.
+    """
     walk = yield from ask_walk(text, method, deleting=False)
     return np.trapezoid(walk.p, walk.shares)
 
 
-@named("AOPC", source="Samek et al. 2017, eq. 12", range=(-1.0, 1.0), higher_is_better=True, order=86)
+@named(
+    "AOPC", source="Samek et al. 2017, eq. 12", range=(-1.0, 1.0), higher_is_better=True, order=86
+)
 def aopc(text: ScoredText, method: str) -> Conversation:
-    """How far the class's probability falls on average while tokens are erased one by one, the highest-scored first."""
+    """How far the class's probability falls on average while tokens are erased one by one, the
+    highest-scored first.
+    """
     walk = yield from ask_walk(text, method, deleting=True)
     return walk.drops.mean()
 
@@ -146,7 +158,9 @@ NEAR = 0.1  # how far below the whole text's a probability counts as kept
     also=("dffot", "switching_point"),
 )
 def flip_share(text: ScoredText, method: str) -> Conversation:
-    """The share of tokens erased, the highest-scored first, when the predicted class flips; 1 where it never does."""
+    """The share of tokens erased, the highest-scored first, when the predicted class flips; 1 where
+    it never does.
+    """
     walk = yield from ask_walk(text, method, deleting=True)
     return walk.shares[np.argmin(walk.stays)] if not walk.stays.all() else 1.0
 
@@ -159,7 +173,8 @@ def flip_share(text: ScoredText, method: str) -> Conversation:
     also=("dfmit", "flip_rate"),
 )
 def flip_first(text: ScoredText, method: str) -> Conversation:
-    """1 where erasing the highest-scored token flips the predicted class, else 0; its mean is a flip rate.
+    """1 where erasing the highest-scored token flips the predicted class, else 0; its mean is a
+    flip rate.
 
     Of a text that is walked in fewer steps than it has tokens, those of the first step go together.
     """
@@ -167,9 +182,15 @@ def flip_first(text: ScoredText, method: str) -> Conversation:
     return not walk.stays[1]
 
 
-@named("Effective complexity", source="after Nguyen & Martínez 2020, section 3.3", higher_is_better=False, order=89)
+@named(
+    "Effective complexity",
+    source="after Nguyen & Martínez 2020, section 3.3",
+    higher_is_better=False,
+    order=89,
+)
 def effective_complexity(text: ScoredText, method: str) -> Conversation:
-    """The least share of tokens, the highest-scored first, that alone keep the class's probability within a tenth.
+    """The least share of tokens, the highest-scored first, that alone keep the class's probability
+    within a tenth.
 
     The paper has an expected loss in place of the probability, and a bound of one's choice.
     """

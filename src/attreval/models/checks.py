@@ -1,7 +1,9 @@
-"""What is examined of a transformer: whether it is asked as transformers would ask it, and what it can answer.
+"""What is examined of a transformer: whether it is asked as transformers would ask it, and what it
+can answer.
 
-Loaded or wrapped, a model is read alone and in a padded batch, by ids and by word embeddings; every way must give the
-logits of its own forward pass. What else a question needs is tried out when it is first needed, on the same two texts.
+Loaded or wrapped, a model is read alone and in a padded batch, by ids and by word embeddings; every
+way must give the logits of its own forward pass. What else a question needs is tried out when it is
+first needed, on the same two texts.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,11 +23,21 @@ from attreval.models.scorer import Scorer
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
 _near = partial(torch.allclose, atol=10 * TOLERANCE)
-_BROKEN = (ValueError, RuntimeError, TypeError, IndexError, AttributeError, KeyError, NotImplementedError)
+_BROKEN = (
+    ValueError,
+    RuntimeError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    KeyError,
+    NotImplementedError,
+)
 
 
 class Reading(NamedTuple):
-    """The largest difference of logits from transformers' own, NaN where reading fails, and how it failed."""
+    """The largest difference of logits from transformers' own, NaN where reading fails, and how it
+    failed.
+    """
 
     difference: float
     failure: str = ""
@@ -54,7 +66,8 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
         if tokenizer.unk_token_id is None or (ids != tokenizer.unk_token_id).any():
             return short, long
     raise ValueError(
-        f"the tokenizer of {model.name} turns every word into {tokenizer.unk_token}: it is not the one that the "
+        f"the tokenizer of {model.name} turns every word into {tokenizer.unk_token}: it is not "
+        "the one that the "
         "model was trained with, or its files are lost"
     )
 
@@ -65,7 +78,8 @@ def rows_of(model: Any, texts: Sequence[Tokens]) -> tuple[Tensor, Tensor, Tensor
 
 
 def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarray:
-    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives.
+    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer
+    gives.
 
     ValueError for logits of another shape, or of a single class.
     """
@@ -89,22 +103,30 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
 
 
 def compare_readings(model: Any, precision: str = "float32") -> dict[str, Reading]:
-    """How far logits are from transformers' own, of two texts read in each way; relative to the largest above 1.
+    """How far logits are from transformers' own, of two texts read in each way; relative to the
+    largest above 1.
 
-    Ways: ids and embeddings, each alone and in a batch with padding. ValueError where transformers' own pass fails.
+    Ways: ids and embeddings, each alone and in a batch with padding. ValueError where transformers'
+        own pass fails.
     """
     texts = probe_texts(model)
     try:
         own = np.stack([own_logits(model, one, precision) for one in texts])
     except _BROKEN as error:
         raise ValueError(
-            f"{model.name} cannot be asked as a sequence classifier of transformers is, with input_ids and "
+            f"{model.name} cannot be asked as a sequence classifier of transformers is, with "
+            "input_ids and "
             f"attention_mask for an object with logits: {_in_short(error)}"
         ) from error
     if not np.isfinite(own).all():
-        raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
+        raise ValueError(
+            f"{model.name} gives logits that are not finite, {own[0]}, on a plain text"
+        )
     size = max(1.0, np.abs(own).max())
-    ways: dict[str, list[Sequence[Tokens]]] = {"alone": [[one] for one in texts], "in a batch": [texts]}
+    ways: dict[str, list[Sequence[Tokens]]] = {
+        "alone": [[one] for one in texts],
+        "in a batch": [texts],
+    }
     found = {}
     for by, (way, batches) in product(("ids", "embeddings"), ways.items()):
         try:
@@ -116,7 +138,9 @@ def compare_readings(model: Any, precision: str = "float32") -> dict[str, Readin
 
 
 def _in_short(error: Exception) -> str:
-    """What an error says of a model, in one line; that a GPU is full says nothing of it, and is raised."""
+    """What an error says of a model, in one line; that a GPU is full says nothing of it, and is
+    raised.
+    """
     if isinstance(error, torch.OutOfMemoryError):
         raise error
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
@@ -133,7 +157,8 @@ def _read(model: Any, texts: Sequence[Tokens], by: str, precision: str) -> np.nd
 
 
 def check_readings(model: Any) -> dict[str, str]:
-    """What a model refuses from the start: `embeddings`, with the reason, where only reading by ids is right.
+    """What a model refuses from the start: `embeddings`, with the reason, where only reading by ids
+    is right.
 
     ValueError where the logits by ids are not transformers' own, alone or in a batch.
     """
@@ -153,10 +178,14 @@ def check_readings(model: Any) -> dict[str, str]:
         if by_ids == ["ids in a batch"]:
             how = "change with what stands beside a text in a batch"
         raise ValueError(
-            f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: its logits by ids "
+            f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: "
+            "its logits by ids "
             f"{how} ({said}; allowed is {TOLERANCE:g})"
         )
-    reason = f"its logits by word embeddings differ from those by ids ({said}), so gradients would be of another model"
+    reason = (
+        f"its logits by word embeddings differ from those by ids ({said}), so gradients would be "
+        "of another model"
+    )
     return {"embeddings": reason if wrong else ""}
 
 
@@ -167,9 +196,14 @@ def _list_wrong(model: Any, precision: str) -> dict[str, Reading]:
 
 
 def _attention(model: Any) -> str:
-    """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must stay."""
+    """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must
+    stay.
+    """
     if not model.reads_first and not model.network.config.is_encoder_decoder and model.causal:
-        return "it is a decoder, in which a token attends to those before it only; attention is read of encoders"
+        return (
+            "it is a decoder, in which a token attends to those before it only; attention is "
+            "read of encoders"
+        )
     ids, mask, segments = rows_of(model, probe_texts(model))
     logits, seen = model.attend(ids, mask, segments, wanted=range(model.layers))
     if len(seen) != model.layers:
@@ -177,7 +211,10 @@ def _attention(model: Any) -> str:
     rows, length = ids.shape
     for weights in seen.values():
         if weights.ndim != 4 or len(weights) != rows or weights.shape[2:] != (length, length):
-            return f"its attention weights are {tuple(weights.shape)}, not from every token to every token"
+            return (
+                f"its attention weights are {tuple(weights.shape)}, not from every token to "
+                "every token"
+            )
         kept = mask.bool()[:, None].expand(weights.shape[:3])
         sums = weights.double().sum(dim=-1)[kept]
         if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
@@ -188,16 +225,24 @@ def _attention(model: Any) -> str:
 
 
 def _first_token(model: Any) -> str:
-    """Attention of the first token, and heads chosen by its state, need a first token that sums up the text."""
+    """Attention of the first token, and heads chosen by its state, need a first token that sums up
+    the text.
+    """
     if not model.reads_first or not all(text.special[0] for text in probe_texts(model)):
-        return "its classes are not read off a first token such as [CLS], whose attention or state is asked for"
+        return (
+            "its classes are not read off a first token such as [CLS], whose attention or state "
+            "is asked for"
+        )
     return ""
 
 
 def _summary(model: Any) -> str:
     """Attention from layer to layer must lead to the state that the classes are read off."""
     if model.network.config.is_encoder_decoder:
-        return "its classes are read off its decoder, to whose states the layers of its encoder alone do not lead"
+        return (
+            "its classes are read off its decoder, to whose states the layers of its encoder "
+            "alone do not lead"
+        )
     return model.refusal("attention") or model.refusal("first token")
 
 
@@ -226,7 +271,9 @@ def _bias(model: Any) -> str:
 
 
 def _entry(model: Any) -> str:
-    """What enters the network must be (B, L, width), and give the same logits when it is handed on as it is."""
+    """What enters the network must be (B, L, width), and give the same logits when it is handed on
+    as it is.
+    """
     ids, mask, segments = rows_of(model, probe_texts(model))
     seen = []
 
@@ -253,11 +300,15 @@ def _deeplift(model: Any) -> str:
             scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
         except ImportError as error:
             return str(error)
-    return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
+    return (
+        "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
+    )
 
 
 def _lrp(model: Any) -> str:
-    """Every function that the network calls must have a rule: all relevance reaches the text or a bias."""
+    """Every function that the network calls must have a rule: all relevance reaches the text or a
+    bias.
+    """
     from attreval.models.transformer_lrp import unaccounted
 
     ids, mask, segments = rows_of(model, probe_texts(model))
@@ -265,7 +316,8 @@ def _lrp(model: Any) -> str:
     if missing <= TOLERANCE:
         return ""
     return (
-        f"{missing:.2g} of the relevance gets lost or made up on its way to the words (allowed is {TOLERANCE:g}): "
+        f"{missing:.2g} of the relevance gets lost or made up on its way to the words (allowed "
+        f"is {TOLERANCE:g}): "
         "something in it has no rule of LRP"
     )
 
@@ -286,13 +338,16 @@ def _complete_deeplift(model: Any) -> str:
     if missing <= 10 * TOLERANCE:
         return ""
     return (
-        f"its scores miss the difference of logits that they owe by {missing:.2g} (allowed is {10 * TOLERANCE:g}): "
+        f"its scores miss the difference of logits that they owe by {missing:.2g} (allowed is "
+        f"{10 * TOLERANCE:g}): "
         "either zero embeddings leave it nothing to normalise, or it mixes up rows of a batch"
     )
 
 
 class Probe(NamedTuple):
-    """What can be needed of a transformer, in words. ask: why it lacks it. first: what is needed for that in turn."""
+    """What can be needed of a transformer, in words. ask: why it lacks it. first: what is needed
+    for that in turn.
+    """
 
     said: str
     ask: Callable[[Any], str]
@@ -300,15 +355,21 @@ class Probe(NamedTuple):
 
 
 PROBES = {
-    "embeddings": Probe("gradients by word embeddings", lambda model: check_readings(model)["embeddings"]),
+    "embeddings": Probe(
+        "gradients by word embeddings", lambda model: check_readings(model)["embeddings"]
+    ),
     "attention": Probe("attention weights", _attention),
     "first token": Probe("attention of the first token", _first_token),
     "summary": Probe("attention from layer to layer (attention rollout)", _summary),
     "layers": Probe("layers run again alone (value zeroing)", _layers),
-    "bias": Probe("numbers added to attention scores (soft erasure by attention)", _bias, ("attention",)),
+    "bias": Probe(
+        "numbers added to attention scores (soft erasure by attention)", _bias, ("attention",)
+    ),
     "entry": Probe("vectors that enter the network (soft erasure)", _entry),
     "deeplift": Probe("DeepLIFT by captum", _deeplift, ("embeddings",)),
-    "complete deeplift": Probe("DeepLIFT by the rescale rule in every layer", _complete_deeplift, ("embeddings",)),
+    "complete deeplift": Probe(
+        "DeepLIFT by the rescale rule in every layer", _complete_deeplift, ("embeddings",)
+    ),
     "lrp": Probe("layer-wise relevance propagation", _lrp, ("embeddings",)),
 }
 

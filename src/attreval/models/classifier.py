@@ -1,8 +1,9 @@
-"""What a model is to the ledger and to the methods: a classifier of token ids, or of word embeddings.
+"""What a model is to the ledger and to the methods: a classifier of token ids, or of word
+embeddings.
 
-`Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/exact.py are classifiers, without a
-common base class. A `Contrast` of one asks why one class rather than another.
-Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+`Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/exact.py are
+classifiers, without a common base class. A `Contrast` of one asks why one class rather than
+another. Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ class Classifier(Protocol):
 
     A classifier with a `network` of torch is asked in evaluation mode, by one thread at a time.
 
-    Further methods serve single types of question: `attend` of a transformer, `decompose` of a gated network; `erased`
-    where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts; `vocabulary_size`,
-    how many ids have an embedding, where a path starts from their mean.
+    Further methods serve single types of question: `attend` of a transformer, `decompose` of a
+    gated network; `erased` where it has `reuse_from`, the number of windows from which on that is
+    cheaper than whole texts; `vocabulary_size`, how many ids have an embedding, where a path starts
+    from their mean.
     """
 
     labels: tuple[str, ...]
@@ -65,18 +67,21 @@ class Classifier(Protocol):
 
 
 class Contrast:
-    """A classifier whose answer is the difference of two logits: of two classes, logits (z[target] - z[against], 0).
+    """A classifier whose answer is the difference of two logits: of two classes, logits (z[target]
+    - z[against], 0).
 
-    target, against: numbers of its classes. Gradients, propagated relevance and occlusion are linear in the logits, so
-    their scores are those of the one class less those of the other. What goes by probabilities (LIME, SHAP) explains
-    that of the one class given that it is one of the two, which is the sigmoid of the difference.
-    Whatever else a question asks of a model is passed on to the one that it was made from.
+    target, against: numbers of its classes. Gradients, propagated relevance and occlusion are
+    linear in the logits, so their scores are those of the one class less those of the other. What
+    goes by probabilities (LIME, SHAP) explains that of the one class given that it is one of the
+    two, which is the sigmoid of the difference. Whatever else a question asks of a model is passed
+    on to the one that it was made from.
     """
 
     def __init__(self, model: Classifier, target: int, against: int):
         if target == against:
             raise ValueError(
-                f"a contrast needs two classes; {model.labels[target]!r} is both the one explained and the other"
+                f"a contrast needs two classes; {model.labels[target]!r} is both the one "
+                "explained and the other"
             )
         self.model: Any = model
         self.classes = (target, against)
@@ -111,9 +116,17 @@ class Contrast:
         return self._differ(logits), seen
 
     def relevance(
-        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Any, where: str = "words"
+        self,
+        embeddings: Tensor,
+        mask: Tensor,
+        segments: Tensor,
+        targets: Tensor,
+        rule: Any,
+        where: str = "words",
     ) -> Tensor:
-        """(B, L, D) relevance for the one class less that for the other, see `Transformer.relevance`."""
+        """(B, L, D) relevance for the one class less that for the other, see
+        `Transformer.relevance`.
+        """
         import torch
 
         one, other = [torch.full_like(targets, k) for k in self.classes]
@@ -123,6 +136,7 @@ class Contrast:
     def output_of(self, target: int) -> int:
         """ValueError: the head that matters most is chosen for one class of the network."""
         raise ValueError(
-            "the most important attention head is chosen for one class and cannot tell two apart; leave out the "
+            "the most important attention head is chosen for one class and cannot tell two "
+            "apart; leave out the "
             "methods attention_head..., or explain without a second class"
         )

@@ -1,8 +1,10 @@
-"""BART (Lewis et al. 2020) and T5 as classifiers: the forward pass on embeddings, and where a small BART starts from.
+"""BART (Lewis et al. 2020) and T5 as classifiers: the forward pass on embeddings, and where a small
+BART starts from.
 
-The text is read twice: by the encoder, and, shifted by one token, by the decoder, which attends to the encoder's
-states. The decoder's state at the last token goes into the head (Lewis et al. 2020; Sun et al. 2024, section 3.3).
-Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+The text is read twice: by the encoder, and, shifted by one token, by the decoder, which attends to
+the encoder's states. The decoder's state at the last token goes into the head (Lewis et al. 2020;
+Sun et al. 2024, section 3.3). Letters used for shapes: B rows, L tokens, D embedding width, K
+classes.
 """
 
 from typing import Any
@@ -20,18 +22,23 @@ _LAYER = {  # module of a BART layer -> where that of a BERT layer stands
 def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     """(B, K) logits of (B, L, D) word embeddings; mask 0 marks padding, at the end.
 
-    The same as the library's own forward pass on ids, which does not take embeddings and looks for the last token by
-    its id. A word counts for encoder and decoder alike, so a gradient with respect to it holds both ways.
+    The same as the library's own forward pass on ids, which does not take embeddings and looks for
+    the last token by its id. A word counts for encoder and decoder alike, so a gradient with
+    respect to it holds both ways.
     """
     start = getattr(network.config, "decoder_start_token_id", None)
     if start is None:
         raise ValueError(
-            "the configuration has no decoder_start_token_id, the token that the decoder begins with (T5: the padding)"
+            "the configuration has no decoder_start_token_id, the token that the decoder begins "
+            "with (T5: the padding)"
         )
     first = torch.full((len(mask), 1), start, device=mask.device)
     shifted = torch.cat([network.get_input_embeddings()(first), embeddings[:, :-1]], dim=1)
     decoded = network.base_model(
-        attention_mask=mask, inputs_embeds=embeddings, decoder_inputs_embeds=shifted, use_cache=False
+        attention_mask=mask,
+        inputs_embeds=embeddings,
+        decoder_inputs_embeds=shifted,
+        use_cache=False,
     )
     rows = torch.arange(len(mask), device=mask.device)
     last = mask.sum(dim=1) - 1
@@ -39,7 +46,9 @@ def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
 
 
 def build(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
-    """A BART classifier with fresh weights. spec: config.ModelSpec; head: its classes, as configuration."""
+    """A BART classifier with fresh weights. spec: config.ModelSpec; head: its classes, as
+    configuration.
+    """
     from transformers import BartConfig, BartForSequenceClassification
 
     config = BartConfig(
@@ -63,21 +72,27 @@ def build(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
 
 
 def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
-    """Give a BART classifier the embeddings and the lowest layers of a BERT-shaped encoder, in place.
+    """Give a BART classifier the embeddings and the lowest layers of a BERT-shaped encoder, in
+    place.
 
-    Encoder and decoder each start from the layers 1, 2, ... of that encoder; a decoder's attention to the encoder
-    starts from the self-attention of the same layer, since both read states of the same kind (after Rothe et al. 2020).
-    Raises ValueError where the sizes do not fit.
+    Encoder and decoder each start from the layers 1, 2, ... of that encoder; a decoder's attention
+    to the encoder starts from the self-attention of the same layer, since both read states of the
+    same kind (after Rothe et al. 2020). Raises ValueError where the sizes do not fit.
     """
     own = network.config
     theirs = encoder.config
     sources = encoder.encoder.layer
     wanted = {"hidden": own.d_model, "heads": own.encoder_attention_heads, "tokens": own.vocab_size}
-    there = {"hidden": theirs.hidden_size, "heads": theirs.num_attention_heads, "tokens": theirs.vocab_size}
+    there = {
+        "hidden": theirs.hidden_size,
+        "heads": theirs.num_attention_heads,
+        "tokens": theirs.vocab_size,
+    }
     deeper = max(own.encoder_layers, own.decoder_layers) > len(sources)
     if theirs.model_type != "bert" or wanted != there or deeper:
         raise ValueError(
-            f"an encoder-decoder of {wanted} and {own.encoder_layers} + {own.decoder_layers} layers cannot start from "
+            f"an encoder-decoder of {wanted} and {own.encoder_layers} + {own.decoder_layers} "
+            "layers cannot start from "
             f"{name}: {theirs.model_type} with {there} and {len(sources)} layers; give it the same "
             "`hidden`, `heads` and `tokenizer`, and at most as many layers"
         )
@@ -99,7 +114,9 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
 
 
 def _attention_names(block: str) -> dict[str, str]:
-    """Module of a BART attention block, or the normalisation behind it -> where that of a BERT layer stands."""
+    """Module of a BART attention block, or the normalisation behind it -> where that of a BERT
+    layer stands.
+    """
     return {
         f"{block}.q_proj": "attention.self.query",
         f"{block}.k_proj": "attention.self.key",

@@ -1,9 +1,10 @@
 """The last encoder layer for the first token alone, where the class scores are read off that token.
 
-What the last layer makes of other tokens is read by nobody. For the first token it needs one query, and neither keys
-nor values of the others: its scores are their states times its query taken back through the key projection, and its
-output is the value projection of a weighted mean of their states. So a layer costs next to nothing, and nothing is
-approximated (sums are in another order). Letters used for shapes: B rows, H heads, L tokens, D width, d of a head.
+What the last layer makes of other tokens is read by nobody. For the first token it needs one query,
+and neither keys nor values of the others: its scores are their states times its query taken back
+through the key projection, and its output is the value projection of a weighted mean of their
+states. So a layer costs next to nothing, and nothing is approximated (sums are in another order).
+Letters used for shapes: B rows, H heads, L tokens, D width, d of a head.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,9 @@ TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 
 
 class _Shape(NamedTuple):
-    """Where things are: the encoder's layers, a layer's attention, and in that the projections; out None if outside."""
+    """Where things are: the encoder's layers, a layer's attention, and in that the projections; out
+    None if outside.
+    """
 
     layers: str
     attention: str
@@ -33,7 +36,9 @@ class _Shape(NamedTuple):
 
 
 _BERT = _Shape("encoder.layer", "attention.self", "query", "key", "value")
-_SHAPES = {  # by the architecture's name in a configuration: layers that only their own attention mixes tokens in
+# by the architecture's name in a configuration: layers that only their own attention mixes tokens
+# in
+_SHAPES = {
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "electra"), _BERT),
     "mpnet": _Shape("encoder.layer", "attention.attn", "q", "k", "v", "o"),
     "distilbert": _Shape("transformer.layer", "attention", "q_lin", "k_lin", "v_lin", "out_lin"),
@@ -41,9 +46,17 @@ _SHAPES = {  # by the architecture's name in a configuration: layers that only t
 
 
 def knows(network: nn.Module) -> bool:
-    """Whether the last layer of a network is one that `last_layer` can compute for the first token alone."""
+    """Whether the last layer of a network is one that `last_layer` can compute for the first token
+    alone.
+    """
     config = network.config
-    more = ("is_decoder", "add_cross_attention", "chunk_size_feed_forward", "output_attentions", "output_hidden_states")
+    more = (
+        "is_decoder",
+        "add_cross_attention",
+        "chunk_size_feed_forward",
+        "output_attentions",
+        "output_hidden_states",
+    )
     if config.model_type not in _SHAPES or any(getattr(config, name, False) for name in more):
         return False
     if getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None):
@@ -55,7 +68,8 @@ def knows(network: nn.Module) -> bool:
 
 
 def agrees(network: nn.Module) -> bool:
-    """Whether a network is known, and gives the same logits with its last layer for the first token alone.
+    """Whether a network is known, and gives the same logits with its last layer for the first token
+    alone.
 
     Tried out on two rows of ids of its vocabulary, one padded, in evaluation mode.
     """
@@ -70,7 +84,13 @@ def agrees(network: nn.Module) -> bool:
             plain = forward.classify(network, mask, ids=ids)
             with last_layer(network):
                 short = forward.classify(network, mask, ids=ids)
-    except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):  # another release of transformers, say
+    except (
+        RuntimeError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        ValueError,
+    ):  # another release of transformers, say
         return False
     size = plain.abs().max().clamp(min=1)
     return bool((plain - short).abs().max() <= TOLERANCE * size)
@@ -85,9 +105,11 @@ def _find(network: nn.Module) -> tuple[nn.Module, nn.Module, _Shape]:
 
 @contextmanager
 def last_layer(network: nn.Module) -> Iterator[None]:
-    """While it lasts, the last layer of a network gives (B, 1, D), the first token alone; `knows` says of which ones.
+    """While it lasts, the last layer of a network gives (B, 1, D), the first token alone; `knows`
+    says of which ones.
 
-    Only its attention sees the (B, L, D) states; the layer's own code runs as it is, on those of the first token.
+    Only its attention sees the (B, L, D) states; the layer's own code runs as it is, on those of
+    the first token.
     """
     layer, attention, shape = _find(network)
     run = layer.forward
@@ -106,20 +128,27 @@ def last_layer(network: nn.Module) -> Iterator[None]:
 
 
 def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> Callable:
-    """A forward pass of self-attention that is given the first token, and looks at all of them in `states`."""
+    """A forward pass of self-attention that is given the first token, and looks at all of them in
+    `states`.
+    """
     query = getattr(attention, shape.query)
     key = getattr(attention, shape.key)
     value = getattr(attention, shape.value)
     out = getattr(attention, shape.out) if shape.out else nn.Identity()
 
     def attend(
-        first: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
+        first: Tensor,
+        attention_mask: Tensor | None = None,
+        position_bias: Tensor | None = None,
+        **_: Any,
     ) -> tuple[Tensor, None]:
         (hidden,) = states
         size = attention.attention_head_size
         asked = query(first).view(len(first), -1, size)  # (B, H, d)
         back = torch.einsum("bhd,hde->bhe", asked, key.weight.view(-1, size, key.in_features))
-        scores = back @ hidden.transpose(1, 2) * size**-0.5  # (B, H, L); a key's bias moves all alike
+        scores = (
+            back @ hidden.transpose(1, 2) * size**-0.5
+        )  # (B, H, L); a key's bias moves all alike
         scores = scores[:, :, None]
         if position_bias is not None:
             scores = scores + position_bias[:, :, :1]
@@ -127,7 +156,9 @@ def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> 
             scores = add_mask(scores, attention_mask[:, :, :1])
         weights = attention.dropout(functional.softmax(scores, dim=-1))
         weights = weights[:, :, 0]  # (B, H, L)
-        mean = torch.einsum("bhe,hde->bhd", weights @ hidden, value.weight.view(-1, size, value.in_features))
+        mean = torch.einsum(
+            "bhe,hde->bhd", weights @ hidden, value.weight.view(-1, size, value.in_features)
+        )
         mean = mean + weights.sum(dim=-1, keepdim=True) * value.bias.view(-1, size)
         return out(mean.reshape(len(first), 1, -1)), None
 

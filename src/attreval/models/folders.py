@@ -1,7 +1,8 @@
-"""Opening a trained classifier with its tokenizer, or saying why it cannot be: nothing is made up for what is missing.
+"""Opening a trained classifier with its tokenizer, or saying why it cannot be: nothing is made up
+for what is missing.
 
-Weights are read from safetensors only, never unpickled, and no code that lies beside them is run. Classes are matched
-by name, and outputs are given names only where they have none of their own.
+Weights are read from safetensors only, never unpickled, and no code that lies beside them is run.
+Classes are matched by name, and outputs are given names only where they have none of their own.
 """
 
 from __future__ import annotations
@@ -22,13 +23,20 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerFast
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-SUPPORTED = "explained are classifiers of two or more classes of which one is right (a softmax over the logits)"
-NOT_FAST = "; tokenizers of bytes and characters (ByT5, CANINE) have no fast form, so their models are not explained"
+SUPPORTED = (
+    "explained are classifiers of two or more classes of which one is right (a softmax over the "
+    "logits)"
+)
+NOT_FAST = (
+    "; tokenizers of bytes and characters (ByT5, CANINE) have no fast form, so their models are "
+    "not explained"
+)
 _TRUST = "trust_remote_code"
 
 
 def find_model(name: Path | str) -> Path | str:
-    """The folder of that name, or the name itself where it can only be one of the hub (`owner/name`, or `name`).
+    """The folder of that name, or the name itself where it can only be one of the hub
+    (`owner/name`, or `name`).
 
     FileNotFoundError for a folder that is not there, with the names nearest to it, and for a file.
     """
@@ -39,12 +47,16 @@ def find_model(name: Path | str) -> Path | str:
         raise FileNotFoundError(f"{name} is a file; give the folder that it lies in, {path.parent}")
     here = path.is_absolute() or name.startswith((".", "~")) or "\\" in name or name.count("/") > 1
     if here or ("/" in name and path.parent.is_dir()):
-        raise FileNotFoundError(f"no folder {name}{_nearest(path)}; a name of the hub has the form owner/name")
+        raise FileNotFoundError(
+            f"no folder {name}{_nearest(path)}; a name of the hub has the form owner/name"
+        )
     return name
 
 
 def _nearest(path: Path) -> str:
-    """What there is instead: folders with names like it, or the part of the path that is missing."""
+    """What there is instead: folders with names like it, or the part of the path that is
+    missing.
+    """
     if not path.parent.is_dir():
         return f" (and no {path.parent} either)"
     folders = sorted(other.name for other in path.parent.iterdir() if other.is_dir())
@@ -62,24 +74,30 @@ def _told(name: str) -> Iterator[None]:
         yield
     except SafetensorError as error:
         raise OSError(
-            f"the weights of {name} cannot be read: {error}; the file is cut off or damaged, copy or save it again"
+            f"the weights of {name} cannot be read: {error}; the file is cut off or damaged, "
+            "copy or save it again"
         ) from None
     except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
         text = " ".join(str(error).split())
         if _TRUST in text:
             text = "it needs Python code that lies beside its weights, which is never run here"
         if isinstance(error, OSError) and not Path(name).exists():
-            text = f"there is no folder of that name here{_nearest(Path(name))}, and of the hub's models: {text}"
+            text = (
+                f"there is no folder of that name here{_nearest(Path(name))}, and of the hub's "
+                f"models: {text}"
+            )
         kind = OSError if isinstance(error, OSError) else ValueError
         raise kind(f"{name} cannot be loaded as a classifier of texts: {text[:300]}") from None
 
 
 def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
-    """The classifier in a folder, or of a hub name, in float32; every weight is there, fits and is a finite number.
+    """The classifier in a folder, or of a hub name, in float32; every weight is there, fits and is
+    a finite number.
 
     speaks: a language model (...ForCausalLM) in place of a classifier.
-    ValueError or OSError for anything else: no configuration, another kind of model, a head that gives no classes of
-    which one is right, weights that are missing, of other sizes, cut off, pickled or not finite.
+    ValueError or OSError for anything else: no configuration, another kind of model, a head that
+    gives no classes of which one is right, weights that are missing, of other sizes, cut off,
+    pickled or not finite.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification
 
@@ -94,13 +112,16 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         _refuse_head(config, name)
     elif config.architectures and not _speaks(config.architectures):
         raise ValueError(
-            f"{name} holds {', '.join(config.architectures)}, and a template and label words are of a language model "
+            f"{name} holds {', '.join(config.architectures)}, and a template and label words are "
+            "of a language model "
             "(...ForCausalLM); leave them out where it is a trained classifier"
         )
     if getattr(config, "auto_map", None):
         warnings.warn(
-            f"{name} brings Python code for its model (auto_map in config.json), which is never run: it is read as the "
-            f"{config.model_type} of transformers, and is another model where its code does anything else",
+            f"{name} brings Python code for its model (auto_map in config.json), which is never "
+            "run: it is read as the "
+            f"{config.model_type} of transformers, and is another model where its code does "
+            "anything else",
             stacklevel=4,
         )
     with _told(name):
@@ -115,7 +136,8 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         )
     if missing := sorted(found["missing_keys"]):
         raise ValueError(
-            f"{name} holds no weights for {_some(missing)}: an encoder without its classification head, or a part of a "
+            f"{name} holds no weights for {_some(missing)}: an encoder without its "
+            "classification head, or a part of a "
             "model; a random head would say nothing. Save the whole trained classifier"
         )
     sizes = [
@@ -123,9 +145,15 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         for key, there, asked in sorted(found["mismatched_keys"])
     ]
     if sizes:
-        raise ValueError(f"{name}: weights and configuration do not fit; the file has {_some(sizes)}")
-    if wrong := [key for key, weight in network.named_parameters() if not torch.isfinite(weight).all()]:
-        raise ValueError(f"{name} has weights that are NaN or infinite, in {_some(wrong)}: its training diverged")
+        raise ValueError(
+            f"{name}: weights and configuration do not fit; the file has {_some(sizes)}"
+        )
+    if wrong := [
+        key for key, weight in network.named_parameters() if not torch.isfinite(weight).all()
+    ]:
+        raise ValueError(
+            f"{name} has weights that are NaN or infinite, in {_some(wrong)}: its training diverged"
+        )
     return network
 
 
@@ -135,24 +163,41 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 
 def _refuse_files(folder: Path) -> None:
-    """Raise FileNotFoundError or ValueError for a folder without configuration, adapter's library or safetensors."""
+    """Raise FileNotFoundError or ValueError for a folder without configuration, adapter's library
+    or safetensors.
+    """
     from transformers.utils import is_peft_available
 
     if not (folder / "config.json").exists():
-        adapter = ": an adapter alone, merge it into its model" if (folder / "adapter_config.json").exists() else ""
-        raise FileNotFoundError(f"{folder} holds no config.json, so no model that transformers can load{adapter}")
+        adapter = (
+            ": an adapter alone, merge it into its model"
+            if (folder / "adapter_config.json").exists()
+            else ""
+        )
+        raise FileNotFoundError(
+            f"{folder} holds no config.json, so no model that transformers can load{adapter}"
+        )
     elif (folder / "adapter_config.json").exists() and not is_peft_available():
         raise ValueError(
-            f"{folder} holds a model and an adapter for it (adapter_config.json), which would be left out: peft is not "
-            "installed. Install it (pip install peft), or save the two as one model (merge_and_unload)"
+            f"{folder} holds a model and an adapter for it (adapter_config.json), which would be "
+            "left out: peft is not "
+            "installed. Install it (pip install peft), or save the two as one model "
+            "(merge_and_unload)"
         )
     if not any(folder.glob("*.safetensors")):
-        pickled = sorted(path.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for path in folder.glob(pattern))
+        pickled = sorted(
+            path.name
+            for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt")
+            for path in folder.glob(pattern)
+        )
         how = (
-            f" but {_some(pickled)}, which is pickled and not opened here; save it once more where you trust it: "
+            f" but {_some(pickled)}, which is pickled and not opened here; save it once more "
+            "where you trust it: "
             f"AutoModelForSequenceClassification.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
         )
-        raise FileNotFoundError(f"{folder} holds no weights (*.safetensors)" + (how if pickled else ""))
+        raise FileNotFoundError(
+            f"{folder} holds no weights (*.safetensors)" + (how if pickled else "")
+        )
 
 
 def _speaks(kinds: Sequence[str]) -> bool:
@@ -161,92 +206,123 @@ def _speaks(kinds: Sequence[str]) -> bool:
 
 
 def _refuse_head(config: PretrainedConfig, name: str) -> None:
-    """Raise ValueError for a network that is no classifier, or whose classes do not exclude each other."""
+    """Raise ValueError for a network that is no classifier, or whose classes do not exclude each
+    other.
+    """
     kinds = config.architectures or []
     if kinds and not any("ForSequenceClassification" in kind for kind in kinds):
-        prompted = ", or ask it as a language model: give `template` and `labels`" if _speaks(kinds) else ""
+        prompted = (
+            ", or ask it as a language model: give `template` and `labels`"
+            if _speaks(kinds)
+            else ""
+        )
         raise ValueError(
-            f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts (...ForSequence"
-            f"Classification); a random head would say nothing. Save the whole trained classifier{prompted}"
+            f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts "
+            "(...ForSequence"
+            "Classification); a random head would say nothing. Save the whole trained "
+            f"classifier{prompted}"
         )
     refuse_problem(config, name)
     if config.num_labels < 2:
         raise ValueError(
-            f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, config.json does not say "
-            f"which; {SUPPORTED}. A binary sigmoid becomes such a one with a head of two outputs, the first of them 0"
+            f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, "
+            "config.json does not say "
+            f"which; {SUPPORTED}. A binary sigmoid becomes such a one with a head of two "
+            "outputs, the first of them 0"
         )
 
 
 def refuse_problem(config: PretrainedConfig, name: str) -> None:
-    """Raise ValueError for a configuration that says that its outputs are no classes of which one is right."""
+    """Raise ValueError for a configuration that says that its outputs are no classes of which one
+    is right.
+    """
     problem = getattr(config, "problem_type", None)
     if problem == "multi_label_classification":
-        raise ValueError(f"{name} gives several labels at once, each by a sigmoid of its own; {SUPPORTED}")
+        raise ValueError(
+            f"{name} gives several labels at once, each by a sigmoid of its own; {SUPPORTED}"
+        )
     if problem == "regression":
-        raise ValueError(f"{name} is a regression (problem_type in config.json): its output is a value; {SUPPORTED}")
+        raise ValueError(
+            f"{name} is a regression (problem_type in config.json): its output is a value; "
+            f"{SUPPORTED}"
+        )
 
 
 def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTokenizerFast:
     """The fast tokenizer of a network.
 
-    ValueError or OSError where there is none, where it cannot say which characters a token covers, knows no words, or
-    gives ids that the model has no embedding for.
+    ValueError or OSError where there is none, where it cannot say which characters a token covers,
+    knows no words, or gives ids that the model has no embedding for.
     """
     from transformers import AutoTokenizer
 
     name = str(folder)
     local = isinstance(folder, Path)
-    if isinstance(folder, Path) and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
+    if isinstance(folder, Path) and not any(
+        any(folder.glob(pattern)) for pattern in TOKENIZER_FILES
+    ):
         raise FileNotFoundError(
-            f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that the model was trained "
+            f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that "
+            "the model was trained "
             f"with into the folder (tokenizer.save_pretrained){NOT_FAST}"
         )
     with _told(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=local, **{_TRUST: False})
     if not tokenizer.is_fast:
         raise ValueError(
-            f"the tokenizer of {name}, {type(tokenizer).__name__}, does not say which characters a token covers; save "
+            f"the tokenizer of {name}, {type(tokenizer).__name__}, does not say which characters "
+            "a token covers; save "
             f"the fast tokenizer of the model (tokenizer.json) in its folder{NOT_FAST}"
         )
     vocabulary = tokenizer.get_vocab()
     special = set(tokenizer.all_special_tokens)
     if not vocabulary.keys() - special:
         raise ValueError(
-            f"the tokenizer of {name} knows no words, only {_some(sorted(special), 8)}: its files are lost"
+            f"the tokenizer of {name} knows no words, only {_some(sorted(special), 8)}: its "
+            "files are lost"
         )
     last = max(vocabulary, key=vocabulary.get)
     rows = len(network.get_input_embeddings().weight)
     if vocabulary[last] >= rows:
         raise ValueError(
-            f"the tokenizer of {name} gives ids up to {vocabulary[last]} ({last!r}), the model has {rows} "
-            "embeddings: it is another model's tokenizer, or tokens were added without resize_token_embeddings"
+            f"the tokenizer of {name} gives ids up to {vocabulary[last]} ({last!r}), the model "
+            f"has {rows} "
+            "embeddings: it is another model's tokenizer, or tokens were added without "
+            "resize_token_embeddings"
         )
     return tokenizer
 
 
 def own_names(config: Any, model: str) -> tuple[str, ...]:
-    """The classes that a configuration names, in the order of their numbers. ValueError as `check_names`."""
+    """The classes that a configuration names, in the order of their numbers. ValueError as
+    `check_names`.
+    """
     given = getattr(config, "id2label", None) or {}
     named = sorted((int(k), name) for k, name in given.items())
     numbers = [k for k, _ in named]
     if numbers != list(range(len(named))):
         raise ValueError(
-            f"{model} numbers its {len(named)} classes {', '.join(map(str, numbers))} (id2label in config.json); "
+            f"{model} numbers its {len(named)} classes {', '.join(map(str, numbers))} (id2label "
+            "in config.json); "
             f"they are numbered from 0 to {len(named) - 1}, as its outputs are"
         )
     return check_names([name for _, name in named], model)
 
 
 def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
-    """Names of classes as text. ValueError for what is no name, and for one that two classes have, in any case."""
+    """Names of classes as text. ValueError for what is no name, and for one that two classes have,
+    in any case.
+    """
     plain = [str(name).strip().casefold() for name in names]
     for name, written in zip(names, plain, strict=True):
         named = isinstance(name, str | Integral) and not isinstance(name, bool) and written
         if not named or plain.count(written) > 1:
             why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
             raise ValueError(
-                f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for by its name, so each "
-                "needs one of its own: mend id2label in config.json, or the names given in its place"
+                f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for "
+                "by its name, so each "
+                "needs one of its own: mend id2label in config.json, or the names given in its "
+                "place"
             )
     return tuple(map(str, names))
 
@@ -254,7 +330,8 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
 def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> tuple[str, ...]:
     """The names that a user gives to a network's outputs, for those of its configuration.
 
-    ValueError as `read_names` and `check_names`, and for the configuration's own names in another order.
+    ValueError as `read_names` and `check_names`, and for the configuration's own names in another
+    order.
     """
     names = check_names(read_names(given), model)
     own = getattr(config, "id2label", None) or {}
@@ -262,25 +339,34 @@ def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> t
     asked = [name.casefold() for name in names]
     if sorted(plain) == sorted(asked) and plain != asked:
         raise ValueError(
-            f"labels say that the outputs of {model} are {', '.join(names)}, and id2label of its configuration says "
-            f"{', '.join(plain)}; leave labels out where that is right, and mend the configuration where it is not"
+            f"labels say that the outputs of {model} are {', '.join(names)}, and id2label of its "
+            "configuration says "
+            f"{', '.join(plain)}; leave labels out where that is right, and mend the "
+            "configuration where it is not"
         )
     return names
 
 
 def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:
-    """Where each wanted class stands among a network's own, by name; None where they stand in the same order."""
+    """Where each wanted class stands among a network's own, by name; None where they stand in the
+    same order.
+    """
     plain = [label.lower() for label in own]
     asked = [label.lower() for label in wanted]
     if plain == asked:
         return None
     if sorted(plain) != sorted(asked):
         how = (
-            "name the model's classes, in its order and in the task's words, under `labels` of the model in the profile"
+            "name the model's classes, in its order and in the task's words, under `labels` of "
+            "the model in the profile"
             if are_placeholders(own)
-            else "give its classes the task's words under id2label in its config.json, each at its own number"
+            else "give its classes the task's words under id2label in its config.json, each at "
+            "its own number"
         )
-        raise ValueError(f"the model {name} has classes {', '.join(own)}, the task has {', '.join(wanted)}; {how}")
+        raise ValueError(
+            f"the model {name} has classes {', '.join(own)}, the task has {', '.join(wanted)}; "
+            f"{how}"
+        )
     return [plain.index(label) for label in asked]
 
 
@@ -292,16 +378,21 @@ def are_placeholders(own: Sequence[str]) -> bool:
 def name_classes(own: tuple[str, ...], given: Sequence[str], name: str) -> tuple[str, ...]:
     """The names of a network's outputs, in its order, where a user says `given`.
 
-    Outputs that are only numbered take the given names in their order. Classes that have names keep them, and must be
-    the given ones in any order. ValueError otherwise: to give a class another's name would turn every score around.
+    Outputs that are only numbered take the given names in their order. Classes that have names keep
+    them, and must be the given ones in any order. ValueError otherwise: to give a class another's
+    name would turn every score around.
     """
     if are_placeholders(own):
         if len(given) != len(own):
-            raise ValueError(f"the model {name} has {len(own)} classes, `labels` has {len(given)}: {', '.join(given)}")
+            raise ValueError(
+                f"the model {name} has {len(own)} classes, `labels` has {len(given)}: "
+                f"{', '.join(given)}"
+            )
         return check_names(given, name)
     if sorted(label.lower() for label in own) != sorted(label.lower() for label in given):
         raise ValueError(
-            f"the model {name} names its classes {', '.join(own)}; `labels` says {', '.join(given)}. Leave that out, "
+            f"the model {name} names its classes {', '.join(own)}; `labels` says "
+            f"{', '.join(given)}. Leave that out, "
             "or mend id2label in the model's config.json, each name at its own number"
         )
     return own

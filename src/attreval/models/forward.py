@@ -1,8 +1,9 @@
-"""The forward pass of each architecture, by ids and by word embeddings alike, alone and in padded batches.
+"""The forward pass of each architecture, by ids and by word embeddings alike, alone and in padded
+batches.
 
-transformers looks for the token that a decoder or XLNet is classified at by its id, or takes the last of the row,
-padding or not; here it is the last token that is not masked, whatever its id. Rows are padded at the end.
-Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+transformers looks for the token that a decoder or XLNet is classified at by its id, or takes the
+last of the row, padding or not; here it is the last token that is not masked, whatever its id. Rows
+are padded at the end. Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 import inspect
@@ -24,14 +25,18 @@ def classify(
     embeddings: Tensor | None = None,
     entering: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """(B, K) logits, in the network's own order, of (B, L) ids or of (B, L, D) word embeddings; mask 0 marks padding.
+    """(B, K) logits, in the network's own order, of (B, L) ids or of (B, L, D) word embeddings;
+    mask 0 marks padding.
 
-    segments: (B, L) token types, None where the network is given none. entering: changes the (B, L, D) vectors that
-    enter the network. ValueError for an encoder-decoder, which they enter twice, and where no module gives them.
+    segments: (B, L) token types, None where the network is given none. entering: changes the (B, L,
+    D) vectors that enter the network. ValueError for an encoder-decoder, which they enter twice,
+    and where no module gives them.
     """
     if network.config.is_encoder_decoder:
         if entering is not None:
-            raise ValueError("a text enters an encoder-decoder twice; what enters it is not disturbed here")
+            raise ValueError(
+                "a text enters an encoder-decoder twice; what enters it is not disturbed here"
+            )
         vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
         return encoder_decoder.classify(network, mask, vectors)
     base = network.base_model
@@ -45,7 +50,9 @@ def classify(
     length = mask.shape[1]
     if network.config.model_type == "longformer":
         mask, segments, ids, embeddings = _whole_windows(network, mask, segments, ids, embeddings)
-    inputs: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
+    inputs: dict[str, Any] = (
+        {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
+    )
     if segments is not None:
         inputs["token_type_ids"] = segments
     places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
@@ -94,16 +101,23 @@ def _within(change: Callable[[Tensor], Tensor], length: int) -> Callable[[Tensor
 
 
 def reads_last_token(network: nn.Module) -> bool:
-    """Whether the class scores are read off the last token: decoders (GPT-2, Llama, Qwen), and XLNet."""
+    """Whether the class scores are read off the last token: decoders (GPT-2, Llama, Qwen), and
+    XLNet.
+    """
     if hasattr(network, "sequence_summary"):
         return network.sequence_summary.summary_type == "last" and hasattr(network, "logits_proj")
-    return isinstance(getattr(network, "score", None), nn.Linear) and not network.config.is_encoder_decoder
+    return (
+        isinstance(getattr(network, "score", None), nn.Linear)
+        and not network.config.is_encoder_decoder
+    )
 
 
 def takes_types(network: nn.Module, tokenizer: Any) -> bool:
-    """Whether a network is to be given token types: it tells them apart, and its tokenizer gives them.
+    """Whether a network is to be given token types: it tells them apart, and its tokenizer gives
+    them.
 
-    GPT-2 and XLNet do not say how many there are; transformers gives them what their tokenizer gives.
+    GPT-2 and XLNet do not say how many there are; transformers gives them what their tokenizer
+    gives.
     """
     known = getattr(network.config, "type_vocab_size", None)
     if known is not None:
@@ -113,10 +127,12 @@ def takes_types(network: nn.Module, tokenizer: Any) -> bool:
 
 
 def first_position(network: nn.Module) -> int | None:
-    """The position of the first token, where a model would count positions from ids and skip what equals its padding.
+    """The position of the first token, where a model would count positions from ids and skip what
+    equals its padding.
 
-    RoBERTa, Longformer and MPNet do; an erased token that becomes the padding id must not move the others. None for
-    all others. `position_start` in the network's configuration replaces what the architecture expects.
+    RoBERTa, Longformer and MPNet do; an erased token that becomes the padding id must not move the
+    others. None for all others. `position_start` in the network's configuration replaces what the
+    architecture expects.
     """
     embeddings: Any = getattr(network.base_model, "embeddings", None)
     if not hasattr(embeddings, "create_position_ids_from_inputs_embeds"):

@@ -1,9 +1,11 @@
-"""A language model as a classifier: a text stands in a template, and a class is as likely as its words to come next.
+"""A language model as a classifier: a text stands in a template, and a class is as likely as its
+words to come next.
 
-The template's tokens stay out of the rows that are asked about: they are put around each row where it enters the
-network, so that no method scores, erases or disturbs them, and no text is so long that it takes their place. They are
-the same for every text: where a tokenizer would join the text's last sign and the template's next, they stay apart.
-Letters used for shapes: B rows, L tokens of texts, D embedding width, K classes.
+The template's tokens stay out of the rows that are asked about: they are put around each row where
+it enters the network, so that no method scores, erases or disturbs them, and no text is so long
+that it takes their place. They are the same for every text: where a tokenizer would join the text's
+last sign and the template's next, they stay apart. Letters used for shapes: B rows, L tokens of
+texts, D embedding width, K classes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,10 +47,11 @@ class _Read(NamedTuple):
 class Prompt:
     """What stands around a text, and what may follow.
 
-    template, words: as given, with the words of each class; chat: the template is a user's message to the model.
-    around: what the tokenizer reads before and behind the text. before, behind: their tokens. spoken: K tuples of ids,
-    of the label words. Where each is one token their logits are the class scores, else the sums of their log
-    probabilities. cap: what bounds logits, as in Gemma 2.
+    template, words: as given, with the words of each class; chat: the template is a user's message
+        to the model.
+    around: what the tokenizer reads before and behind the text. before, behind: their tokens.
+    spoken: K tuples of ids, of the label words. Where each is one token their logits are the class
+    scores, else the sums of their log probabilities. cap: what bounds logits, as in Gemma 2.
     """
 
     template: str
@@ -80,14 +83,19 @@ class Prompt:
         """The tokens of the prompt; a space before the text belongs to its first token."""
         left, right = self.around
         encoded = tokenizer(
-            left + text + right + tail, add_special_tokens=not self.chat, return_offsets_mapping=True, verbose=False
+            left + text + right + tail,
+            add_special_tokens=not self.chat,
+            return_offsets_mapping=True,
+            verbose=False,
         )
         sides = encoded.sequence_ids(0)
         while sides and sides[-1] is None:  # no end of text behind
             sides.pop()
         first = -int(left.endswith(" "))
         found = []
-        for _, token, (start, end) in zip(sides, encoded["input_ids"], encoded["offset_mapping"], strict=False):
+        for _, token, (start, end) in zip(
+            sides, encoded["input_ids"], encoded["offset_mapping"], strict=False
+        ):
             start -= len(left)
             end -= len(left)
             place = _Place.TEXT if start < len(text) else _Place.BEHIND
@@ -98,10 +106,13 @@ class Prompt:
         return found
 
     def read(self, instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
-        """A text as it is read in the template, cut at its end. ValueError for a pair, and for a text of no token."""
+        """A text as it is read in the template, cut at its end. ValueError for a pair, and for a
+        text of no token.
+        """
         if len(instance.segments) > 1:
             raise ValueError(
-                f"instance {instance.id!r} is a pair of texts, and the template {self.template!r} has a place for one"
+                f"instance {instance.id!r} is a pair of texts, and the template "
+                f"{self.template!r} has a place for one"
             )
         (text,) = instance.segments
         found = self.encode(tokenizer, text)
@@ -110,39 +121,59 @@ class Prompt:
         if self.before + self.behind != tuple(one.id for one in found if one.place != _Place.TEXT):
             # joined with the template: the text is read alone
             lead = " " * self.around[0].endswith(" ")
-            alone = tokenizer(lead + text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            alone = tokenizer(
+                lead + text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )
             ids = alone["input_ids"]
-            ends = [(max(start - len(lead), 0), max(end - len(lead), 0)) for start, end in alone["offset_mapping"]]
+            ends = [
+                (max(start - len(lead), 0), max(end - len(lead), 0))
+                for start, end in alone["offset_mapping"]
+            ]
         if not ids:
             raise ValueError(
-                f"instance {instance.id!r} has nothing to explain: its text {text!r:.80} gives no token; leave it out"
+                f"instance {instance.id!r} has nothing to explain: its text {text!r:.80} gives "
+                "no token; leave it out"
             )
         del ids[max_length:]
         sides = [0] * len(ids)
         offsets = np.column_stack([sides, ends[:max_length]])
         names = tokenizer.convert_ids_to_tokens(ids)
-        return place_tokens(instance, ids, sides, offsets, names, fill_ids(tokenizer), tokenizer.unk_token_id)
+        return place_tokens(
+            instance, ids, sides, offsets, names, fill_ids(tokenizer), tokenizer.unk_token_id
+        )
 
     def attach(self, network: nn.Module, name: str) -> None:
-        """Give a language model a head `score`, from which the label words' logits are read as a classifier's are.
+        """Give a language model a head `score`, from which the label words' logits are read as a
+        classifier's are.
 
         ValueError for a network without an output layer for tokens.
         """
         head: Any = network.get_output_embeddings()
         if not isinstance(head, nn.Linear):
-            raise ValueError(f"{name} has no linear layer that gives the logits of tokens, of which those are taken")
+            raise ValueError(
+                f"{name} has no linear layer that gives the logits of tokens, of which those are "
+                "taken"
+            )
         network.score = head
         if self.single:
             rows = [word[0] for word in self.spoken]
-            network.score = nn.Linear(head.in_features, len(rows), bias=head.bias is not None, dtype=head.weight.dtype)
+            network.score = nn.Linear(
+                head.in_features, len(rows), bias=head.bias is not None, dtype=head.weight.dtype
+            )
             for own, whole in zip(network.score.parameters(), head.parameters(), strict=True):
                 own.data = whole.data[rows].clone()
 
-    def classify(self, network: nn.Module, mask: Tensor, ids: Any, embeddings: Any, entering: Any) -> Tensor:
-        """(B, K) class scores of (B, L) ids of texts, or of (B, L, D) embeddings of theirs; see forward.classify."""
+    def classify(
+        self, network: nn.Module, mask: Tensor, ids: Any, embeddings: Any, entering: Any
+    ) -> Tensor:
+        """(B, K) class scores of (B, L) ids of texts, or of (B, L, D) embeddings of theirs; see
+        forward.classify.
+        """
         found = {}
         for said in self.begun:
-            logits = forward.classify(network, **self._surround(network, said, mask, ids, embeddings, entering))
+            logits = forward.classify(
+                network, **self._surround(network, said, mask, ids, embeddings, entering)
+            )
             found[said] = logits if self.cap is None else self.cap * torch.tanh(logits / self.cap)
         if self.single:
             return found[()]
@@ -154,9 +185,17 @@ class Prompt:
         return torch.stack(scores, dim=1)
 
     def _surround(
-        self, network: Any, said: tuple[int, ...], mask: Tensor, ids: Any, embeddings: Any, entering: Any
+        self,
+        network: Any,
+        said: tuple[int, ...],
+        mask: Tensor,
+        ids: Any,
+        embeddings: Any,
+        entering: Any,
     ) -> dict[str, Any]:
-        """The rows inside the template, behind which some of a label is said; only their own vectors are changed."""
+        """The rows inside the template, behind which some of a label is said; only their own
+        vectors are changed.
+        """
 
         def repeat(row: Sequence[int]) -> Tensor:
             return torch.tensor(row, dtype=torch.int64, device=mask.device).expand(len(mask), -1)
@@ -174,7 +213,10 @@ class Prompt:
             own = entering(apart[:, len(fixed) :])
             return sort(torch.cat([apart[:, : len(fixed)], own], dim=1))
 
-        made: dict[str, Any] = {"mask": (sort(place) < _Place.PADDING).long(), "entering": entering and change}
+        made: dict[str, Any] = {
+            "mask": (sort(place) < _Place.PADDING).long(),
+            "entering": entering and change,
+        }
         context = repeat(self.before + self.behind + said)
         if embeddings is None:
             return made | {"ids": sort(torch.cat([context, ids], dim=1))}
@@ -182,7 +224,9 @@ class Prompt:
         return made | {"embeddings": sort(torch.cat([vectors, embeddings], dim=1))}
 
     def own_logits(self, network: nn.Module, one: Tokens) -> Tensor:
-        """(1, K) class scores of one text by the language model's own forward pass of the whole prompt, for checks."""
+        """(1, K) class scores of one text by the language model's own forward pass of the whole
+        prompt, for checks.
+        """
         prompt = [*self.before, *one.ids.tolist(), *self.behind]
         scores = []
         for word in self.spoken:
@@ -197,22 +241,41 @@ class Prompt:
 
 
 def read_prompt(
-    tokenizer: Any, template: str, words: Mapping[str, str], chat: bool, name: str, cap: float | None = None
+    tokenizer: Any,
+    template: str,
+    words: Mapping[str, str],
+    chat: bool,
+    name: str,
+    cap: float | None = None,
 ) -> Prompt:
     """A template and label words as a tokenizer reads them.
 
-    ValueError for a template without a place for the text, words that are not told apart by their tokens, that are
-    unknown or join the template, and a chat where the tokenizer has no chat template.
+    ValueError for a template without a place for the text, words that are not told apart by their
+    tokens, that are unknown or join the template, and a chat where the tokenizer has no chat
+    template.
     """
     if chat and not getattr(tokenizer, "chat_template", None):
-        raise ValueError(f"the tokenizer of {name} has no chat template; leave `chat` out, the template stands alone")
+        raise ValueError(
+            f"the tokenizer of {name} has no chat template; leave `chat` out, the template "
+            "stands alone"
+        )
     message = [{"role": "user", "content": template}]
-    whole = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True) if chat else template
+    whole = (
+        tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+        if chat
+        else template
+    )
     left, *right = whole.split(PLACE)
     if len(right) != 1:
-        raise ValueError(f"a template has one place for the text, {PLACE}, such as '{PLACE} It was'; got {template!r}")
+        raise ValueError(
+            f"a template has one place for the text, {PLACE}, such as '{PLACE} It was'; got "
+            f"{template!r}"
+        )
     if len(words) < 2:
-        raise ValueError(f"labels give two or more classes their words, such as {{'good': ' fine'}}; got {dict(words)}")
+        raise ValueError(
+            f"labels give two or more classes their words, such as {{'good': ' fine'}}; got "
+            f"{dict(words)}"
+        )
     prompt = Prompt(template, dict(words), chat, (left, right[0]), cap=cap)
     plain = prompt.encode(tokenizer, _PROBE)
     spoken = []
@@ -221,13 +284,18 @@ def read_prompt(
         spoken.append(tuple(one.id for one in said[len(plain) :]))
         if said[: len(plain)] != plain or not spoken[-1]:
             raise ValueError(
-                f"the label word {word!r} of {label!r} joins what stands before it, {whole[-20:]!r}: end the template "
+                f"the label word {word!r} of {label!r} joins what stands before it, "
+                f"{whole[-20:]!r}: end the template "
                 "without a space and begin the words with one (' great')"
             )
         if tokenizer.unk_token_id in spoken[-1]:
-            raise ValueError(f"the tokenizer of {name} does not know the label word {word!r} of {label!r}")
+            raise ValueError(
+                f"the tokenizer of {name} does not know the label word {word!r} of {label!r}"
+            )
     if len(set(spoken)) < len(spoken):
-        raise ValueError(f"two labels are the same tokens: {dict(words)}; each class needs a word of its own")
+        raise ValueError(
+            f"two labels are the same tokens: {dict(words)}; each class needs a word of its own"
+        )
     before = tuple(one.id for one in plain if one.place == _Place.BEFORE)
     behind = tuple(one.id for one in plain if one.place == _Place.BEHIND)
     return replace(prompt, before=before, behind=behind, spoken=tuple(spoken))

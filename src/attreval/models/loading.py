@@ -1,4 +1,6 @@
-"""Making or loading a classifier, whatever its architecture, and saying what it is and how it is read."""
+"""Making or loading a classifier, whatever its architecture, and saying what it is and how it is
+read.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,14 +16,30 @@ from attreval.models.forward import longest_text
 from attreval.models.label_words import Prompt, read_prompt
 from attreval.models.placing import freeze, pick_device
 from attreval.models.questions.inside import class_layers
-from attreval.models.transformer import Transformer, load_transformer, new_transformer, silence_progress_bars
-from attreval.models.words.classifier import DESCRIPTION, WordClassifier, load_word_classifier, new_word_classifier
+from attreval.models.transformer import (
+    Transformer,
+    load_transformer,
+    new_transformer,
+    silence_progress_bars,
+)
+from attreval.models.words.classifier import (
+    DESCRIPTION,
+    WordClassifier,
+    load_word_classifier,
+    new_word_classifier,
+)
 
 
 def load_classifier(
-    folder: Path | str, name: str = "", device: str = "auto", max_length: int = 128, labels: tuple[str, ...] = ()
+    folder: Path | str,
+    name: str = "",
+    device: str = "auto",
+    max_length: int = 128,
+    labels: tuple[str, ...] = (),
 ) -> Transformer | WordClassifier:
-    """Load a trained classifier: word-level where the folder says so, else a transformer. See `load_transformer`."""
+    """Load a trained classifier: word-level where the folder says so, else a transformer. See
+    `load_transformer`.
+    """
     folder = find_model(folder)
     if isinstance(folder, Path) and (folder / DESCRIPTION).exists():
         return load_word_classifier(folder, name, device, max_length, labels)
@@ -36,11 +54,13 @@ def load_language_model(
     device: str = "auto",
     max_length: int = 128,
 ) -> Transformer:
-    """Load a causal language model as a classifier; it is checked against its own next-token logits.
+    """Load a causal language model as a classifier; it is checked against its own next-token
+    logits.
 
-    template, words, chat: see `attreval.load`. max_length: tokens that are read of a text, beside the template.
-    Raises ValueError as `label_words.read_prompt` does and for a template that leaves no room for a text, and what
-    `load_transformer` raises.
+    template, words, chat: see `attreval.load`. max_length: tokens that are read of a text, beside
+        the template.
+    Raises ValueError as `label_words.read_prompt` does and for a template that leaves no room for a
+    text, and what `load_transformer` raises.
     """
     silence_progress_bars()
     folder = find_model(folder)
@@ -52,7 +72,8 @@ def load_language_model(
     positions = min(longest_text(network) or max_length + prompt.room, tokenizer.model_max_length)
     if positions - prompt.room < 3:
         raise ValueError(
-            f"template and label words take {prompt.room} of the {positions} tokens that {folder} reads; a text needs "
+            f"template and label words take {prompt.room} of the {positions} tokens that "
+            f"{folder} reads; a text needs "
             "3: shorten the template"
         )
     network = freeze(network).to(pick_device(device))
@@ -84,8 +105,15 @@ def new_classifier(
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     """What is known of a loaded classifier, as pairs of a name and a value."""
-    unnamed = " (numbered, not named: see id2label in config.json)" if are_placeholders(model.labels) else ""
-    rows = [("model", model.name), ("classes", f"{len(model.labels)}: {', '.join(model.labels)}{unnamed}")]
+    unnamed = (
+        " (numbered, not named: see id2label in config.json)"
+        if are_placeholders(model.labels)
+        else ""
+    )
+    rows = [
+        ("model", model.name),
+        ("classes", f"{len(model.labels)}: {', '.join(model.labels)}{unnamed}"),
+    ]
     if not isinstance(model, Transformer):
         return [
             *rows,
@@ -100,16 +128,33 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     own = tokenizer.mask_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     parameters = sum(weight.numel() for weight in network.parameters())
     rows += [
-        ("architecture", f"{type(network).__name__}, {model.layers} layers, {parameters / 1e6:.1f} million weights"),
-        *([("label words", _label_words(model.prompt))] if model.prompt else [("head", _head(network))]),
-        ("tokenizer", f"{type(tokenizer).__name__}, {len(tokenizer)} tokens, which say the characters they cover"),
+        (
+            "architecture",
+            f"{type(network).__name__}, {model.layers} layers, {parameters / 1e6:.1f} million "
+            "weights",
+        ),
+        *(
+            [("label words", _label_words(model.prompt))]
+            if model.prompt
+            else [("head", _head(network))]
+        ),
+        (
+            "tokenizer",
+            f"{type(tokenizer).__name__}, {len(tokenizer)} tokens, which say the characters they "
+            "cover",
+        ),
         ("padding", _fill(tokenizer, pad, tokenizer.pad_token_id, "padding")),
         ("methods erase to", _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")),
         ("metrics erase to", _fill(tokenizer, pad, own, "padding or mask")),
         ("reads at most", f"{model.max_length} tokens"),
     ]
     for way, read in compare_readings(model).items():
-        rows.append((f"logits by {way}", read.failure or f"differ by {read.difference:.1e} from transformers' own"))
+        rows.append(
+            (
+                f"logits by {way}",
+                read.failure or f"differ by {read.difference:.1e} from transformers' own",
+            )
+        )
     for need, probe in PROBES.items():
         rows.append((probe.said, model.refusal(need) or "yes"))
     return rows
@@ -117,7 +162,11 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
 
 def _label_words(prompt: Prompt) -> str:
     """What a language model is asked."""
-    read = "their logits" if prompt.single else "sums of log probabilities, since some are of several tokens"
+    read = (
+        "their logits"
+        if prompt.single
+        else "sums of log probabilities, since some are of several tokens"
+    )
     place = f"{'a chat in which the user says ' if prompt.chat else ''}{prompt.template!r}"
     words = ", ".join(f"{name}: {word!r}" for name, word in prompt.words.items())
     return f"{words}, {read}, behind {place}"

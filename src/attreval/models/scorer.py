@@ -1,7 +1,8 @@
-"""The evaluation ledger: everything that asks the model a question asks it here, and nothing is computed twice.
+"""The evaluation ledger: everything that asks the model a question asks it here, and nothing is
+computed twice.
 
-For every type of question (models.questions) one loop drops what is known or asked twice, counts the cost, sorts by
-length, fills batches by a token budget, runs them and remembers the answers.
+For every type of question (models.questions) one loop drops what is known or asked twice, counts
+the cost, sorts by length, fills batches by a token budget, runs them and remembers the answers.
 Letters used for shapes: n rows, L tokens, K classes.
 """
 
@@ -33,11 +34,15 @@ def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tens
     return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(segments)
 
 
-def cut_batches(lengths: Sequence[int], budget: int, batch: float = 24, step: float = 0) -> list[range]:
-    """Cut rows sorted by falling length into the batches that cost least, with what is padded in them.
+def cut_batches(
+    lengths: Sequence[int], budget: int, batch: float = 24, step: float = 0
+) -> list[range]:
+    """Cut rows sorted by falling length into the batches that cost least, with what is padded in
+    them.
 
-    A batch costs its padded tokens, as much as `batch` tokens more, and `step` more for each token of its longest row.
-    It has at most `budget` padded tokens, or one row. Of all cuts the cheapest is found, by dynamic programming.
+    A batch costs its padded tokens, as much as `batch` tokens more, and `step` more for each token
+    of its longest row. It has at most `budget` padded tokens, or one row. Of all cuts the cheapest
+    is found, by dynamic programming.
     """
     sizes = np.maximum(1, np.asarray(lengths, dtype=np.int64))
     least = np.zeros(len(sizes) + 1)  # of the first j rows
@@ -61,19 +66,24 @@ _FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
 # measured on a processor: a layer that walks through the text wants many rows for each of its steps
 _STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
 _STEPWISE = ("recurrent", "quasi")
-# measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts it
+# measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts
+# it
 _TRANSFORMER_COSTS = {"batch": 24, "step": 0}  # least squares over 16 shapes of batches of MiniLM
 _STEPWISE_COSTS = {"batch": 0, "step": 6}
-_COSTS = {"convolutional": {"batch": 128, "step": 0}, "recurrent": _STEPWISE_COSTS, "quasi": _STEPWISE_COSTS}
+_COSTS = {
+    "convolutional": {"batch": 128, "step": 0},
+    "recurrent": _STEPWISE_COSTS,
+    "quasi": _STEPWISE_COSTS,
+}
 
 
 class Scorer:
     """The ledger of one model.
 
-    token_budget: padded tokens in a batch; None takes what is fast on the model's device. It falls to half of a batch
-    that a GPU's memory cannot hold.
-    precision: for exact questions. sampled_precision: for questions marked `sampled`. notify: called with the number
-    of evaluations just made.
+    token_budget: padded tokens in a batch; None takes what is fast on the model's device. It falls
+    to half of a batch that a GPU's memory cannot hold.
+    precision: for exact questions. sampled_precision: for questions marked `sampled`. notify:
+    called with the number of evaluations just made.
     """
 
     def __init__(
@@ -90,7 +100,9 @@ class Scorer:
         device = torch.device(model.device).type
         self.token_budget = token_budget or fast.get(device, 1024)
         self.batch_costs = _COSTS.get(model.family, _TRANSFORMER_COSTS)
-        if device != "cpu":  # the fewest batches: a GPU is not full before they are, whatever is padded in them
+        if (
+            device != "cpu"
+        ):  # the fewest batches: a GPU is not full before they are, whatever is padded in them
             self.batch_costs = {"batch": self.token_budget, "step": 0}
         self.precision = precision
         self.sampled_precision = sampled_precision or precision
@@ -98,14 +110,18 @@ class Scorer:
         self.costs: dict[str, Cost] = {}
 
     def forget(self) -> None:
-        """Drop the remembered answers (not the counts): call it between instances that share no rows."""
+        """Drop the remembered answers (not the counts): call it between instances that share no
+        rows.
+        """
         self.answers.clear()
 
     def book(self, account: str, cost: Cost) -> None:
         """Add a cost to an account."""
         self.costs[account] = self.costs.get(account, Cost()) + cost
 
-    def logits(self, rows: Sequence[Row], precision: str | None = None, account: str = "") -> np.ndarray:
+    def logits(
+        self, rows: Sequence[Row], precision: str | None = None, account: str = ""
+    ) -> np.ndarray:
         """(n, K) float64 logits of rows of ids and segments, each distinct row computed once."""
         ids = [ids for ids, _ in rows]
         segments = [segments for _, segments in rows]
@@ -116,8 +132,11 @@ class Scorer:
         """(n, L) ids, mask and segments of rows, where the model is."""
         return tuple(x.to(self.model.device) for x in pad_rows(rows, self.model.pad_id))
 
-    def answer(self, questions: Sequence[Question | Computation], accounts: Sequence[str]) -> list[Any]:
-        """The answers to questions of one type in shared batches; an item is booked as unique on who asks first.
+    def answer(
+        self, questions: Sequence[Question | Computation], accounts: Sequence[str]
+    ) -> list[Any]:
+        """The answers to questions of one type in shared batches; an item is booked as unique on
+        who asks first.
 
         A network is in evaluation mode meanwhile, and no other thread asks it.
         """
@@ -134,9 +153,17 @@ class Scorer:
         for question, account in zip(alike, accounts, strict=True):
             try:
                 items = question.items(self)
-            except ValueError as error:  # the account says whose question it is: of which text, by which method
-                raise ValueError(f"{account.replace(chr(31), ', ')}: {error}" if account else str(error)) from None
-            new = {item.key: item for item in items if item.key not in self.answers and item.key not in fresh}
+            except (
+                ValueError
+            ) as error:  # the account says whose question it is: of which text, by which method
+                raise ValueError(
+                    f"{account.replace(chr(31), ', ')}: {error}" if account else str(error)
+                ) from None
+            new = {
+                item.key: item
+                for item in items
+                if item.key not in self.answers and item.key not in fresh
+            }
             self.book(account, _cost(items, new.values(), question.takes_gradients))
             if known := question.shortcut(self, items, new):
                 self.answers.update(known)
@@ -153,13 +180,17 @@ class Scorer:
         return found
 
     def _run(self, kind: type[Question], items: Iterable[Item]) -> None:
-        """Run the passes of items, group by group, the longest first, and remember each answer once it is complete."""
+        """Run the passes of items, group by group, the longest first, and remember each answer once
+        it is complete.
+        """
         missing = {item.key: len(item.groups) for item in items}
         points: dict[tuple, list[Pass]] = {}  # (group, point) -> passes
         for item in items:
             for number, group in enumerate(item.groups):
                 points.setdefault((group, item.point(number)), []).append((item, number))
-        alike: dict[tuple, list[list[Pass]]] = {}  # (group, passes of a point) -> passes of each point
+        alike: dict[
+            tuple, list[list[Pass]]
+        ] = {}  # (group, passes of a point) -> passes of each point
         for (group, _), passes in points.items():
             alike.setdefault((group, len(passes)), []).append(passes)
         firsts = list(dict.fromkeys(group[0] for group, _ in alike))
@@ -177,7 +208,9 @@ class Scorer:
                 self._report(len(outputs))
 
     def _run_batch(self, kind: type[Question], group: tuple, points: list[list[Pass]]) -> list[Any]:
-        """Run passes of points, the longest first; where a GPU's memory runs out, halve the batch and later ones."""
+        """Run passes of points, the longest first; where a GPU's memory runs out, halve the batch
+        and later ones.
+        """
         try:
             return list(kind.run(self, group, list(itertools.chain(*points))))
         except torch.OutOfMemoryError:  # a small card, or one that others fill
@@ -193,10 +226,11 @@ class Scorer:
             self.notify(evaluations)
 
     def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
-        """Run conversations side by side, sharing batches and answers; return what each returns, in order.
+        """Run conversations side by side, sharing batches and answers; return what each returns, in
+        order.
 
-        A conversation is a generator that yields a Question, or a Computation, and is sent its answer. The str is the
-        account to book on.
+        A conversation is a generator that yields a Question, or a Computation, and is sent its
+        answer. The str is the account to book on.
         """
         pairs = list(conversations)
         results: list[Any] = [None] * len(pairs)

@@ -1,9 +1,11 @@
-"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service elsewhere, anything.
+"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service
+elsewhere, anything.
 
-It is asked about texts and nothing else. Its tokens are the words of a text, each with the white space before it, so
-that words put together again are the text to the letter. A masked word is left out, as a deleted one is, unless a
-string is declared that stands in its place. Class scores are the logarithms of probabilities, from that of FLOOR up.
-Letters used for shapes: B rows, L tokens, K classes.
+It is asked about texts and nothing else. Its tokens are the words of a text, each with the white
+space before it, so that words put together again are the text to the letter. A masked word is left
+out, as a deleted one is, unless a string is declared that stands in its place. Class scores are the
+logarithms of probabilities, from that of FLOOR up. Letters used for shapes: B rows, L tokens, K
+classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,16 +26,20 @@ FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a log
 SUM_TOLERANCE = 1e-3  # of rows: services round what they send
 BLANK = 0  # the id of a masked word, and of padding
 BORDER = 1  # the id of what lies between the two texts of a pair
-ALONE = "it is a function from texts to probabilities, with no gradients, no attention and no vectors to disturb"
+ALONE = (
+    "it is a function from texts to probabilities, with no gradients, no attention and no "
+    "vectors to disturb"
+)
 
 
 @dataclass
 class TextFunction:
     """A function from a list of n texts, strings or pairs of them, to (n, K) probabilities.
 
-    tokenize: from a string to its words, in order and as they stand there; None takes the instance's own words.
-    mask: the string in place of a masked word; None leaves it out. pieces: what stands before a word, and the word, by
-    the id that follows from them, so that it is the same in any company.
+    tokenize: from a string to its words, in order and as they stand there; None takes the
+        instance's own words.
+    mask: the string in place of a masked word; None leaves it out. pieces: what stands before a
+    word, and the word, by the id that follows from them, so that it is the same in any company.
     """
 
     predict: Callable[[list], Any]
@@ -56,11 +62,15 @@ class TextFunction:
         return torch.device("cpu")
 
     def refusal(self, need: str) -> str:
-        """Why it cannot answer what needs this (a key of checks.PROBES): a function of texts has none of it."""
+        """Why it cannot answer what needs this (a key of checks.PROBES): a function of texts has
+        none of it.
+        """
         return ALONE
 
     def tokens(self, instance: Instance) -> Tokens:
-        """An instance as words. ValueError for a text without any, or words that do not stand in it."""
+        """An instance as words. ValueError for a text without any, or words that do not stand in
+        it.
+        """
         ids: list[int] = []
         offsets: list[tuple[int, int, int]] = []
         texts: list[str] = []
@@ -70,12 +80,15 @@ class TextFunction:
             else:
                 places = find_words(text, self.tokenize(text))
             if not places:
-                raise ValueError(f"instance {instance.id!r} has nothing to explain: {text!r:.80} gives no word")
+                raise ValueError(
+                    f"instance {instance.id!r} has nothing to explain: {text!r:.80} gives no word"
+                )
             if side:
                 ids.append(BORDER)
                 offsets.append((-1, 0, 0))
                 texts.append("")
-            # what stands before the first word belongs to it, and what stands behind the last to that one
+            # what stands before the first word belongs to it, and what stands behind the last to
+            # that one
             begins = [0, *(start for start, _ in places[1:])]
             untils = [*(end for _, end in places[:-1]), len(text)]
             before = 0
@@ -90,7 +103,9 @@ class TextFunction:
         return place_tokens(instance, ids, segments, np.array(offsets), texts, (BLANK, BLANK))
 
     def text_of(self, ids: Sequence[int], segments: Sequence[int]) -> str | tuple[str, ...]:
-        """The text of a row, or both of a pair. What stood before its first word is gone with the word that was."""
+        """The text of a row, or both of a pair. What stood before its first word is gone with the
+        word that was.
+        """
         parts = []
         for side in (0, 1) if any(segments) else (0,):
             own = [one for one, segment in zip(ids, segments, strict=True) if segment == side]
@@ -105,8 +120,10 @@ class TextFunction:
         shape = (len(texts), len(self.labels))
         if found.shape != shape:
             raise ValueError(
-                f"{self.name} gives numbers of shape {found.shape} for {len(texts)} texts; with {len(self.labels)} "
-                f"labels ({', '.join(self.labels)}) it gives probabilities of shape {shape}, a row a text and a "
+                f"{self.name} gives numbers of shape {found.shape} for {len(texts)} texts; with "
+                f"{len(self.labels)} "
+                f"labels ({', '.join(self.labels)}) it gives probabilities of shape {shape}, a "
+                "row a text and a "
                 "column a class"
             )
         off = np.abs(found.sum(axis=1) - 1)
@@ -114,7 +131,8 @@ class TextFunction:
         if not near.all():
             at = int(near.argmin())
             raise ValueError(
-                f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; probabilities of the classes "
+                f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; "
+                "probabilities of the classes "
                 f"are finite, not below 0, and sum to 1 (within {SUM_TOLERANCE:g})"
             )
         return found
@@ -124,11 +142,18 @@ class TextFunction:
         raise ValueError(ALONE)
 
     def logits(
-        self, ids: Tensor | None, mask: Tensor, segments: Tensor, precision: str = "float32", **vectors: Any
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        segments: Tensor,
+        precision: str = "float32",
+        **vectors: Any,
     ) -> Tensor:
-        """(B, K) float64 logarithms of probabilities, whatever the precision; rows of the same text are asked once.
+        """(B, K) float64 logarithms of probabilities, whatever the precision; rows of the same text
+        are asked once.
 
-        RuntimeError where the function fails, or gives what are no probabilities. ValueError for vectors.
+        RuntimeError where the function fails, or gives what are no probabilities. ValueError for
+        vectors.
         """
         if ids is None or any(given is not None for given in vectors.values()):
             raise ValueError(ALONE)
@@ -148,7 +173,9 @@ class TextFunction:
 
 
 def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
-    """Start and end of each word, one behind the other, blank ones passed over. ValueError for one not there."""
+    """Start and end of each word, one behind the other, blank ones passed over. ValueError for one
+    not there.
+    """
     places = []
     end = 0
     for word in words:
@@ -157,7 +184,8 @@ def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
         start = text.find(word, end)
         if start < 0:
             raise ValueError(
-                f"`tokenize` gives {word!r}, which does not come in {text[end:]!r:.80}; it gives the words of a text "
+                f"`tokenize` gives {word!r}, which does not come in {text[end:]!r:.80}; it gives "
+                "the words of a text "
                 "in their order, as they stand there"
             )
         end = start + len(word)
@@ -171,14 +199,17 @@ def wrap_function(
     tokenize: Callable[[str], Iterable[str]] | None,
     mask: str | None,
 ) -> TextFunction:
-    """A function as a classifier, tried out on two texts; see `attreval.wrap`. ValueError for what is none.
+    """A function as a classifier, tried out on two texts; see `attreval.wrap`. ValueError for what
+    is none.
 
-    Where labels and the estimator whose method it is (`classes_`) name the same classes, the estimator's order holds.
+    Where labels and the estimator whose method it is (`classes_`) name the same classes, the
+    estimator's order holds.
     """
     if hasattr(predict, "parameters") or not callable(predict):
         method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
         raise ValueError(
-            "a module is wrapped with its tokenizer, and without one a function from texts to probabilities; got a "
+            "a module is wrapped with its tokenizer, and without one a function from texts to "
+            "probabilities; got a "
             f"{type(predict).__name__}{method}"
         )
     own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
@@ -187,7 +218,8 @@ def wrap_function(
     name = getattr(predict, "__qualname__", type(predict).__name__)
     if len(given) < 2 or len(set(given)) < len(given):
         raise ValueError(
-            f"{name} needs labels=, two or more different names of classes in the order of its columns; got {given}"
+            f"{name} needs labels=, two or more different names of classes in the order of its "
+            f"columns; got {given}"
         )
     model = TextFunction(predict, tuple(given), tokenize, mask, name)
     together = model.ask(list(TEXTS))
@@ -195,7 +227,9 @@ def wrap_function(
     difference = np.abs(together - alone).max()
     if difference > TOLERANCE:
         raise ValueError(
-            f"{name} gives a text other probabilities beside another than alone, or each time that it is asked "
-            f"(they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so there is nothing fixed to explain"
+            f"{name} gives a text other probabilities beside another than alone, or each time "
+            "that it is asked "
+            f"(they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so there is nothing "
+            "fixed to explain"
         )
     return model

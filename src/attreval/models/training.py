@@ -1,8 +1,9 @@
 """Training of a classifier: seeded, early-stopped on dev, best checkpoint kept.
 
-Texts to learn from can be masked uniformly at random (Madsen et al. 2024), so that what erasure makes of a text is no
-news: of half of each batch a share is drawn uniformly between 0 and 1 for each text, and each content token becomes the
-mask token with that probability, so that any number of masked ones is equally likely. Special tokens stay.
+Texts to learn from can be masked uniformly at random (Madsen et al. 2024), so that what erasure
+makes of a text is no news: of half of each batch a share is drawn uniformly between 0 and 1 for
+each text, and each content token becomes the mask token with that probability, so that any number
+of masked ones is equally likely. Special tokens stay.
 """
 
 import math
@@ -41,7 +42,9 @@ def mask_share(tokens: Tokens, rng: np.random.Generator) -> Tokens:
 
 
 def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]:
-    """A batch in its order with half of its texts, drawn at random, masked; of an odd number one more or one less."""
+    """A batch in its order with half of its texts, drawn at random, masked; of an odd number one
+    more or one less.
+    """
     half = (len(batch) + rng.integers(2)) // 2
     chosen = rng.permutation(len(batch))[:half]
     return [mask_share(tokens, rng) if at in chosen else tokens for at, tokens in enumerate(batch)]
@@ -49,7 +52,9 @@ def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]
 
 @dataclass(frozen=True)
 class Prepared:
-    """An instance that is already tokens: what an agent reads who is shown an explanation beside the text."""
+    """An instance that is already tokens: what an agent reads who is shown an explanation beside
+    the text.
+    """
 
     id: str
     label: int
@@ -72,8 +77,12 @@ def read(model: Model, one: Instance | Prepared) -> Tokens:
     return one.tokens if isinstance(one, Prepared) else model.tokens(one)
 
 
-def masked_copies(model: Model, instances: Sequence[Instance | Prepared], *names: object) -> list[Prepared]:
-    """Each instance with a uniformly drawn share of its tokens masked; the draws derive from names and its id."""
+def masked_copies(
+    model: Model, instances: Sequence[Instance | Prepared], *names: object
+) -> list[Prepared]:
+    """Each instance with a uniformly drawn share of its tokens masked; the draws derive from names
+    and its id.
+    """
     found = []
     for one in instances:
         tokens = mask_share(read(model, one), generator("masked", *names, one.id))
@@ -87,7 +96,8 @@ def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]
         if not 0 <= instance.label < len(labels):
             there = ", ".join(f"{k} {name}" for k, name in enumerate(labels))
             raise ValueError(
-                f"instance {instance.id!r} has label {instance.label}; the model has {len(labels)} classes: {there}"
+                f"instance {instance.id!r} has label {instance.label}; the model has "
+                f"{len(labels)} classes: {there}"
             )
 
 
@@ -115,8 +125,12 @@ def evaluate(
     )
 
 
-def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, window: int = 50) -> list[np.ndarray]:
-    """Shuffled batches of rows of like length: rows are sorted by length inside windows of `window` batches."""
+def batches(
+    lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, window: int = 50
+) -> list[np.ndarray]:
+    """Shuffled batches of rows of like length: rows are sorted by length inside windows of `window`
+    batches.
+    """
     order = rng.permutation(len(lengths))
     out = []
     for begin in range(0, len(order), window * batch_rows):
@@ -127,7 +141,8 @@ def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, wind
 
 
 def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
-    """Freeze the embeddings and the `count` lowest layers of an encoder, dropout included; none where `count` is None.
+    """Freeze the embeddings and the `count` lowest layers of an encoder, dropout included; none
+    where `count` is None.
 
     ValueError for a network without them, or with fewer layers.
     """
@@ -137,17 +152,23 @@ def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
     layers = next((m for m in base.modules() if isinstance(m, torch.nn.ModuleList)), ())
     embeddings = getattr(base, "embeddings", None)
     if embeddings is None or len(layers) != getattr(network.config, "num_hidden_layers", 0):
-        raise ValueError(f"frozen_layers is for encoders (BERT and its like); {type(network).__name__} is none")
+        raise ValueError(
+            f"frozen_layers is for encoders (BERT and its like); {type(network).__name__} is none"
+        )
     if count > len(layers):
-        raise ValueError(f"frozen_layers is {count}; {type(network).__name__} has {len(layers)} layers")
+        raise ValueError(
+            f"frozen_layers is {count}; {type(network).__name__} has {len(layers)} layers"
+        )
     for part in (embeddings, *layers[:count]):
         freeze(part)
 
 
 def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
-    """What AdamW is given: no weight decay on biases and layer normalisation, the head at its own rate if it has one.
+    """What AdamW is given: no weight decay on biases and layer normalisation, the head at its own
+    rate if it has one.
 
-    The head is what lies outside a pretrained encoder (`base_model_prefix`), or the output layer of a word-level model.
+    The head is what lies outside a pretrained encoder (`base_model_prefix`), or the output layer of
+    a word-level model.
     """
     prefix = getattr(network, "base_model_prefix", "")
     groups: dict[tuple[bool, bool], list] = {(False, False): [], (True, False): []}
@@ -165,8 +186,12 @@ def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
     return found
 
 
-def _plan_steps(network: torch.nn.Module, spec: Any, total: int) -> tuple[Optimizer, LRScheduler | None]:
-    """AdamW, and a warm-up and a linear or cosine decay over `total` steps; no schedule where the rate is halved."""
+def _plan_steps(
+    network: torch.nn.Module, spec: Any, total: int
+) -> tuple[Optimizer, LRScheduler | None]:
+    """AdamW, and a warm-up and a linear or cosine decay over `total` steps; no schedule where the
+    rate is halved.
+    """
     groups = _parameter_groups(network, spec)
     # fused, measured: a seventh of the time of the default on a processor
     optimizer = torch.optim.AdamW(groups, lr=spec.learning_rate, fused=True)
@@ -194,22 +219,31 @@ def train(
     notify: Callable[[int, int, str], None] | None = None,
     unfinished: Path | None = None,
 ) -> list[dict]:
-    """Train, keep the checkpoint that is best on dev (by spec.watch) in `folder`, and return the training curve.
+    """Train, keep the checkpoint that is best on dev (by spec.watch) in `folder`, and return the
+    training curve.
 
-    What is checked and kept is the running average of the weights (decay spec.averaging, 0 for the weights themselves).
-    Where spec.masked, half of each batch is masked (`mask_half`), and dev is read twice, as it is and masked.
-    spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of, words).
-    unfinished: a file; a training that was cut off goes on from it, to the same weights bit for bit.
-    The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is complete.
+    What is checked and kept is the running average of the weights (decay spec.averaging, 0 for the
+    weights themselves). Where spec.masked, half of each batch is masked (`mask_half`), and dev is
+    read twice, as it is and masked.
+    spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of,
+        words).
+    unfinished: a file; a training that was cut off goes on from it, to the same weights bit for
+        bit.
+    The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is
+    complete.
     """
     check_labels([*train_set, *dev_set], model.labels)
     if not train_set or not dev_set:
-        raise ValueError(f"training needs instances in train and dev; got {len(train_set)} and {len(dev_set)}")
+        raise ValueError(
+            f"training needs instances in train and dev; got {len(train_set)} and {len(dev_set)}"
+        )
     torch.manual_seed(seed_of("train", *names))
     precision = pick_precision(spec.precision, model.device)
     network = model.network.train().requires_grad_(True)
     freeze_lowest(network, spec.frozen_layers)
-    reader = replace(model, max_length=min(model.max_length, spec.tokens or model.max_length), copies={})
+    reader = replace(
+        model, max_length=min(model.max_length, spec.tokens or model.max_length), copies={}
+    )
     per_epoch = math.ceil(len(train_set) / spec.batch_rows)
     total = per_epoch * spec.epochs
     optimizer, schedule = _plan_steps(network, spec, total)
@@ -273,7 +307,9 @@ def _check(
     epoch: float,
     optimizer: Optimizer,
 ) -> None:
-    """Check what is kept of a training on dev; by the schedule `halving`, halve the rate after checks without gain."""
+    """Check what is kept of a training on dev; by the schedule `halving`, halve the rate after
+    checks without gain.
+    """
     kept.network.eval()
     kept.copies.clear()  # they hold the weights of another step
     found = evaluate(kept, checked, precision)
@@ -287,13 +323,17 @@ def _best_weights(so_far: SoFar, spec: Any) -> dict[str, torch.Tensor]:
     """The weights of the best check. ArithmeticError where none was worth keeping."""
     if so_far.weights is None:
         raise ArithmeticError(
-            f"training diverged: the loss on dev was {so_far.curve[-1]['dev_loss']} at step {so_far.step}, no "
-            f"checkpoint is worth keeping; lower training.learning_rate ({spec.learning_rate:g}) in the profile"
+            f"training diverged: the loss on dev was {so_far.curve[-1]['dev_loss']} at step "
+            f"{so_far.step}, no "
+            f"checkpoint is worth keeping; lower training.learning_rate ({spec.learning_rate:g}) "
+            "in the profile"
         )
     return so_far.weights
 
 
-def _record(model: Model, spec: Any, names: Sequence[object], so_far: SoFar, precision: str) -> dict:
+def _record(
+    model: Model, spec: Any, names: Sequence[object], so_far: SoFar, precision: str
+) -> dict:
     """What is written down of a training beside its weights."""
     return {
         "attreval": __version__,
@@ -310,7 +350,9 @@ def _record(model: Model, spec: Any, names: Sequence[object], so_far: SoFar, pre
 
 
 def save_whole(model: Model, folder: Path, record: dict | None = None) -> None:
-    """Write a model, and the record of its training, into a folder that appears only when it is complete."""
+    """Write a model, and the record of its training, into a folder that appears only when it is
+    complete.
+    """
     part = part_of(folder)
     shutil.rmtree(part, ignore_errors=True)
     model.save(part)

@@ -1,4 +1,5 @@
-"""A transformer classifier from a registry package, a local folder or a hub, and what it can be asked.
+"""A transformer classifier from a registry package, a local folder or a hub, and what it can be
+asked.
 
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
@@ -17,7 +18,13 @@ from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward
-from attreval.models.folders import find_model, match_labels, open_network, open_tokenizer, own_names
+from attreval.models.folders import (
+    find_model,
+    match_labels,
+    open_network,
+    open_tokenizer,
+    own_names,
+)
 from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, lock_of, pick_device
 from attreval.models.questions import Rule
@@ -30,9 +37,11 @@ from attreval.models.transformer_lrp import Propagation, propagate
 class Transformer:
     """A sequence classifier with its tokenizer.
 
-    network: a Hugging Face sequence-classification model, asked in evaluation mode whatever mode it is in.
-    labels: K class names in index order. order: (K,) where each of them stands in the network's output. prompt: what
-    stands around a text where the network is a language model, which is asked for label words.
+    network: a Hugging Face sequence-classification model, asked in evaluation mode whatever mode it
+        is in.
+    labels: K class names in index order. order: (K,) where each of them stands in the network's
+    output. prompt: what stands around a text where the network is a language model, which is asked
+    for label words.
     """
 
     name: str
@@ -75,7 +84,9 @@ class Transformer:
         return in_precision(self.network, self.copies, precision)
 
     def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
-        """Word embeddings, (B, L, D), of (B, L) ids; positions and types are added inside the model."""
+        """Word embeddings, (B, L, D), of (B, L) ids; positions and types are added inside the
+        model.
+        """
         return self.at(precision).get_input_embeddings()(ids)
 
     def logits(
@@ -91,9 +102,12 @@ class Transformer:
     ) -> Tensor:
         """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
 
-        entering: changes the (B, L, D) vectors that enter the encoder. bias: (B, 1, 1, L), added to attention scores.
-        whole: compute the last layer for every token, though the class scores are read off the first.
-        A row without any token, all of them deleted, is read as one blank token (see alignment.fill_ids).
+        entering: changes the (B, L, D) vectors that enter the encoder. bias: (B, 1, 1, L), added to
+            attention scores.
+        whole: compute the last layer for every token, though the class scores are read off the
+            first.
+        A row without any token, all of them deleted, is read as one blank token (see
+        alignment.fill_ids).
         """
         network = self.at(precision)
         if embeddings is None and not (self.prompt and self.prompt.before + self.prompt.behind):
@@ -105,15 +119,20 @@ class Transformer:
             if bias is not None:
                 if network.config.is_encoder_decoder:
                     raise ValueError(
-                        "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
+                        "a text is attended to twice by an encoder-decoder; its attention mask "
+                        "is not changed here"
                     )
                 stack.enter_context(AttentionWeights(self.layers, bias=bias))
             if not whole and self.first_alone:
                 stack.enter_context(first_token.last_layer(network))
             return self.ordered(forward.classify(network, mask, types, ids, embeddings, entering))
 
-    def _without_empty(self, ids: Tensor, mask: Tensor, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The rows, those without a token given a blank one: a decoder has no special tokens that would stay."""
+    def _without_empty(
+        self, ids: Tensor, mask: Tensor, segments: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The rows, those without a token given a blank one: a decoder has no special tokens that
+        would stay.
+        """
         empty = mask.sum(dim=1) == 0
         if not empty.any():
             return ids, mask, segments
@@ -133,7 +152,9 @@ class Transformer:
     @property
     def reads_first(self) -> bool:
         """Whether the class scores are read off the first token."""
-        pooled = getattr(self.network.config, "classifier_pooling", "cls")  # in some architectures mean, or late
+        pooled = getattr(
+            self.network.config, "classifier_pooling", "cls"
+        )  # in some architectures mean, or late
         return not forward.reads_last_token(self.network) and pooled in ("cls", "bos")
 
     @property
@@ -149,7 +170,9 @@ class Transformer:
         return forward.reads_last_token(self.network) and hasattr(self.network, "score")
 
     def refusal(self, need: str) -> str:
-        """Why it cannot answer what needs this (a key of checks.PROBES), empty where it can; tried out once."""
+        """Why it cannot answer what needs this (a key of checks.PROBES), empty where it can; tried
+        out once.
+        """
         if need not in self.refusals:
             self.refusals[need] = checks.try_out(self, need)
         return self.refusals[need]
@@ -169,18 +192,32 @@ class Transformer:
 
     @property
     def width(self) -> int:
-        """D, of the vectors that enter the encoder: embeddings may be narrower than what the encoder makes of them."""
-        return getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
+        """D, of the vectors that enter the encoder: embeddings may be narrower than what the
+        encoder makes of them.
+        """
+        return (
+            getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
+        )
 
     def relevance(
-        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule, where: str = "words"
+        self,
+        embeddings: Tensor,
+        mask: Tensor,
+        segments: Tensor,
+        targets: Tensor,
+        rule: Rule,
+        where: str = "words",
     ) -> Tensor:
-        """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if not complete."""
+        """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if
+        not complete.
+        """
         if rule.reference and rule.attention == "rescaled":
             return propagate(self, embeddings, mask, segments, targets, Rescale, halves=2)
         if rule.reference:
             return deeplift(self, embeddings, mask, segments, targets, where)
-        return propagate(self, embeddings, mask, segments, targets, lambda network: Propagation(network, rule))
+        return propagate(
+            self, embeddings, mask, segments, targets, lambda network: Propagation(network, rule)
+        )
 
     @property
     def layers(self) -> int:
@@ -196,11 +233,14 @@ class Transformer:
         wanted: Sequence[int] = (),
         factors: dict[int, Tensor] | None = None,
     ) -> tuple[Tensor, dict[int, Tensor]]:
-        """(B, K) logits and, of each wanted encoder layer, the (B, H, L, L) attention weights that gradients reach.
+        """(B, K) logits and, of each wanted encoder layer, the (B, H, L, L) attention weights that
+        gradients reach.
 
         factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
         """
-        whole = self.layers - 1 in wanted or not self.first_alone  # asked before anything is watched
+        whole = (
+            self.layers - 1 in wanted or not self.first_alone
+        )  # asked before anything is watched
         with AttentionWeights(self.layers, wanted, factors) as watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
@@ -227,17 +267,25 @@ def silence_progress_bars() -> None:
 
 
 def load_transformer(
-    folder: Path | str, name: str = "", device: str = "auto", max_length: int = 128, labels: tuple[str, ...] = ()
+    folder: Path | str,
+    name: str = "",
+    device: str = "auto",
+    max_length: int = 128,
+    labels: tuple[str, ...] = (),
 ) -> Transformer:
-    """Load a trained classifier and its tokenizer from a folder, or from a hub by name; it is checked, see checks.py.
+    """Load a trained classifier and its tokenizer from a folder, or from a hub by name; it is
+    checked, see checks.py.
 
-    labels: the class names wanted, in the order wanted; the network's own where empty. max_length: tokens that are
-    read, at most as many as the network has positions for. Raises ValueError where the network knows other names or
-    cannot be explained rightly, FileNotFoundError where there is no model, OSError where its files are damaged.
+    labels: the class names wanted, in the order wanted; the network's own where empty. max_length:
+    tokens that are read, at most as many as the network has positions for. Raises ValueError where
+    the network knows other names or cannot be explained rightly, FileNotFoundError where there is
+    no model, OSError where its files are damaged.
     """
     silence_progress_bars()
     if isinstance(folder, Path) and not folder.is_dir():
-        raise FileNotFoundError(f"no model at {folder}: train it with notebook 02 or `attreval run`")
+        raise FileNotFoundError(
+            f"no model at {folder}: train it with notebook 02 or `attreval run`"
+        )
     folder = find_model(folder)
     network = open_network(folder)
     own = own_names(network.config, str(folder))
@@ -261,12 +309,18 @@ def new_transformer(
     device: str = "auto",
     resolve: Callable[[str], str] = str,
 ) -> Transformer:
-    """A classifier to be trained: pretrained weights, with a fresh head where theirs does not fit, or from scratch.
+    """A classifier to be trained: pretrained weights, with a fresh head where theirs does not fit,
+    or from scratch.
 
-    spec: config.ModelSpec. names: what the seed of the fresh weights derives from. resolve: turns a weights name into
-    a folder or hub name.
+    spec: config.ModelSpec. names: what the seed of the fresh weights derives from. resolve: turns a
+    weights name into a folder or hub name.
     """
-    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import (
+        AutoConfig,
+        AutoModel,
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+    )
 
     silence_progress_bars()
     torch.manual_seed(seed_of("weights", *names))
@@ -297,5 +351,9 @@ def new_transformer(
         )
         network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
     if spec.position_start is not None:
-        network.config.position_start = spec.position_start  # saved with the weights, read by forward.first_position
-    return Transformer(name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length)
+        network.config.position_start = (
+            spec.position_start
+        )  # saved with the weights, read by forward.first_position
+    return Transformer(
+        name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length
+    )

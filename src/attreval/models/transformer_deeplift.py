@@ -1,19 +1,22 @@
-"""DeepLIFT of a transformer (Shrikumar et al. 2017): by the rescale rule in every layer, and by captum.
+"""DeepLIFT of a transformer (Shrikumar et al. 2017): by the rescale rule in every layer, and by
+captum.
 
-In every layer (`Rescale`), so that scores are complete: the text and its reference, zero embeddings, run side by side
-as the two halves of the batch. What changes between them is handed back by slopes: of an elementwise function
-(f(x) - f(r)) / (x - r); of a product of two tensors that both depend on the text each factor's difference times the
-mean of the other, which is its Shapley value. Normalisation and softmax are made of these. The scores of a text then
-sum to the difference of logits, but for rounding.
+In every layer (`Rescale`), so that scores are complete: the text and its reference, zero
+embeddings, run side by side as the two halves of the batch. What changes between them is handed
+back by slopes: of an elementwise function (f(x) - f(r)) / (x - r); of a product of two tensors that
+both depend on the text each factor's difference times the mean of the other, which is its Shapley
+value. Normalisation and softmax are made of these. The scores of a text then sum to the difference
+of logits, but for rounding.
 
-captum replaces the gradient of a nonlinearity by the slope between text and reference, but only of nonlinearities that
-are modules of torch itself: the tanh of BERT's pooler is one. GELU, the softmax inside attention and layer
-normalisation are not, and keep their gradients; so completeness is not guaranteed (Zhao & Aletras 2023, section 4.3).
-What is covered, by architecture: the tanh of the pooler of BERT and ALBERT and of XLNet's summary, the ReLUs of T5, and
-nothing in DistilBERT, RoBERTa, XLM-R, ELECTRA, DeBERTa, MPNet, Longformer, ModernBERT, BART, GPT-2, Llama and Qwen. On
-MiniLM classifiers the sums miss the difference of logits by 0.9 of it (SNLI) and 1.0 (Rotten Tomatoes), on the small
-random networks of the tests by 0.25 (GPT-2) to 5.3 (XLM-R).
-Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+captum replaces the gradient of a nonlinearity by the slope between text and reference, but only of
+nonlinearities that are modules of torch itself: the tanh of BERT's pooler is one. GELU, the softmax
+inside attention and layer normalisation are not, and keep their gradients; so completeness is not
+guaranteed (Zhao & Aletras 2023, section 4.3). What is covered, by architecture: the tanh of the
+pooler of BERT and ALBERT and of XLNet's summary, the ReLUs of T5, and nothing in DistilBERT,
+RoBERTa, XLM-R, ELECTRA, DeBERTa, MPNet, Longformer, ModernBERT, BART, GPT-2, Llama and Qwen. On
+MiniLM classifiers the sums miss the difference of logits by 0.9 of it (SNLI) and 1.0 (Rotten
+Tomatoes), on the small random networks of the tests by 0.25 (GPT-2) to 5.3 (XLM-R). Letters used
+for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 import warnings
@@ -42,7 +45,10 @@ from attreval.models.transformer_lrp import (
 from attreval.models.words.lrp import Reroute
 
 _ELEMENTWISE = ACTIVATIONS | GATES | STATISTICS | {"exp", "log", "erf", "square", "softplus", "pow"}
-_CLOSE = {torch.float64: 1e-5, torch.float32: 1e-3}  # nearer to each other, of their size: the slope between them
+_CLOSE = {
+    torch.float64: 1e-5,
+    torch.float32: 1e-3,
+}  # nearer to each other, of their size: the slope between them
 
 
 class Rescale(Propagation):
@@ -60,7 +66,9 @@ class Rescale(Propagation):
         finally:
             self.off = False
 
-    def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "").strip("_")
         if self.off:
@@ -73,14 +81,20 @@ class Rescale(Propagation):
         if name in QUOTIENTS and depends(args[1]):
             upside_down = by_slope(1 / args[1], args[1], torch.reciprocal)
             return self.product(torch.mul, 0, (args[0], upside_down), {})
-        if function is functional.scaled_dot_product_attention or name == "softmax" or name in PRODUCTS:
+        if (
+            function is functional.scaled_dot_product_attention
+            or name == "softmax"
+            or name in PRODUCTS
+        ):
             return super().__torch_function__(function, types, args, kwargs)
         return function(*args, **kwargs)
 
     def softmax(self, function: Callable, scores: Tensor, dim: int = -1, **kwargs: Any) -> Tensor:
-        """Each weight is exp(score - log of the sum of all), and so is that sum: weights always sum to 1.
+        """Each weight is exp(score - log of the sum of all), and so is that sum: weights always sum
+        to 1.
 
-        With slopes c of the exponential, sum c (ds - dlog) = 0, so that the sum's own difference is sum c ds / sum c.
+        With slopes c of the exponential, sum c (ds - dlog) = 0, so that the sum's own difference is
+        sum c ds / sum c.
         """
         weights = function(scores, dim=dim, **kwargs)
         if not depends(weights):
@@ -117,7 +131,10 @@ class Rescale(Propagation):
         if len(factors) < 2:
             return function(*args, **kwargs)
         if len(factors) > 2:
-            raise ValueError(f"DeepLIFT knows products of two; {function.__name__} is given {len(factors)} factors")
+            raise ValueError(
+                f"DeepLIFT knows products of two; {function.__name__} is given {len(factors)} "
+                "factors"
+            )
         alone = []
         for other in factors:
             text, reference = args[other].detach().chunk(2)
@@ -129,13 +146,17 @@ class Rescale(Propagation):
 
 
 def by_slope(value: Tensor, x: Tensor, function: Callable) -> Tensor:
-    """The value of an elementwise function at x, with the slope between the halves of x for its gradient."""
+    """The value of an elementwise function at x, with the slope between the halves of x for its
+    gradient.
+    """
     slope = _slope(x.detach(), value.detach(), function)
     return Reroute.apply(value.detach(), x, slope)
 
 
 def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
-    """(f(text) - f(reference)) / (text - reference) in both halves; f' between them where they are next to equal."""
+    """(f(text) - f(reference)) / (text - reference) in both halves; f' between them where they are
+    next to equal.
+    """
     text, reference = x.chunk(2)
     high, low = value.chunk(2)
     apart = text - reference
@@ -149,7 +170,9 @@ def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
 
 
 class _CaptumModule(torch.nn.Module):
-    """A classifier as a module from (B, L, D) word embeddings to (B, K) logits, as captum wants it."""
+    """A classifier as a module from (B, L, D) word embeddings to (B, K) logits, as captum
+    wants it.
+    """
 
     def __init__(self, model: Any, precision: str, where: str):
         super().__init__()
@@ -161,13 +184,21 @@ class _CaptumModule(torch.nn.Module):
     def forward(self, embeddings: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
         """(B, K) logits. where: see questions.PathGradient."""
         more = {"entering": lambda x: embeddings} if self.where == "bare" else {}
-        return self.read(None, mask, segments, self.precision, embeddings=embeddings, whole=True, **more)
+        return self.read(
+            None, mask, segments, self.precision, embeddings=embeddings, whole=True, **more
+        )
 
 
 def deeplift(
-    model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, where: str = "words"
+    model: Any,
+    embeddings: Tensor,
+    mask: Tensor,
+    segments: Tensor,
+    targets: Tensor,
+    where: str = "words",
 ) -> Tensor:
-    """(B, L, D) captum DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target classes.
+    """(B, L, D) captum DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target
+    classes.
 
     The precision is that of the embeddings.
     """
@@ -184,10 +215,16 @@ def deeplift(
 
 
 def list_coverage(network: torch.nn.Module) -> tuple[list[str], list[str]]:
-    """Names of the nonlinear modules that captum's rescale rule covers, and of those that it does not."""
+    """Names of the nonlinear modules that captum's rescale rule covers, and of those that it does
+    not.
+    """
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR
 
-    leaves = {name: module for name, module in network.named_modules() if not any(True for _ in module.children())}
+    leaves = {
+        name: module
+        for name, module in network.named_modules()
+        if not any(True for _ in module.children())
+    }
     covered = [name for name, module in leaves.items() if type(module) in SUPPORTED_NON_LINEAR]
     bent = [name for name, module in leaves.items() if "activation" in type(module).__module__]
     normal = [name for name, module in leaves.items() if isinstance(module, nn.LayerNorm)]

@@ -1,7 +1,9 @@
 """Hooks into a transformer: its attention weights, and the vectors that enter its encoder.
 
-Every attention layer passes through one of two functions of torch, whatever the architecture. `AttentionWeights` stands
-between: it hands out the weights of the encoder's layers, multiplies them, and lets gradients reach them.
+Every attention layer passes through one of two functions of torch, whatever the architecture.
+`AttentionWeights` stands between: it hands out the weights of the encoder's layers, multiplies
+them, and lets gradients reach
+    them.
 Letters used for shapes: B rows, H heads, L tokens.
 """
 
@@ -16,7 +18,9 @@ from torch.overrides import TorchFunctionMode
 
 
 def add_mask(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Attention scores with what an attention mask, of booleans or of numbers to be added, makes of them."""
+    """Attention scores with what an attention mask, of booleans or of numbers to be added, makes of
+    them.
+    """
     if mask is None:
         return scores
     if mask.dtype == torch.bool:
@@ -25,12 +29,13 @@ def add_mask(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class AttentionWeights(TorchFunctionMode):
-    """While it is on, attention weights of self-attention layers, in the order in which they run, pass through here.
+    """While it is on, attention weights of self-attention layers, in the order in which they run,
+    pass through here.
 
     layers: how many belong to the encoder; a decoder's come after them and are left alone.
     wanted: layers whose weights are kept in `seen` as (B, H, L, L) tensors that gradients reach.
-    factors: layer -> (B, 1, 1, 1 or L) numbers that its weights are multiplied by; those of column j, that is as if the
-    value of token j were multiplied. bias: (B, 1, 1, L), added to the scores.
+    factors: layer -> (B, 1, 1, 1 or L) numbers that its weights are multiplied by; those of column
+    j, that is as if the value of token j were multiplied. bias: (B, 1, 1, L), added to the scores.
     """
 
     def __init__(
@@ -48,7 +53,9 @@ class AttentionWeights(TorchFunctionMode):
         self.at = 0
         self.seen: dict[int, Tensor] = {}
 
-    def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         if self.at == self.layers:
             return function(*args, **kwargs)
@@ -73,7 +80,9 @@ class AttentionWeights(TorchFunctionMode):
         """Attention written out: the fused function does not say what its weights are."""
         if is_causal or enable_gqa or dropout_p:
             raise ValueError("attention weights are read from encoders in evaluation mode only")
-        scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+        scores = (
+            query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+        )
         scores = add_mask(add_mask(scores, attn_mask), self.bias)
         return self.take(functional.softmax(scores, dim=-1)) @ value
 
@@ -99,11 +108,14 @@ class LayerCall(NamedTuple):
     state: Tensor
 
 
-def run_layers(model: Any, ids: Tensor, mask: Tensor, segments: Tensor, precision: str = "float32") -> list[LayerCall]:
-    """The call of each encoder layer for (1, L) ids of one text, in order, of those that could be told.
+def run_layers(
+    model: Any, ids: Tensor, mask: Tensor, segments: Tensor, precision: str = "float32"
+) -> list[LayerCall]:
+    """The call of each encoder layer for (1, L) ids of one text, in order, of those that could be
+    told.
 
-    A layer is the outermost module that takes and gives states and attends once, whatever its name; layers that share
-    their weights are called as often as they are used.
+    A layer is the outermost module that takes and gives states and attends once, whatever its name;
+    layers that share their weights are called as often as they are used.
     """
     watch = AttentionWeights(model.layers)
     started: dict[torch.nn.Module, int] = {}
@@ -131,10 +143,14 @@ def run_layers(model: Any, ids: Tensor, mask: Tensor, segments: Tensor, precisio
 
 
 def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
-    """(R, L, D) states behind a layer in which the values of (R,) tokens are zero, one in each row; -1 for none."""
+    """(R, L, D) states behind a layer in which the values of (R,) tokens are zero, one in each row;
+    -1 for none.
+    """
 
     def widen(given: Any) -> Any:
-        if isinstance(given, Tensor) and given.is_floating_point() and len(given) == 1:  # others broadcast
+        if (
+            isinstance(given, Tensor) and given.is_floating_point() and len(given) == 1
+        ):  # others broadcast
             return given.expand(len(zeroed), *given.shape[1:])
         return type(given)(widen(one) for one in given) if type(given) in (tuple, list) else given
 
@@ -147,19 +163,27 @@ def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
 
 
 @contextmanager
-def changed_entry(network: torch.nn.Module, change: Callable[[Tensor], Tensor] | None) -> Iterator[None]:
-    """While it lasts, the vectors that enter the network are changed. Where `change` is None nothing is.
+def changed_entry(
+    network: torch.nn.Module, change: Callable[[Tensor], Tensor] | None
+) -> Iterator[None]:
+    """While it lasts, the vectors that enter the network are changed. Where `change` is None
+    nothing is.
 
-    They are word, position and type embeddings together, normalised where the architecture does so. ValueError where
-    it does not say which module gives them.
+    They are word, position and type embeddings together, normalised where the architecture does so.
+    ValueError where it does not say which module gives them.
     """
     if change is None:
         yield
         return
     base = network.base_model
-    entry = getattr(base, "embeddings", None) or getattr(base, "drop", None)  # GPT-2 adds up in its forward pass
+    entry = getattr(base, "embeddings", None) or getattr(
+        base, "drop", None
+    )  # GPT-2 adds up in its forward pass
     if entry is None:
-        raise ValueError(f"{type(network).__name__} has no module `embeddings` whose output enters its first layer")
+        raise ValueError(
+            f"{type(network).__name__} has no module `embeddings` whose output enters its first "
+            "layer"
+        )
     handle = entry.register_forward_hook(lambda _, given, out: change(out))
     try:
         yield
@@ -169,9 +193,15 @@ def changed_entry(network: torch.nn.Module, change: Callable[[Tensor], Tensor] |
 
 @torch.no_grad()
 def zeroed_distances(
-    model: Any, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str = "float32"
+    model: Any,
+    ids: Tensor,
+    mask: Tensor,
+    segments: Tensor,
+    zeroed: Tensor,
+    precision: str = "float32",
 ) -> Tensor:
-    """(R, S, L) 1 less the cosine between each state behind a layer and the same with the values of a token zero in it.
+    """(R, S, L) 1 less the cosine between each state behind a layer and the same with the values of
+    a token zero in it.
 
     ids: (1, L), one text. zeroed: (R,) tokens. Each of the S layers is run again alone.
     """

@@ -1,20 +1,24 @@
 """Layer-wise relevance propagation through a transformer, as one modified backward pass.
 
-Relevance is the modified gradient times the input (Achtibat et al. 2024, appendix): the forward pass is the network's
-own, and what changes is how gradients pass what is not linear. `Propagation` sees every function of torch that a
-network calls, whatever its architecture, and gives these a backward pass of their own:
+Relevance is the modified gradient times the input (Achtibat et al. 2024, appendix): the forward
+pass is the network's own, and what changes is how gradients pass what is not linear. `Propagation`
+sees every function of torch that a network calls, whatever its architecture, and gives these a
+backward pass of their own:
 
 - normalisation: its statistics are constants, so that it is linear;
-- an activation function: its relevance goes to its input (the identity rule), so that its gradient is f(x) / x;
-- a product of two tensors that both depend on the text (attention weights and values, queries and keys, the gate of a
-  feed-forward layer and what it lets through): each gets half;
-- the softmax of attention: its gradient (the Taylor rule of AttnLRP), or a constant (CP-LRP, Ali et al. 2022).
+- an activation function: its relevance goes to its input (the identity rule), so that its gradient
+  is f(x) / x;
+- a product of two tensors that both depend on the text (attention weights and values, queries and
+  keys, the gate of a feed-forward layer and what it lets through): each gets half;
+- the softmax of attention: its gradient (the Taylor rule of AttnLRP), or a constant (CP-LRP, Ali et
+  al. 2022).
 
-Linear layers share in proportion to what each input adds (the 0-rule). Biases, positions and token types keep their
-share, as in word-level networks, and so does the softmax of AttnLRP, which is not linear at 0: scores sum to the logit
-less these. GIM (Edin et al. 2025b) is no LRP, but is made of the same parts: constant statistics, halved products,
-plain gradients of activations, and the softmax's gradient as at twice the temperature.
-Letters used for shapes: B rows, H heads, L tokens, D embedding width, K classes.
+Linear layers share in proportion to what each input adds (the 0-rule). Biases, positions and token
+types keep their share, as in word-level networks, and so does the softmax of AttnLRP, which is not
+linear at 0: scores sum to the logit less these. GIM (Edin et al. 2025b) is no LRP, but is made of
+the same parts: constant statistics, halved products, plain gradients of activations, and the
+softmax's gradient as at twice the temperature. Letters used for shapes: B rows, H heads, L tokens,
+D embedding width, K classes.
 """
 
 from __future__ import annotations
@@ -31,28 +35,50 @@ from attreval.models.questions import Rule
 from attreval.models.transformer_hooks import add_mask
 from attreval.models.words.lrp import Reroute
 
-PRODUCTS = {  # function -> the argument that its first factor is: after an equation, or what they are added to
+# function -> the argument that its first factor is: after an equation, or what they are added to
+PRODUCTS = {
     **dict.fromkeys(("mul", "multiply", "matmul", "rmul", "rmatmul", "bmm"), 0),
     **dict.fromkeys(("einsum", "baddbmm", "addbmm", "addmm", "addcmul"), 1),
 }
 QUOTIENTS = {"div", "truediv", "divide", "true_divide"}
-ACTIVATIONS = {"gelu", "silu", "mish", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardswish", "tanh"}
+ACTIVATIONS = {
+    "gelu",
+    "silu",
+    "mish",
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "hardswish",
+    "tanh",
+}
 STATISTICS = {"sqrt", "rsqrt", "reciprocal"}
-GATES = {"sigmoid", "hardsigmoid"}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
+GATES = {
+    "sigmoid",
+    "hardsigmoid",
+}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
 _SMALL = 1e-6  # below it f(x) / x is that of this x
 _TEMPERATURE = 2.0  # of GIM's softmax
 
 
 class Propagation(TorchFunctionMode):
-    """While it is on, what a network computes has the backward pass of a rule (questions.Rule.attention).
+    """While it is on, what a network computes has the backward pass of a rule
+    (questions.Rule.attention).
 
-    ValueError for what no rule is known of: attention with dropout, and a product written into its first factor.
+    ValueError for what no rule is known of: attention with dropout, and a product written into its
+    first factor.
     """
 
     def __init__(self, network: nn.Module, rule: Rule):
         super().__init__()
         self.attention = rule.attention
-        self.modules = [] if rule.attention == "softened" else [m for m in network.modules() if _is_activation(m)]
+        self.modules = (
+            []
+            if rule.attention == "softened"
+            else [m for m in network.modules() if _is_activation(m)]
+        )
         self.handles: list = []
 
     def __enter__(self) -> Propagation:
@@ -60,7 +86,9 @@ class Propagation(TorchFunctionMode):
         return super().__enter__()
 
     def hook(self, module: nn.Module, given: tuple, out: Tensor) -> Tensor:
-        """After an activation module: what it spells out in several functions is one function all the same."""
+        """After an activation module: what it spells out in several functions is one function all
+        the same.
+        """
         return hand_on(out, given[0], module.forward) if depends(given[0]) else out
 
     def __exit__(self, *raised: Any) -> None:
@@ -68,7 +96,9 @@ class Propagation(TorchFunctionMode):
             handle.remove()
         super().__exit__(*raised)
 
-    def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "").strip("_")
         if function is functional.scaled_dot_product_attention:
@@ -103,7 +133,9 @@ class Propagation(TorchFunctionMode):
         return replace_value(weights, softer)
 
     def product(self, function: Callable, first: int, args: Sequence, kwargs: dict) -> Tensor:
-        """A product, from argument `first` on; its factors that depend on the text share the relevance alike."""
+        """A product, from argument `first` on; its factors that depend on the text share the
+        relevance alike.
+        """
         given, factors = list_factors(function, first, args)
         if len(factors) > 1:
             for at in factors:
@@ -124,7 +156,9 @@ class Propagation(TorchFunctionMode):
     ) -> Tensor:
         """Attention written out: the fused function has one gradient for all of it."""
         if dropout_p:
-            raise ValueError(f"relevance is propagated in evaluation mode, without dropout; it is {dropout_p}")
+            raise ValueError(
+                f"relevance is propagated in evaluation mode, without dropout; it is {dropout_p}"
+            )
         if enable_gqa:
             groups = query.shape[-3] // key.shape[-3]
             key = key.repeat_interleave(groups, dim=-3)
@@ -139,15 +173,23 @@ class Propagation(TorchFunctionMode):
 
 
 def layer_norm(
-    x: Tensor, shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    x: Tensor,
+    shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
-    """Layer normalisation over the last dimensions, of which there are len(shape), with a constant deviation."""
+    """Layer normalisation over the last dimensions, of which there are len(shape), with a constant
+    deviation.
+    """
     mean = x.mean(dim=last_dimensions(shape), keepdim=True)
     x = rms_norm(x - mean, shape, weight, eps)
     return x if bias is None else x + bias
 
 
-def rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Normalisation by the root mean square over the last dimensions, which is a constant."""
     eps = torch.finfo(x.dtype).eps if eps is None else eps
     squares = x.detach().square().mean(dim=last_dimensions(shape), keepdim=True)
@@ -166,7 +208,9 @@ def replace_value(value: Tensor, source: Tensor) -> Tensor:
 
 
 def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
-    """The value of an elementwise function at x, whose relevance goes to x. The function is 0 at 0."""
+    """The value of an elementwise function at x, whose relevance goes to x. The function
+    is 0 at 0.
+    """
     with torch.no_grad():
         away = torch.where(x.abs() < _SMALL, torch.full_like(x, _SMALL), x)
         slope = function(away) / away
@@ -174,11 +218,19 @@ def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
 
 
 def propagate(
-    model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, mode: Callable, halves: int = 1
+    model: Any,
+    embeddings: Tensor,
+    mask: Tensor,
+    segments: Tensor,
+    targets: Tensor,
+    mode: Callable,
+    halves: int = 1,
 ) -> Tensor:
-    """(B, L, D) relevance of word embeddings for (B,) target classes: the modified gradient times the input.
+    """(B, L, D) relevance of word embeddings for (B,) target classes: the modified gradient times
+    the input.
 
-    In the precision of the embeddings. mode: of the network; halves: 2 with zero embeddings beside the text.
+    In the precision of the embeddings. mode: of the network; halves: 2 with zero embeddings beside
+    the text.
     """
     points = embeddings.detach().requires_grad_(True)
     precision = precision_of(points)
@@ -199,9 +251,11 @@ def precision_of(x: Tensor) -> str:
 
 
 def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
-    """How much of the first class's logits reaches neither the text nor a bias, of all relevance that does.
+    """How much of the first class's logits reaches neither the text nor a bias, of all relevance
+    that does.
 
-    Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding where each holds.
+    Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding
+    where each holds.
     """
     precision = precision_of(embeddings)
     network = model.at(precision)
@@ -213,7 +267,9 @@ def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) 
         for source in sources:
             source.requires_grad_(True)
         with torch.enable_grad(), Propagation(network, Rule(attention="constant")):
-            logits = model.logits(None, mask, segments, precision, embeddings=sources[0], whole=True)
+            logits = model.logits(
+                None, mask, segments, precision, embeddings=sources[0], whole=True
+            )
             owed = logits[:, 0].sum()
         gradients = torch.autograd.grad(owed, sources, allow_unused=True)
     finally:
@@ -244,7 +300,9 @@ def list_factors(function: Callable, first: int, args: Sequence) -> tuple[list, 
     factors = [i for i, x in enumerate(args) if i >= first and depends(x)]
     name = function.__name__
     if len(factors) > 1 and name.endswith("_") and not name.endswith("__"):
-        raise ValueError(f"{name} writes a product into its first factor; no relevance is known of it")
+        raise ValueError(
+            f"{name} writes a product into its first factor; no relevance is known of it"
+        )
     return list(args), factors
 
 

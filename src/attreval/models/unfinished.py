@@ -25,10 +25,13 @@ def _clocks() -> tuple[float, float]:
 
 @dataclass
 class SoFar:
-    """How far a training has come. losses: of the batches since the last check. stale: checks since the best.
+    """How far a training has come. losses: of the batches since the last check. stale: checks since
+    the best.
 
-    seconds, processor: that it has taken, of the clock and of the processor; at: both clocks when they were counted.
-    best: the lowest score on dev. weights: those of the best check, on the CPU; None before one is worth keeping.
+    seconds, processor: that it has taken, of the clock and of the processor; at: both clocks when
+        they were counted.
+    best: the lowest score on dev. weights: those of the best check, on the CPU; None before one is
+        worth keeping.
     """
 
     step: int = 0
@@ -43,8 +46,14 @@ class SoFar:
     at: tuple[float, float] = field(default_factory=_clocks)
 
     def check(self, dev: Any, watch: str, epoch: float, network: torch.nn.Module) -> bool:
-        """Take note of an evaluation on dev (training.Evaluation); whether it is the best, whose weights are kept."""
-        found = {"train_loss": float(np.mean(self.losses)), "dev_loss": dev.loss, "dev_accuracy": dev.accuracy}
+        """Take note of an evaluation on dev (training.Evaluation); whether it is the best, whose
+        weights are kept.
+        """
+        found = {
+            "train_loss": float(np.mean(self.losses)),
+            "dev_loss": dev.loss,
+            "dev_accuracy": dev.accuracy,
+        }
         self.curve.append({"step": self.step, "epoch": epoch} | found)
         self.losses = []
         score = 1 - getattr(dev, watch) if watch != "loss" and math.isfinite(dev.loss) else dev.loss
@@ -68,7 +77,9 @@ class SoFar:
 
 @dataclass
 class Changing:
-    """All that a step of training changes beside its SoFar; random numbers included, so that not a bit is lost."""
+    """All that a step of training changes beside its SoFar; random numbers included, so that not a
+    bit is lost.
+    """
 
     network: torch.nn.Module
     averaged: AveragedModel
@@ -78,9 +89,16 @@ class Changing:
     kept_at: float = field(default_factory=time.monotonic)
 
     def take_step(
-        self, model: Any, texts: Sequence[Tokens], labels: Sequence[int], clip: float | None, precision: str
+        self,
+        model: Any,
+        texts: Sequence[Tokens],
+        labels: Sequence[int],
+        clip: float | None,
+        precision: str,
     ) -> float:
-        """Learn from a batch; the loss before that. model: the network's classifier. clip: the largest gradient."""
+        """Learn from a batch; the loss before that. model: the network's classifier. clip: the
+        largest gradient.
+        """
         device = model.device
         rows = pad_rows([(tokens.ids, tokens.segments) for tokens in texts], texts[0].pad_id)
         gold = torch.tensor(labels, device=device)
@@ -98,7 +116,9 @@ class Changing:
         return loss.item()
 
     def keep(self, path: Path | None, so_far: SoFar) -> None:
-        """Write everything to a file, if one is given and the last time is KEEP_EVERY seconds ago."""
+        """Write everything to a file, if one is given and the last time is KEEP_EVERY
+        seconds ago.
+        """
         if path is None or time.monotonic() - self.kept_at < KEEP_EVERY:
             return
         so_far.count()
@@ -115,7 +135,9 @@ class Changing:
         self.kept_at = time.monotonic()
 
     def take_up(self, path: Path | None) -> SoFar:
-        """Go back to where a file left off, and say how far that was; without one, the beginning."""
+        """Go back to where a file left off, and say how far that was; without one, the
+        beginning.
+        """
         if path is None or not path.exists():
             return SoFar()
         state = torch.load(path, map_location="cpu", weights_only=False)
@@ -129,5 +151,7 @@ class Changing:
 
     def _parts(self) -> dict[str, Any]:
         """What has a state of its own, by name."""
-        parts = {name: getattr(self, name) for name in ("network", "averaged", "optimizer", "schedule")}
+        parts = {
+            name: getattr(self, name) for name in ("network", "averaged", "optimizer", "schedule")
+        }
         return {name: part for name, part in parts.items() if part is not None}

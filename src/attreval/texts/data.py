@@ -1,6 +1,8 @@
-"""Rows of a user's own table: texts, labels, splits, ids and what people marked, from columns of any name.
+"""Rows of a user's own table: texts, labels, splits, ids and what people marked, from columns of
+any name.
 
-What is left out is counted, what cannot be meant is a ValueError that says what was found and what would do.
+What is left out is counted, what cannot be meant is a ValueError that says what was found and what
+would do.
 """
 
 import re
@@ -30,10 +32,11 @@ MISFIT = "a rationale does not fit its text"
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns; None for what there is none of. pair: a second text, read with the first.
+    """The names of the columns; None for what there is none of. pair: a second text, read with the
+    first.
 
-    rationale: what people marked, see texts.marks. Without a split, every row is of test, unless the files
-    themselves are parted by split.
+    rationale: what people marked, see texts.marks. Without a split, every row is of test, unless
+    the files themselves are parted by split.
     """
 
     text: str = "text"
@@ -49,14 +52,18 @@ class Columns:
 
 
 def read_own_data(
-    data: Path | Mapping[str, Sequence], columns: Columns, labels: Sequence[str] = (), counts: Counts | None = None
+    data: Path | Mapping[str, Sequence],
+    columns: Columns,
+    labels: Sequence[str] = (),
+    counts: Counts | None = None,
 ) -> list[Row]:
     """The rows of a file or folder in any of files.FORMATS, or of a table in memory, in its order.
 
-    data: a path, or a value a row of each column: a dict, or a pandas table. labels: class names in index order; those
-    of the data where empty. counts: takes in how many rows are dropped for an empty cell, and what is noted: ids that
-    occur again, which get `~2`, `~3`, …, and rationales that do not fit. Raises ValueError for columns, labels or
-    splits that are not there, and where no row is left; OSError where there is no such file.
+    data: a path, or a value a row of each column: a dict, or a pandas table. labels: class names in
+    index order; those of the data where empty. counts: takes in how many rows are dropped for an
+    empty cell, and what is noted: ids that occur again, which get `~2`, `~3`, …, and rationales
+    that do not fit. Raises ValueError for columns, labels or splits that are not there, and where
+    no row is left; OSError where there is no such file.
     """
     counts = counts or Counts()
     if isinstance(data, Path):
@@ -75,27 +82,35 @@ def read_own_data(
     missed = counts.noted.get(MISFIT, 0)
     if missed > len(rows) / 2:
         raise ValueError(
-            f"{name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they "
+            f"{name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their "
+            "texts; they "
             f"can be {FORMS}"
         )
     if not any(row.split == "test" for row in rows):
         held = ", ".join(sorted({row.split for row in rows}))
         raise ValueError(
-            f"{name} has no row of the split test, which is explained; it has {held}: name no column of splits, "
+            f"{name} has no row of the split test, which is explained; it has {held}: name no "
+            "column of splits, "
             "and of a folder parted by splits give the one to explain, so that all rows are of test"
         )
     return rows
 
 
 def _from_memory(data: Mapping[str, Sequence], columns: Columns, name: str) -> Table:
-    """The columns that are named. ValueError for what is no table, and for columns of several lengths."""
+    """The columns that are named. ValueError for what is no table, and for columns of several
+    lengths.
+    """
     if not isinstance(data, Mapping) and not hasattr(data, "columns"):
         raise ValueError(
-            f"data are a file, a folder, a pandas table or a dict of columns; got a {type(data).__name__}: "
+            "data are a file, a folder, a pandas table or a dict of columns; got a "
+            f"{type(data).__name__}: "
             "pandas.DataFrame(rows) makes a table of rows"
         )
     check_columns(columns.wanted(), list(map(str, data)), name)
-    found = {one: as_list(data[one], f"the column {one!r} is a list of values") for one in columns.wanted()}
+    found = {
+        one: as_list(data[one], f"the column {one!r} is a list of values")
+        for one in columns.wanted()
+    }
     if len(set(map(len, found.values()))) > 1:
         lengths = ", ".join(f"{one!r} {len(values)}" for one, values in found.items())
         raise ValueError(f"{name} has columns of different lengths: {lengths}")
@@ -110,7 +125,8 @@ def find_values(table: Table, column: str) -> Counter[str]:
 
 
 def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
-    """The class names of a table: those it carries, else the distinct values, numbers by size and names by alphabet.
+    """The class names of a table: those it carries, else the distinct values, numbers by size and
+    names by alphabet.
 
     ValueError: one class only, or so many that the column is no label.
     """
@@ -120,7 +136,8 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
     if len(found) == 1:
         ((only, rows),) = found.items()
         raise ValueError(
-            f"{name}: the column {column!r} holds one class only, {only!r} ({rows} rows); a classifier has two or "
+            f"{name}: the column {column!r} holds one class only, {only!r} ({rows} rows); a "
+            "classifier has two or "
             "more: name all of them, in the model's order, under `labels`"
         )
     if not found:
@@ -129,7 +146,8 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
     if len(found) > MOST_LABELS or (len(found) > 50 and len(found) > rows / 2):
         shown = ", ".join(repr(label[:30]) for label in list(found)[:3])
         raise ValueError(
-            f"{name}: the column {column!r} holds {len(found)} different values in {rows} rows ({shown}, …): that is "
+            f"{name}: the column {column!r} holds {len(found)} different values in {rows} rows "
+            f"({shown}, …): that is "
             "no label; name the column of the label"
         )
     numbers = all(re.fullmatch(r"-?\d+", label) for label in found)
@@ -137,7 +155,8 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
 
 
 def index_of(label: str | int, names: Sequence[str]) -> int | None:
-    """Which class a value names: by its name, in any case, else by its number from 0, where no name is one.
+    """Which class a value names: by its name, in any case, else by its number from 0, where no name
+    is one.
 
     A number that is no text is always the number of a class. None where no class is meant.
     """
@@ -154,7 +173,9 @@ def index_of(label: str | int, names: Sequence[str]) -> int | None:
 
 
 def _plain(value: Any) -> str | None:
-    """A cell as text without white space around it, whole numbers without a point; None where it is empty."""
+    """A cell as text without white space around it, whole numbers without a point; None where it is
+    empty.
+    """
     if is_missing(value):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -163,8 +184,12 @@ def _plain(value: Any) -> str | None:
     return re.sub(r"^(-?\d+)\.0$", r"\1", text) or None
 
 
-def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: Counts, name: str) -> Iterator[Row]:
-    """A Row for each row of the table that has all it needs; unknown labels and splits are told together."""
+def _keep_rows(
+    table: Table, columns: Columns, names: tuple[str, ...], counts: Counts, name: str
+) -> Iterator[Row]:
+    """A Row for each row of the table that has all it needs; unknown labels and splits are told
+    together.
+    """
     parts = columns.split or (SPLIT if table.parted else None)
     wanted = (columns.text, columns.pair, columns.label, parts, columns.id, columns.rationale)
     empty = [None] * len(table.columns[columns.text])
@@ -180,7 +205,11 @@ def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: C
         if segments is None or label is None:
             continue
         at = index_of(label, names)
-        part = "test" if split is None and columns.split is None else SPLITS.get((_plain(split) or "").lower())
+        part = (
+            "test"
+            if split is None and columns.split is None
+            else SPLITS.get((_plain(split) or "").lower())
+        )
         if at is None:
             unknown["label"][label] += 1
         if part is None:
@@ -213,7 +242,10 @@ def _segments(text: Any, pair: Any, columns: Columns, counts: Counts) -> tuple[s
             return None
     for column, value in given.items():
         if isinstance(value, Iterable) and not isinstance(value, str):
-            raise ValueError(f"the column {column!r} holds {value!r:.60}; a text is one string, words are joined first")
+            raise ValueError(
+                f"the column {column!r} holds {value!r:.60}; a text is one string, words are "
+                "joined first"
+            )
     return tuple(str(value) for value in given.values())
 
 
@@ -232,14 +264,20 @@ def _free(identity: str, taken: Counter) -> str:
 
 
 def _refuse(unknown: dict[str, Counter], names: Sequence[str], columns: Columns, name: str) -> None:
-    """Raise ValueError for labels that are not among the names, and for values that name no split."""
+    """Raise ValueError for labels that are not among the names, and for values that name
+    no split.
+    """
     for what, allowed in (("label", names), ("split", SPLITS)):
         found = unknown[what]
         if not found:
             continue
-        shown = ", ".join(f"{value[:40]!r} ({number} rows)" for value, number in found.most_common(5))
+        shown = ", ".join(
+            f"{value[:40]!r} ({number} rows)" for value, number in found.most_common(5)
+        )
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         there = ", ".join(list(allowed)[:50])
         how = "; `labels` names the model's classes in its order" if what == "label" else ""
         column = getattr(columns, what)
-        raise ValueError(f"{name}: the column {column!r} holds {shown}{more}, which are not among {there}{how}")
+        raise ValueError(
+            f"{name}: the column {column!r} holds {shown}{more}, which are not among {there}{how}"
+        )

@@ -1,4 +1,6 @@
-"""A user's text files: UTF-8 or with a mark of their encoding; what is neither is said with byte, line and remedy."""
+"""A user's text files: UTF-8 or with a mark of their encoding; what is neither is said with byte,
+line and remedy.
+"""
 
 import codecs
 import json
@@ -9,9 +11,11 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, UTF-8, or UTF-16 that begins with a byte order mark; line breaks as they are.
+    """The text of a file, UTF-8, or UTF-16 that begins with a byte order mark; line breaks as they
+    are.
 
-    Raises ValueError that names the first byte and line that are neither, and how to convert the file.
+    Raises ValueError that names the first byte and line that are neither, and how to convert the
+    file.
     """
     data = path.read_bytes()
     encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), "utf-8")
@@ -19,24 +23,30 @@ def read_text(path: Path) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         if encoding == "utf-16":
-            raise ValueError(f"{path.name} begins as UTF-16, but is cut off or damaged at byte {error.start}") from None
+            raise ValueError(
+                f"{path.name} begins as UTF-16, but is cut off or damaged at byte {error.start}"
+            ) from None
         line = data.count(b"\n", 0, error.start) + 1
         begin = max(data.rfind(b"\n", 0, error.start) + 1, error.start - 20)
         shown = data[begin : error.start + 20].partition(b"\n")[0].decode("latin-1")
         raise ValueError(
-            f"{path.name} is not UTF-8: byte {data[error.start]:#04x} at position {error.start}, line {line}, near "
+            f"{path.name} is not UTF-8: byte {data[error.start]:#04x} at position {error.start}, "
+            f"line {line}, near "
             f"{shown!r}. Save it as UTF-8 (in a spreadsheet: CSV UTF-8), or convert it: "
             f"iconv -f windows-1252 -t utf-8 {path.name} > new{path.suffix}"
         ) from None
     if "\0" in text[:100_000]:
         raise ValueError(
-            f"{path.name} is no text in UTF-8: it holds zero bytes, as UTF-16 without a mark or binaries do"
+            f"{path.name} is no text in UTF-8: it holds zero bytes, as UTF-16 without a mark or "
+            "binaries do"
         )
     return text
 
 
 def lines_of_json(text: str, name: str) -> Iterator[dict]:
-    """The objects of a file of JSON lines, or of one JSON list; a string is a `text`. ValueError names a wrong line."""
+    """The objects of a file of JSON lines, or of one JSON list; a string is a `text`. ValueError
+    names a wrong line.
+    """
     if text.lstrip()[:1] == "[":
         try:
             rows = json.loads(text)
@@ -44,15 +54,20 @@ def lines_of_json(text: str, name: str) -> Iterator[dict]:
             raise ValueError(f"{name}, line {error.lineno}: no JSON list: {error.msg}") from None
         numbered = ((number, json.dumps(row)) for number, row in enumerate(rows, 1))
     else:
-        numbered = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+        numbered = (
+            (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()
+        )
     for number, line in numbered:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{name}, line {number}: no JSON object: {error.msg}, near {line[:60]!r}") from None
+            raise ValueError(
+                f"{name}, line {number}: no JSON object: {error.msg}, near {line[:60]!r}"
+            ) from None
         row = {"text": row} if isinstance(row, str) else row
         if not isinstance(row, dict):
             raise ValueError(
-                f'{name}, line {number}: an object of columns is needed, such as {{"text": …}}; got {line!r:.60}'
+                f'{name}, line {number}: an object of columns is needed, such as {{"text": …}}; '
+                f"got {line!r:.60}"
             )
         yield row

@@ -1,6 +1,8 @@
-"""A user's own table, whatever it lies in: csv, tsv, jsonl, Parquet, a folder of `datasets`, ERASER's folder.
+"""A user's own table, whatever it lies in: csv, tsv, jsonl, Parquet, a folder of `datasets`,
+ERASER's folder.
 
-Nothing is executed and no pickle is read. Every error says what was asked, what came, and what would do.
+Nothing is executed and no pickle is read. Every error says what was asked, what came, and what
+would do.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-FORMATS = "csv, tsv, jsonl, Parquet, a folder of datasets.save_to_disk, or ERASER's folder (docs/ and test.jsonl)"
+FORMATS = (
+    "csv, tsv, jsonl, Parquet, a folder of datasets.save_to_disk, or ERASER's folder (docs/ and "
+    "test.jsonl)"
+)
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 JSON = (".jsonl", ".ndjson", ".json")
 ARCHIVES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what the files begin with
@@ -31,7 +36,8 @@ ERASER_COLUMNS = ("id", "text", "query", "label", "rationale", SPLIT)
 
 @dataclass(frozen=True)
 class Table:
-    """A table as read. columns: the wanted ones, a list of values each. classes: names for a column of class numbers.
+    """A table as read. columns: the wanted ones, a list of values each. classes: names for a column
+    of class numbers.
 
     parted: whether the files themselves say which split a row is of, in the column `split`.
     """
@@ -42,10 +48,12 @@ class Table:
 
 
 def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
-    """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are parted by split.
+    """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are
+    parted by split.
 
-    wanted: names of columns; None for all that there are. Raises ValueError for another format, columns that are not
-    there (with the nearest), text that is no UTF-8; FileNotFoundError, which names what lies beside the path.
+    wanted: names of columns; None for all that there are. Raises ValueError for another format,
+    columns that are not there (with the nearest), text that is no UTF-8; FileNotFoundError, which
+    names what lies beside the path.
     """
     must_exist(path)
     if path.is_dir():
@@ -60,40 +68,54 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
     if path.suffix == ".arrow":
         return _pick_arrow(_read_arrow([path]), wanted, path)
     if start.startswith(ARCHIVES):
-        raise ValueError(f"{path.name} is an archive or a spreadsheet; save the sheet as CSV UTF-8, and give that")
+        raise ValueError(
+            f"{path.name} is an archive or a spreadsheet; save the sheet as CSV UTF-8, and give "
+            "that"
+        )
     if start.startswith(b"\x80") or path.suffix in PICKLES:
         raise ValueError(
-            f"{path.name} is a pickle or binary file, which may run code and is never read; give {FORMATS}"
+            f"{path.name} is a pickle or binary file, which may run code and is never read; give "
+            f"{FORMATS}"
         )
     if ending in JSON:
         return _pick_rows(lines_of_json(read_text(path), path.name), wanted, path.name)
     if ending in DELIMITERS:
         return _read_delimited(path, wanted)
-    raise ValueError(f"{path.name}: a file that ends in {path.suffix or 'nothing'!r} is not known; give {FORMATS}")
+    raise ValueError(
+        f"{path.name}: a file that ends in {path.suffix or 'nothing'!r} is not known; give "
+        f"{FORMATS}"
+    )
 
 
 def read_texts(
     path: str | Path, column: str | None = None, pair_column: str | None = None
 ) -> list[str | tuple[str, str]]:
-    """The texts of a file in any of FORMATS, or of a .txt file with a text a line; nothing is left out.
+    """The texts of a file in any of FORMATS, or of a .txt file with a text a line; nothing is left
+    out.
 
-    column: where the texts stand; `text`, or the only one, where not named. pair_column: of second texts; each row is a
-    pair then. Raises ValueError for a text that is empty, with its row, for an unknown column, and as `read_table`.
+    column: where the texts stand; `text`, or the only one, where not named. pair_column: of second
+    texts; each row is a pair then. Raises ValueError for a text that is empty, with its row, for an
+    unknown column, and as `read_table`.
     """
     path = Path(path)
     must_exist(path)
     if path.suffix.lower() == ".txt":
         if column or pair_column:
-            raise ValueError(f"{path.name} holds a text a line and has no columns; use a .csv or .jsonl file")
+            raise ValueError(
+                f"{path.name} holds a text a line and has no columns; use a .csv or .jsonl file"
+            )
         columns = {"text": read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")}
     else:
-        columns = read_table(path, list(filter(None, (column, pair_column))) if column else None).columns
+        columns = read_table(
+            path, list(filter(None, (column, pair_column))) if column else None
+        ).columns
     if column is None:
         named = [name for name in columns if name.lower() == "text"] or list(columns)
         if len(named) != 1:
             known = ", ".join(columns)
             raise ValueError(
-                f"{path.name} has no column `text`; say with --column which of these holds the texts: {known}"
+                f"{path.name} has no column `text`; say with --column which of these holds the "
+                f"texts: {known}"
             )
         (column,) = named
     wanted = [column, pair_column] if pair_column else [column]
@@ -105,28 +127,39 @@ def read_texts(
         for name, text in zip(wanted, row, strict=True):
             if not isinstance(text, str) or not text.strip():
                 raise ValueError(
-                    f"{path.name}, row {number}: `{name}` is no text ({text!r:.40}); leave the row out, or give it one"
+                    f"{path.name}, row {number}: `{name}` is no text ({text!r:.40}); leave the "
+                    "row out, or give it one"
                 )
     return rows if pair_column else [text for (text,) in rows]
 
 
 def must_exist(path: Path) -> None:
-    """Raise FileNotFoundError where there is no such file or folder; it names the nearest beside it."""
+    """Raise FileNotFoundError where there is no such file or folder; it names the nearest beside
+    it.
+    """
     if not path.exists():
-        beside = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
+        beside = (
+            sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
+        )
         raise FileNotFoundError(f"there is no file {path}{nearest(path.name, beside)}")
 
 
 def is_parted(path: Path) -> bool:
-    """Whether a folder holds a file or folder for each split, so that its rows have splits of their own."""
+    """Whether a folder holds a file or folder for each split, so that its rows have splits of their
+    own.
+    """
     return path.is_dir() and ((path / "dataset_dict.json").exists() or any(_eraser_files(path)))
 
 
 def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> None:
-    """Raise ValueError for columns that are not there, with the nearest and those that are, and for two of one name."""
+    """Raise ValueError for columns that are not there, with the nearest and those that are, and for
+    two of one name.
+    """
     for column in there:
         if column and there.count(column) > 1:
-            raise ValueError(f"{name} has {there.count(column)} columns {column!r}; give each a name of its own")
+            raise ValueError(
+                f"{name} has {there.count(column)} columns {column!r}; give each a name of its own"
+            )
     for column in wanted:
         if column not in there:
             shown = ", ".join(map(repr, there[:20])) or "none"
@@ -138,7 +171,9 @@ def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> Non
 def nearest(name: str, names: list[str]) -> str:
     """`; did you mean ...?`, where a name comes near."""
     folded = {other.casefold(): other for other in names}
-    near = [folded[other] for other in difflib.get_close_matches(name.casefold(), folded, 2, cutoff=0.5)]
+    near = [
+        folded[other] for other in difflib.get_close_matches(name.casefold(), folded, 2, cutoff=0.5)
+    ]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
@@ -150,11 +185,15 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path.name} cannot be read as Parquet, it may be cut off: {error}") from None
+        raise ValueError(
+            f"{path.name} cannot be read as Parquet, it may be cut off: {error}"
+        ) from None
 
 
 def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
-    """The columns of a csv or tsv file as text, as it stands there: no number, date, formula or NA is made of it."""
+    """The columns of a csv or tsv file as text, as it stands there: no number, date, formula or NA
+    is made of it.
+    """
     import csv
     import warnings
 
@@ -163,7 +202,9 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
     text = read_text(path)
     text = text if "\n" in text else text.replace("\r", "\n")
     if not text.strip():
-        raise ValueError(f"{path.name} is empty: a first line of column names is needed, and a row a text")
+        raise ValueError(
+            f"{path.name} is empty: a first line of column names is needed, and a row a text"
+        )
     usual = DELIMITERS[path.suffix.lower()]
     first = text.partition("\n")[0].rstrip("\r")
     asked = {name.lower() for name in wanted or ("text",)}
@@ -181,9 +222,14 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
         try:
             frame = pd.read_csv(io.StringIO(text, newline=""), sep=sign, **as_it_stands)
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
-            said = str(error).replace("Error tokenizing data. C error: ", "").partition(". This leads")[0]
+            said = (
+                str(error)
+                .replace("Error tokenizing data. C error: ", "")
+                .partition(". This leads")[0]
+            )
             raise ValueError(
-                f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that holds {sign!r}, a quote "
+                f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that "
+                f"holds {sign!r}, a quote "
                 'or a line break stands in double quotes, with "" for a quote'
             ) from None
     check_columns((), heads[sign], path.name)  # pandas gives doubles other names
@@ -213,18 +259,26 @@ def _read_arrow(paths: list[Path]) -> pa.Table:
             read = pa.ipc.open_file if whole else pa.ipc.open_stream
             tables.append(read(stream).read_all())
         except pa.ArrowInvalid as error:
-            raise ValueError(f"{path.name} cannot be read as Arrow, it may be cut off: {error}") from None
+            raise ValueError(
+                f"{path.name} cannot be read as Arrow, it may be cut off: {error}"
+            ) from None
     return pa.concat_tables(tables)
 
 
-def _pick_arrow(table: pa.Table, wanted: Sequence[str] | None, path: Path, features: dict | None = None) -> Table:
-    """The wanted columns of an Arrow table, and the class names that `datasets` wrote, into it or beside it."""
+def _pick_arrow(
+    table: pa.Table, wanted: Sequence[str] | None, path: Path, features: dict | None = None
+) -> Table:
+    """The wanted columns of an Arrow table, and the class names that `datasets` wrote, into it or
+    beside it.
+    """
     check_columns(wanted or (), table.column_names, path.name)
     about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
     known = about.get("info", {}).get("features", {}) | (features or {})
     columns = {column: table[column].to_pylist() for column in wanted or table.column_names}
     named = {column: (known.get(column) or {}).get("names") for column in columns}
-    return Table(columns, {column: tuple(names) for column, names in named.items() if names is not None})
+    return Table(
+        columns, {column: tuple(names) for column, names in named.items() if names is not None}
+    )
 
 
 def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
@@ -233,7 +287,10 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
         names = json.loads((path / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
         own = wanted and [column for column in wanted if column != SPLIT]
         parts = [_read_saved(path / name, own) for name in names]
-        columns = {column: [value for part in parts for value in part.columns[column]] for column in parts[0].columns}
+        columns = {
+            column: [value for part in parts for value in part.columns[column]]
+            for column in parts[0].columns
+        }
         splits: list[str] = []
         for name, part in zip(names, parts, strict=True):
             rows = next(iter(part.columns.values()))
@@ -246,15 +303,21 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
         picked = list(dict.fromkeys([*(wanted or ERASER_COLUMNS), SPLIT]))
         return Table(_pick_rows(_eraser_rows(path), picked, path.name).columns, parted=True)
     held = ", ".join(sorted(other.name for other in path.iterdir())[:8]) or "nothing"
-    raise ValueError(f"the folder {path} holds no data that is known (it holds {held}); give {FORMATS}")
+    raise ValueError(
+        f"the folder {path} holds no data that is known (it holds {held}); give {FORMATS}"
+    )
 
 
 def _read_saved(path: Path, wanted: Sequence[str] | None) -> Table:
-    """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the class names of its label."""
+    """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the class names of
+    its label.
+    """
     state = json.loads((path / "state.json").read_text(encoding="utf-8"))
     files = [path / Path(one["filename"]).name for one in state["_data_files"]]
     info = path / "dataset_info.json"
-    features = json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None
+    features = (
+        json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None
+    )
     return _pick_arrow(_read_arrow(files), wanted, path, features)
 
 
@@ -267,16 +330,25 @@ def _eraser_files(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _eraser_rows(path: Path) -> Iterator[dict]:
-    """Rows of ERASER_COLUMNS: each annotation with its document, as DeYoung et al. (2020) publish them."""
+    """Rows of ERASER_COLUMNS: each annotation with its document, as DeYoung et al. (2020) publish
+    them.
+    """
     together = path / "docs.jsonl"  # in place of docs/
     rows = lines_of_json(read_text(together), together.name) if together.exists() else ()
     shared = {str(row.get("docid")): str(row.get("document")) for row in rows}
     for split, file in _eraser_files(path):
         for number, item in enumerate(lines_of_json(read_text(file), file.name), 1):
             name = _document_name(item)
-            text = item.get("text") or item.get("document") or shared.get(name) or _read_document(path / "docs", name)
+            text = (
+                item.get("text")
+                or item.get("document")
+                or shared.get(name)
+                or _read_document(path / "docs", name)
+            )
             if text is None:
-                raise ValueError(f"{file.name}, line {number}: its document {name!r} is not in {path / 'docs'}")
+                raise ValueError(
+                    f"{file.name}, line {number}: its document {name!r} is not in {path / 'docs'}"
+                )
             yield {
                 "id": item.get("annotation_id") or f"{split}-{number}",
                 "text": text,
@@ -288,7 +360,9 @@ def _eraser_rows(path: Path) -> Iterator[dict]:
 
 
 def _document_name(item: dict) -> str:
-    """Which document an annotation speaks of: that of its first evidence, else what its id begins with."""
+    """Which document an annotation speaks of: that of its first evidence, else what its id begins
+    with.
+    """
     for group in item.get("evidences") or ():
         for piece in group if isinstance(group, list) else [group]:
             if piece.get("docid"):
@@ -298,7 +372,9 @@ def _document_name(item: dict) -> str:
 
 
 def _read_document(folder: Path, name: str) -> str | None:
-    """A document of docs/ with its sentences joined by spaces; None where there is none of that name inside."""
+    """A document of docs/ with its sentences joined by spaces; None where there is none of that
+    name inside.
+    """
     path = (folder / name).resolve()
     if not name or not path.is_relative_to(folder.resolve()) or not path.is_file():
         return None

@@ -1,4 +1,5 @@
-"""What people hand over, read to the letter: texts, names of classes, and a function's probabilities.
+"""What people hand over, read to the letter: texts, names of classes, and a function's
+probabilities.
 
 What could mean two things is a ValueError that says how to say either.
 """
@@ -22,9 +23,14 @@ SHOWN = 40  # characters of a text that name it where it is long
 def as_list(given: Any, what: str) -> list[Any]:
     """What is given one after the other: a list, a column, an array, a generator.
 
-    what: what it is, for messages. ValueError for one thing alone, and for what has no order or names of its own.
+    what: what it is, for messages. ValueError for one thing alone, and for what has no order or
+        names of its own.
     """
-    alone = not isinstance(given, Iterable) or isinstance(given, str | bytes) or getattr(given, "ndim", 1) == 0
+    alone = (
+        not isinstance(given, Iterable)
+        or isinstance(given, str | bytes)
+        or getattr(given, "ndim", 1) == 0
+    )
     if alone or isinstance(given, Mapping | Set) or hasattr(given, "columns"):
         column = ": give one of its columns" if hasattr(given, "columns") else ""
         raise ValueError(f"{what}; got a {type(given).__name__}{column}")
@@ -34,30 +40,41 @@ def as_list(given: Any, what: str) -> list[Any]:
 def read_segments(texts: Text | Iterable[Text]) -> list[tuple[str, ...]]:
     """Each text as a tuple of one string, or of two for a pair.
 
-    texts: a string; a tuple of two, which is a pair; or these one after the other, in a list, a column, an array or a
-    generator. A lone surrogate is replaced. ValueError, with the place in the list, for what is empty or anything else.
+    texts: a string; a tuple of two, which is a pair; or these one after the other, in a list, a
+    column, an array or a generator. A lone surrogate is replaced. ValueError, with the place in the
+    list, for what is empty or anything else.
     """
     if isinstance(texts, str | tuple):
         return [_read_text(texts, "")]
     several = as_list(texts, "texts are a string, a tuple of two for a pair, or a list of these")
     if not several:
-        raise ValueError("there is no text to explain; give at least one string, or a pair of strings")
+        raise ValueError(
+            "there is no text to explain; give at least one string, or a pair of strings"
+        )
     return [_read_text(text, f" {at}") for at, text in enumerate(several)]
 
 
 def _read_text(text: Any, at: str) -> tuple[str, ...]:
-    """The segments of one text. at: its place in a list, for messages. ValueError where it is none."""
+    """The segments of one text. at: its place in a list, for messages. ValueError where it
+    is none.
+    """
     segments = (text,) if isinstance(text, str) else text
-    pair = isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
+    pair = (
+        isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
+    )
     if not pair and not isinstance(text, str):
         raise ValueError(
-            f"text{at} is {text!r:.80}; a text is a string, and a pair a tuple of two strings; several texts are a "
+            f"text{at} is {text!r:.80}; a text is a string, and a pair a tuple of two strings; "
+            "several texts are a "
             "list, and a list of words is joined to a string first"
         )
     for part, segment in enumerate(segments):
         if not segment.strip():
             of = f", part {part} of the pair," if pair else ""
-            raise ValueError(f"text{at}{of} is empty ({segment!r:.40}), so there is nothing to explain; leave it out")
+            raise ValueError(
+                f"text{at}{of} is empty ({segment!r:.40}), so there is nothing to explain; leave "
+                "it out"
+            )
     return tuple(writable(str(part)) for part in segments)  # numpy has strings of its own
 
 
@@ -69,14 +86,17 @@ def as_text(segments: tuple[str, ...]) -> Text:
 def read_names(given: Any) -> list[Any]:
     """The names of classes, each at its number.
 
-    given: a list in the order of the outputs, or a mapping between names and numbers from 0, either way round.
-    ValueError for what has no order, such as a set, and for a mapping that numbers no classes or could be read twice.
+    given: a list in the order of the outputs, or a mapping between names and numbers from 0, either
+        way round.
+    ValueError for what has no order, such as a set, and for a mapping that numbers no classes or
+    could be read twice.
     """
     if isinstance(given, Mapping):
         return _numbered_names(given)
     return as_list(
         given,
-        "labels are a list of the classes' names in the order of the model's outputs, or number them, as in "
+        "labels are a list of the classes' names in the order of the model's outputs, or number "
+        "them, as in "
         "{'negative': 0, 'positive': 1}",
     )
 
@@ -91,13 +111,18 @@ def _numbered_names(given: Mapping) -> list[Any]:
             readings[tuple(map(str, names))] = names
     if len(readings) != 1:
         why = "can be read either way round" if readings else "do not number the classes from 0"
-        raise ValueError(f"labels {dict(given)!r:.80} {why}; give the names as a list, in the order of the outputs")
+        raise ValueError(
+            f"labels {dict(given)!r:.80} {why}; give the names as a list, in the order of the "
+            "outputs"
+        )
     (names,) = readings.values()
     return names
 
 
 def _number(given: Any) -> int | None:
-    """A number of a class, of any type of whole number or in digits as JSON has keys; None for what is none."""
+    """A number of a class, of any type of whole number or in digits as JSON has keys; None for what
+    is none.
+    """
     if isinstance(given, str):
         return int(given) if given.isascii() and given.isdigit() else None
     return int(given) if isinstance(given, Integral) and not isinstance(given, bool) else None
@@ -106,7 +131,8 @@ def _number(given: Any) -> int | None:
 def read_columns(given: Any, labels: Sequence[str], name: str) -> np.ndarray:
     """(n, K) numbers that a function gave, its columns in the order of the labels.
 
-    given: an array, or what becomes one; of a table whose columns have names, those of the labels in any order.
+    given: an array, or what becomes one; of a table whose columns have names, those of the labels
+        in any order.
     ValueError for other names, and for what is no table of numbers.
     """
     columns = [str(column) for column in getattr(given, "columns", ())]
@@ -120,11 +146,15 @@ def read_columns(given: Any, labels: Sequence[str], name: str) -> np.ndarray:
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} gives a {type(given).__name__} that is no table of numbers") from None
+        raise ValueError(
+            f"{name} gives a {type(given).__name__} that is no table of numbers"
+        ) from None
 
 
 def make_instances(segments: Iterable[tuple[str, ...]]) -> list[Instance]:
-    """Texts as instances with their words. What a text is called, and so every random draw, follows from its words."""
+    """Texts as instances with their words. What a text is called, and so every random draw, follows
+    from its words.
+    """
     return [Instance(_name_text(parts), parts, 0, words_of(parts)) for parts in segments]
 
 
@@ -140,6 +170,7 @@ def join_pairs(texts: list[str], others: list[str]) -> list[Text]:
     """Texts, or pairs of them with as many others. ValueError for another number of others."""
     if others and len(others) != len(texts):
         raise ValueError(
-            f"there are {len(texts)} texts and {len(others)} second texts; give --pair once for each --text, or never"
+            f"there are {len(texts)} texts and {len(others)} second texts; give --pair once for "
+            "each --text, or never"
         )
     return list(zip(texts, others, strict=True)) if others else list(texts)

@@ -1,8 +1,9 @@
 """What people marked in a text, in any form: as spans of characters, and as marks of words.
 
-A cell of a table holds character spans `[[start, end], …]` of the text (or `[segment, start, end]`), marks 0 and 1 of
-words parted by white space (of one person, or a list a person), a list of marked strings, or ERASER's evidences (tokens
-by white space). Letters used for shapes: A people, W words, n spans.
+A cell of a table holds character spans `[[start, end], …]` of the text (or `[segment, start,
+end]`), marks 0 and 1 of words parted by white space (of one person, or a list a person), a list of
+marked strings, or ERASER's evidences (tokens by white space). Letters used for shapes: A people, W
+words, n spans.
 """
 
 import ast
@@ -23,22 +24,27 @@ Span = tuple[int, int, int]  # segment, start, end character (exclusive)
 LISTS = (list, tuple, np.ndarray)
 MARKS = re.compile(r"\[?\s*[01](?:\.0?)?(?:[\s,]+[01](?:\.0?)?)*\s*\]?")
 FORMS = (
-    "character spans [[start, end], …], marks 0/1 of the words parted by white space, a list of marked strings, or "
+    "character spans [[start, end], …], marks 0/1 of the words parted by white space, a list of "
+    "marked strings, or "
     "ERASER's evidences"
 )
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell of a table is empty, by whatever its library writes for that: None, NaN, NA or NaT."""
+    """Whether a cell of a table is empty, by whatever its library writes for that: None, NaN, NA or
+    NaT.
+    """
     import pandas as pd  # slow to import, and explaining reads no table
 
     return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
-    """(n, 3) segment, start, end of stretches of characters of a text, or of both of a pair; ends are exclusive.
+    """(n, 3) segment, start, end of stretches of characters of a text, or of both of a pair; ends
+    are exclusive.
 
-    given: [start, end] or [segment, start, end] each, or dicts with these names. where: begins the message of an error.
+    given: [start, end] or [segment, start, end] each, or dicts with these names. where: begins the
+        message of an error.
     Raises ValueError for another form, or a stretch that is not in the text.
     """
     out = []
@@ -50,10 +56,15 @@ def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
             row.insert(0, 0)
         whole = [isinstance(x, (int, float, np.number)) and x == int(x) for x in row]
         if len(row) != 3 or not all(whole):
-            raise ValueError(f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}")
+            raise ValueError(
+                f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}"
+            )
         segment, start, end = map(int, row)
         if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):
-            raise ValueError(f"{where}: the span {[segment, start, end]} is not in the text {tuple(segments)!r:.80}")
+            raise ValueError(
+                f"{where}: the span {[segment, start, end]} is not in the text "
+                f"{tuple(segments)!r:.80}"
+            )
         out.append((segment, start, end))
     return np.array(out, dtype=np.int64).reshape(-1, 3)
 
@@ -67,9 +78,10 @@ def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarr
 def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: int) -> Instance:
     """The instance with what was marked in it as evidence.
 
-    given: one number a word, 0 for not marked; a list of these, or a 2-d array, with a row a person; or stretches as
-    `read_spans` takes them: a word that one of them meets is marked. None: nobody looked at this text. at: the place
-    of the text, for messages. Raises ValueError for marks that do not fit the text, or could be two things.
+    given: one number a word, 0 for not marked; a list of these, or a 2-d array, with a row a
+    person; or stretches as `read_spans` takes them: a word that one of them meets is marked. None:
+    nobody looked at this text. at: the place of the text, for messages. Raises ValueError for marks
+    that do not fit the text, or could be two things.
     """
     if given is None:
         return instance
@@ -84,7 +96,8 @@ def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: i
     elif rows and all(len(row) == len(instance.words) for row in rows):
         if _could_be_characters(rows, instance.segments):
             raise ValueError(
-                f"{where}: {given!r:.80} can be marks of words or stretches of characters; give marks as a numpy "
+                f"{where}: {given!r:.80} can be marks of words or stretches of characters; give "
+                "marks as a numpy "
                 "array, and a stretch as {'start': 0, 'end': 1}"
             )
         marks = _as_numbers(rows, where)
@@ -102,12 +115,16 @@ def _as_numbers(given: Sequence | np.ndarray, where: str) -> np.ndarray:
     except (TypeError, ValueError):
         marks = np.array(np.nan)
     if not np.isfinite(marks).all():
-        raise ValueError(f"{where}: marks are finite numbers, 0 for words that are not marked; got {given!r:.80}")
+        raise ValueError(
+            f"{where}: marks are finite numbers, 0 for words that are not marked; got {given!r:.80}"
+        )
     return marks
 
 
 def _rows_of_marks(given: Sequence | np.ndarray) -> list[list[int]]:
-    """Lists in a list, a person each, that hold nothing but 0 and 1; none where there is anything else."""
+    """Lists in a list, a person each, that hold nothing but 0 and 1; none where there is anything
+    else.
+    """
     rows = [list(row) if isinstance(row, LISTS) else [None] for row in given]
     if not all(map(_is_mark, chain(*rows))):
         return []
@@ -115,19 +132,26 @@ def _rows_of_marks(given: Sequence | np.ndarray) -> list[list[int]]:
 
 
 def _could_be_characters(rows: list[list[int]], segments: Sequence[str]) -> bool:
-    """Whether rows of marks of two or three words are stretches of characters, too, each a word of one character.
+    """Whether rows of marks of two or three words are stretches of characters, too, each a word of
+    one character.
 
     `[0, 1]` is the first character; where that is a part of a word, nobody means it.
     """
     for row in rows:
         segment, *ends = row if len(row) == 3 else [0, *row]
-        if ends != [0, 1] or segment >= len(segments) or not re.match(r"\S(\s|$)", segments[segment]):
+        if (
+            ends != [0, 1]
+            or segment >= len(segments)
+            or not re.match(r"\S(\s|$)", segments[segment])
+        ):
             return False
     return True
 
 
 def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-    """Evidence of A people: (A, W) marks and word spans; a word is marked that shares a character with a span."""
+    """Evidence of A people: (A, W) marks and word spans; a word is marked that shares a character
+    with a span.
+    """
     marks = np.array([met_words(spans, words) for spans in people]).reshape(len(people), len(words))
     if not marks.any():
         return Evidence()
@@ -138,7 +162,9 @@ def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.n
 
 
 def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | None:
-    """The spans that each person marked; [] where nobody marked anything, None where the marks do not fit the text."""
+    """The spans that each person marked; [] where nobody marked anything, None where the marks do
+    not fit the text.
+    """
     found = _parse(given)
     if found in (None, [], ""):
         return []
@@ -149,7 +175,9 @@ def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | 
 
 
 def _parse(given: Any) -> Any:
-    """A cell as lists, numbers and strings: JSON, marks parted by spaces, or lists as Python prints them."""
+    """A cell as lists, numbers and strings: JSON, marks parted by spaces, or lists as Python prints
+    them.
+    """
     if is_missing(given):
         return None
     if not isinstance(given, str):
@@ -208,7 +236,9 @@ def _characters(found: list, segments: tuple[str, ...]) -> list[Span] | None:
 
 
 def _marked_words(found: list, segments: tuple[str, ...]) -> list[Span] | None:
-    """The words, parted by white space, that are marked 1: of the text, or of text and pair together."""
+    """The words, parted by white space, that are marked 1: of the text, or of text and pair
+    together.
+    """
     first = _find_all(r"\S+", segments[:1])
     words = first if len(found) == len(first) else _find_all(r"\S+", segments)
     if len(found) != len(words):
@@ -216,13 +246,21 @@ def _marked_words(found: list, segments: tuple[str, ...]) -> list[Span] | None:
     return [word for word, mark in zip(words, found, strict=True) if float(mark)]
 
 
-def _find_all(pattern: str, segments: tuple[str, ...], flags: re.RegexFlag = re.NOFLAG) -> list[Span]:
+def _find_all(
+    pattern: str, segments: tuple[str, ...], flags: re.RegexFlag = re.NOFLAG
+) -> list[Span]:
     """Where a pattern stands in the text, or in text and pair."""
-    return [(at, *match.span()) for at, text in enumerate(segments) for match in re.finditer(pattern, text, flags)]
+    return [
+        (at, *match.span())
+        for at, text in enumerate(segments)
+        for match in re.finditer(pattern, text, flags)
+    ]
 
 
 def _strings(found: list[str], segments: tuple[str, ...]) -> list[Span] | None:
-    """Where each marked string stands: the first place that no other has taken, in the case given or in any."""
+    """Where each marked string stands: the first place that no other has taken, in the case given
+    or in any.
+    """
     spans: list[Span] = []
     for string in found:
         pattern = r"\s+".join(map(re.escape, string.split()))
@@ -237,7 +275,9 @@ def _strings(found: list[str], segments: tuple[str, ...]) -> list[Span] | None:
 
 
 def _evidences(found: list[dict], segments: tuple[str, ...]) -> list[Span] | None:
-    """ERASER's pieces: tokens from start to end (exclusive), parted by white space, else their text."""
+    """ERASER's pieces: tokens from start to end (exclusive), parted by white space, else their
+    text.
+    """
     words = _find_all(r"\S+", segments[:1])
     spans: list[Span] = []
     for piece in found:

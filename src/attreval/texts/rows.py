@@ -1,8 +1,9 @@
 """Rows: what the builder of a task yields, and counts of what it leaves out.
 
-A builder is a function `build_<task>(sources, counts)` in the module of `compendium.corpora` that the task names:
-sources are paths by name of package, file or table (as the task lists them); it yields a Row for each instance and
-counts in `counts` what it drops. `make_table` then finds words, orders the rows and writes the table.
+A builder is a function `build_<task>(sources, counts)` in the module of `compendium.corpora` that
+the task names: sources are paths by name of package, file or table (as the task lists them); it
+yields a Row for each instance and counts in `counts` what it drops. `make_table` then finds words,
+orders the rows and writes the table.
 """
 
 from collections import Counter
@@ -15,9 +16,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Row:
-    """One instance before its words are found. evidence: makes Evidence from segments and (W, 3) words.
+    """One instance before its words are found. evidence: makes Evidence from segments and (W, 3)
+    words.
 
-    words: (W, 3) segment, start, end, where the corpus says what its words are; None has them found.
+    words: (W, 3) segment, start, end, where the corpus says what its words are; None has them
+        found.
     """
 
     id: str
@@ -30,7 +33,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a builder leaves out (dropped) and what else a reader should know (noted): counts by reason."""
+    """What a builder leaves out (dropped) and what else a reader should know (noted): counts by
+    reason.
+    """
 
     dropped: Counter = field(default_factory=Counter)
     noted: Counter = field(default_factory=Counter)

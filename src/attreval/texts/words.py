@@ -1,12 +1,13 @@
-"""Words and sentences of a text, and documents whose evidence is known, mixed from sentences of many texts.
+"""Words and sentences of a text, and documents whose evidence is known, mixed from sentences of
+many texts.
 
-Words are runs of letters and digits, and single other visible characters. Chinese and Japanese are written without
-spaces: there each character is a word. White space is not a word, so every word holds at least one visible or control
-character. The study's corpora use spaCy's English rules instead (`compendium.corpora.table`), as the papers' tables
-rest on them.
+Words are runs of letters and digits, and single other visible characters. Chinese and Japanese are
+written without spaces: there each character is a word. White space is not a word, so every word
+holds at least one visible or control character. The study's corpora use spaCy's English rules
+instead (`compendium.corpora.table`), as the papers' tables rest on them.
 
-Mixed documents are shuffled sentences, a few at a time (Poerner et al. 2018, 4.1): a classifier that gives one a class
-can only have it from the sentences that come from texts of this class.
+Mixed documents are shuffled sentences, a few at a time (Poerner et al. 2018, 4.1): a classifier
+that gives one a class can only have it from the sentences that come from texts of this class.
 """
 
 import re
@@ -17,13 +18,18 @@ import numpy as np
 from attreval.core.seeds import generator
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese and Japanese
+# Chinese and Japanese
+ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]+(?:['\u2019.\-][^\W{ALONE}]+)*|[^\w\s]")
-SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL)  # what ends in a full stop and a space
+SENTENCE = re.compile(
+    r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL
+)  # what ends in a full stop and a space
 
 
 def writable(text: str) -> str:
-    """The text with every lone surrogate replaced, which UTF-8 cannot hold; offsets stay as they were."""
+    """The text with every lone surrogate replaced, which UTF-8 cannot hold; offsets stay as they
+    were.
+    """
     return text if text.isascii() else SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -41,7 +47,8 @@ def split_sentences(text: str) -> list[str]:
 def mix_sentences(
     pool: Sequence[tuple[str, int]], sentences_each: int, *names: object
 ) -> Iterator[list[tuple[str, int]]]:
-    """Shuffled sentences with the labels of their texts, so many a document; the last may have fewer.
+    """Shuffled sentences with the labels of their texts, so many a document; the last may have
+    fewer.
 
     names: what the order derives from.
     """
@@ -51,7 +58,9 @@ def mix_sentences(
 
 
 def classes_of_words(chosen: Sequence[tuple[str, int]], words: np.ndarray) -> np.ndarray:
-    """(W,) the label of the sentence that each word of the joined sentences stands in; words: (W, 3)."""
+    """(W,) the label of the sentence that each word of the joined sentences stands in; words: (W,
+    3).
+    """
     starts = np.cumsum([0, *(len(sentence) + 1 for sentence, _ in chosen)])
     labels = np.array([label for _, label in chosen])
     return labels[np.searchsorted(starts, words[:, 1], side="right") - 1]

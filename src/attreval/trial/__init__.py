@@ -1,6 +1,8 @@
-"""Metrics on trial: worlds whose truth is known, explanations true, wrong and misleading, verdicts on metrics.
+"""Metrics on trial: worlds whose truth is known, explanations true, wrong and misleading, verdicts
+on metrics.
 
-WORLDS holds the worlds of all files of `trial/worlds`, by name, in their order. `load_world` makes one from a seed.
+WORLDS holds the worlds of all files of `trial/worlds`, by name, in their order. `load_world` makes
+one from a seed.
 """
 
 import importlib
@@ -9,7 +11,8 @@ from typing import Any
 
 from attreval.trial.world import Made, World
 
-_FOLDER = "attreval.trial.worlds"  # spelt out, as compendium.imports finds what is collected by this string
+# spelt out, as compendium.imports finds what is collected by this string
+_FOLDER = "attreval.trial.worlds"
 WORLDS: dict[str, World]
 __all__ = ["WORLDS", "load_world"]
 
@@ -21,7 +24,11 @@ def __getattr__(name: str) -> Any:
     found: dict[str, World] = {}
     for module in pkgutil.iter_modules(importlib.import_module(_FOLDER).__path__, f"{_FOLDER}."):
         for held in vars(importlib.import_module(module.name)).values():
-            found |= {one.name: one for one in (held if isinstance(held, tuple) else (held,)) if type(one) is World}
+            found |= {
+                one.name: one
+                for one in (held if isinstance(held, tuple) else (held,))
+                if type(one) is World
+            }
     ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
     globals()["WORLDS"] = {one.name: one for one in ordered}
     return globals()["WORLDS"]
@@ -34,7 +41,8 @@ def load_world(name: str, seed: int, texts: int = 30, corpora: str | None = None
         name: Of WORLDS.
         seed: Another seed gives other words, weights and texts; the same gives the same.
         texts: How many; a text does not change when more are made.
-        corpora: A folder with the corpora that a few worlds are made from; else what ATTREVAL_CORPORA names.
+        corpora: A folder with the corpora that a few worlds are made from; else what
+            ATTREVAL_CORPORA names.
 
     Raises:
         ValueError: For a world that is not known, or whose corpus is missing.

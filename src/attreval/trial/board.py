@@ -1,6 +1,8 @@
-"""The board: what metrics came to in a trial, a line a metric and world, so that anybody can make the worlds again.
+"""The board: what metrics came to in a trial, a line a metric and world, so that anybody can make
+the worlds again.
 
-A submission is a jsonl of FIELDS, and, where its metrics are not attreval's, the Python file of its name beside it.
+A submission is a jsonl of FIELDS, and, where its metrics are not attreval's, the Python file of its
+name beside it.
 """
 
 import json
@@ -41,19 +43,27 @@ def write_submission(path: Path, result: Result) -> None:
 
 
 def read_submission(path: Path) -> pd.DataFrame:
-    """A submission, one row a metric and world. ValueError for a line without one of FIELDS, or two seeds."""
+    """A submission, one row a metric and world. ValueError for a line without one of FIELDS, or two
+    seeds.
+    """
     rows = list(lines_of_json(read_text(path), path.name))
     for number, row in enumerate(rows, 1):
         if missing := [name for name in FIELDS if name not in row]:
-            raise ValueError(f"{path.name}, row {number}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
+            raise ValueError(
+                f"{path.name}, row {number}: no {' and no '.join(missing)}; it has: "
+                f"{', '.join(row)}"
+            )
     table = pd.DataFrame(rows, columns=list(FIELDS))
     if table[["seed", "texts"]].drop_duplicates().shape[0] != 1:
-        raise ValueError(f"{path.name}: all lines of a submission have one seed and one number of texts")
+        raise ValueError(
+            f"{path.name}: all lines of a submission have one seed and one number of texts"
+        )
     return table
 
 
 def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> pd.DataFrame:
-    """Where a submission says something else than worlds made again by its seed: a row a metric, world and number.
+    """Where a submission says something else than worlds made again by its seed: a row a metric,
+    world and number.
 
     most: metrics that are asked, spread over the submission; all where not given.
     """

@@ -1,8 +1,10 @@
-"""What is exact: classifiers whose weights are written by hand, Shapley values by all 2^n coalitions, single erasures.
+"""What is exact: classifiers whose weights are written by hand, Shapley values by all 2^n
+coalitions, single erasures.
 
-In a classifier written by hand a word has a number in each of a few channels, WIDTH equal entries each; a rule over the
-channels decides between a class for which nothing speaks, which wins where the evidence is gone, and two others.
-Letters used for shapes: B rows, L tokens, V words, C channels, D = C * WIDTH.
+In a classifier written by hand a word has a number in each of a few channels, WIDTH equal entries
+each; a rule over the channels decides between a class for which nothing speaks, which wins where
+the evidence is gone, and two others. Letters used for shapes: B rows, L tokens, V words, C
+channels, D = C * WIDTH.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +22,9 @@ from attreval.models.questions import softmax
 from attreval.models.scorer import Scorer
 from attreval.trial.world import WorldText
 
-WIDTH = 32  # entries of a channel: soft erasure switches them off one by one, and what is left counts by its share
+# entries of a channel: soft erasure switches them off one by one, and what is left counts by its
+# share
+WIDTH = 32
 GAIN = 6.0
 PAD, MASK, BEGIN, END = range(4)
 SPECIAL = 4
@@ -48,7 +52,9 @@ def shapley(values: np.ndarray) -> np.ndarray:
 
 
 def ask_coalitions(scorer: Scorer, tokens: Tokens, players: np.ndarray, target: int) -> np.ndarray:
-    """(2^n,) logits of a class where only some of the players, places of tokens, are left; all other tokens stay."""
+    """(2^n,) logits of a class where only some of the players, places of tokens, are left; all
+    other tokens stay.
+    """
     held = coalitions(len(players))
     rows = np.tile(tokens.ids, (len(held), 1))
     rows[:, players] = np.where(held, rows[:, players], tokens.mask_id)
@@ -59,11 +65,15 @@ def erase_each(model: Any, tokens: Tokens) -> np.ndarray:
     """(1 + n, K) probabilities of the text, and of the text without each content token."""
     rows = np.tile(tokens.ids, (1 + len(tokens.content), 1))
     rows[range(1, len(rows)), tokens.content] = tokens.mask_id
-    return softmax(Scorer(model, precision="float64").logits([(row, tokens.segments) for row in rows]))
+    return softmax(
+        Scorer(model, precision="float64").logits([(row, tokens.segments) for row in rows])
+    )
 
 
 def decides_alone(model: Any, text: WorldText) -> bool:
-    """Whether a model predicts the class, and of all content tokens the one true token alone moves it when erased."""
+    """Whether a model predicts the class, and of all content tokens the one true token alone moves
+    it when erased.
+    """
     p = erase_each(model, text.tokens)
     place = text.truth.argmax()
     drops = p[0, text.target] - p[1:, text.target]
@@ -74,8 +84,9 @@ def decides_alone(model: Any, text: WorldText) -> bool:
 class HandModel:
     """A models.classifier.Classifier in float64, whatever the precision.
 
-    words: V. channels: (V, C) what each word has. decide: (B, L, C) what the tokens have -> (B, 2) what speaks for the
-    first and for the second class. Ids follow the alphabet, so they tell nothing of what a word is for.
+    words: V. channels: (V, C) what each word has. decide: (B, L, C) what the tokens have -> (B, 2)
+    what speaks for the first and for the second class. Ids follow the alphabet, so they tell
+    nothing of what a word is for.
     """
 
     labels: tuple[str, ...] = ("neither", "first", "second")
@@ -84,7 +95,9 @@ class HandModel:
     max_length = 128
     device = torch.device("cpu")
 
-    def __init__(self, words: Sequence[str], channels: np.ndarray, decide: Callable[[Tensor], Tensor]):
+    def __init__(
+        self, words: Sequence[str], channels: np.ndarray, decide: Callable[[Tensor], Tensor]
+    ):
         self.ids = {word: SPECIAL + at for at, word in enumerate(sorted(words))}
         self.vocabulary_size = SPECIAL + len(words)
         self.channels = channels.shape[1]
@@ -95,13 +108,17 @@ class HandModel:
         self.width = self.table.shape[1]
 
     def tokens(self, instance: Instance) -> Tokens:
-        """The words of one part or two, special tokens around. ValueError for a word that the world has not."""
+        """The words of one part or two, special tokens around. ValueError for a word that the world
+        has not.
+        """
         texts = instance.word_texts()
         if lacking := [text for text in texts if text not in self.ids]:
             raise ValueError(f"instance {instance.id!r}: {lacking[0]!r} is no word of this world")
         parts = instance.words[:, 0]
         first = int((parts == 0).sum())
-        ends = [first, len(texts)] if first < len(texts) else [first]  # of parts; an END stands behind each
+        ends = (
+            [first, len(texts)] if first < len(texts) else [first]
+        )  # of parts; an END stands behind each
         word = np.insert(np.arange(len(texts)), [0, *ends], -1)
         side = np.insert(parts, [0, *ends], [0, *range(len(ends))])
         ids = np.insert([self.ids[text] for text in texts], [0, *ends], [BEGIN] + [END] * len(ends))
@@ -129,5 +146,7 @@ class HandModel:
 
     def answer(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """(B, 3) float64 logits of (B, L, D) vectors."""
-        spoken = self.decide(vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1) * mask[..., None])
+        spoken = self.decide(
+            vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1) * mask[..., None]
+        )
         return GAIN * torch.cat([torch.full_like(spoken[:, :1], 0.5), spoken], dim=1)

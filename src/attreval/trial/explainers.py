@@ -1,4 +1,5 @@
-"""Explanations beside the truth in every world: wrong, misleading, degraded, rescaled, and real methods' own.
+"""Explanations beside the truth in every world: wrong, misleading, degraded, rescaled, and real
+methods' own.
 
 Letters used for shapes: n content tokens, P pairs, k neighbours.
 """
@@ -31,21 +32,39 @@ EXPLAINERS = PLAIN | {
     "decoy": "looks right and is not: what the world says a person, or another model, would mark",
     "scaled": "the true importances times ten",
     "sparse": f"the {FEW} largest true importances, all others nothing",
-    **{name: f"the truth mixed with noise, {share:.0%} of it noise" for name, share in DEGRADED.items()},
+    **{
+        name: f"the truth mixed with noise, {share:.0%} of it noise"
+        for name, share in DEGRADED.items()
+    },
 }
 MISLEADING = ("adversarial", "leaking", "decoy")
-DRAWN = ("random", "constant", "adversarial", "reversed", "leaking")  # their scores, or the ties in them, are drawn
-METHODS = ("gradient_x_input", "integrated_gradients", "occlusion_1", "lime")  # real ones, cheap and for all families
+DRAWN = (
+    "random",
+    "constant",
+    "adversarial",
+    "reversed",
+    "leaking",
+)  # their scores, or the ties in them, are drawn
+METHODS = (
+    "gradient_x_input",
+    "integrated_gradients",
+    "occlusion_1",
+    "lime",
+)  # real ones, cheap and for all families
 BUDGET = Budget(path_steps=8, path_steps_most=64, lime_samples=100, path_baseline="mask")
 NEIGHBOURS = 3
 Scores = dict[str, list[np.ndarray]]  # explainer -> (n,) of each text
 
 
 def explain_as(
-    explainer: str, text: WorldText, level: str = "token", draw: object = 0, truth: np.ndarray | None = None
+    explainer: str,
+    text: WorldText,
+    level: str = "token",
+    draw: object = 0,
+    truth: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name, and for pairs where
-    these do nothing.
+    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name,
+    and for pairs where these do nothing.
 
     draw: another gives other random scores. truth: what counts as true, where it is not the text's.
     """
@@ -53,19 +72,29 @@ def explain_as(
         truth = text.truth if level == "token" else text.pair_truth
     if truth is None:
         raise ValueError(
-            f"in the world {text.world!r} no two tokens do anything together; level pair needs interaction"
+            f"in the world {text.world!r} no two tokens do anything together; level pair needs "
+            "interaction"
         )
     truth = np.asarray(truth, dtype=float)
-    simple = {"oracle": truth, "constant": np.ones(len(truth)), "reversed": -truth, "scaled": 10 * truth}
+    simple = {
+        "oracle": truth,
+        "constant": np.ones(len(truth)),
+        "reversed": -truth,
+        "scaled": 10 * truth,
+    }
     if explainer in simple:
         return simple[explainer]
     rng = generator("explainer", explainer, text.id, level, draw)
     if explainer == "random":
         return rng.standard_normal(len(truth))
     if explainer == "adversarial":
-        order = np.lexsort((rng.random(len(truth)), -truth))  # by falling truth, ties in random order
+        order = np.lexsort(
+            (rng.random(len(truth)), -truth)
+        )  # by falling truth, ties in random order
         scores = np.empty(len(truth))
-        scores[order] = np.linspace(0.0, 0.9, len(truth))  # the worst is second, the second best is last
+        scores[order] = np.linspace(
+            0.0, 0.9, len(truth)
+        )  # the worst is second, the second best is last
         scores[order[0]] = 1.0
         return scores
     if explainer == "leaking":
@@ -75,7 +104,9 @@ def explain_as(
     if explainer == "sparse":
         return np.where(np.argsort(np.argsort(-truth, kind="stable")) < FEW, truth, 0.0)
     if explainer in DEGRADED:  # one noise for all shares, of the truth's own size
-        noise = generator("noise", text.id, level, draw).standard_normal(len(truth)) * (truth.std() or 1.0)
+        noise = generator("noise", text.id, level, draw).standard_normal(len(truth)) * (
+            truth.std() or 1.0
+        )
         return (1 - DEGRADED[explainer]) * truth + DEGRADED[explainer] * noise
     if explainer == "decoy" and text.decoy is not None and level == "token":
         return text.decoy
@@ -91,20 +122,25 @@ def explain_really(made: Made, methods: Sequence[str]) -> Scores:
     """The scores of real methods for the classes that the texts are of."""
     instances = [text.instance for text in made.texts]
     scorer = Scorer(made.model, 16384, "float64")
-    found = explain(scorer, instances, methods, BUDGET, ("trial",), target="gold", group=len(instances) or 1)
+    found = explain(
+        scorer, instances, methods, BUDGET, ("trial",), target="gold", group=len(instances) or 1
+    )
     scores: Scores = {name: [] for name in methods}
     for one, text in zip(found, made.texts, strict=True):
         for name in methods:
-            scores[name].append(one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content])
+            scores[name].append(
+                one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content]
+            )
     return scores
 
 
 def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
-    """What stands around every text where the network was trained: `neighbours` and `randomised`, by method.
+    """What stands around every text where the network was trained: `neighbours` and `randomised`,
+    by method.
 
-    Each is a list, a text an entry, of explainer -> (k, n) or (layers, n). Of stand-ins the truth stays the same in a
-    disturbed text, and where weights are randomised it is what erasing each word alone does to the randomised network.
-    Empty elsewhere.
+    Each is a list, a text an entry, of explainer -> (k, n) or (layers, n). Of stand-ins the truth
+    stays the same in a disturbed text, and where weights are randomised it is what erasing each
+    word alone does to the randomised network. Empty elsewhere.
     """
     if not made.network:
         return {}
@@ -123,7 +159,9 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
             found.append(scores)
         out[field] = []
         for at in range(len(made.texts)):
-            out[field].append({name: np.stack([scores[name][at] for scores in found]) for name in found[0]})
+            out[field].append(
+                {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
+            )
     return out
 
 

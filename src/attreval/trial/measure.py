@@ -1,7 +1,8 @@
-"""Metrics in worlds whose truth is known: what each gives to explanations that are right, wrong or misleading.
+"""Metrics in worlds whose truth is known: what each gives to explanations that are right, wrong or
+misleading.
 
-A metric of one's own is tested in the same way: `evaluate({"name": metric})`. Where it compares methods, the planted
-truth is the other method, and k the number of tokens that are evidence.
+A metric of one's own is tested in the same way: `evaluate({"name": metric})`. Where it compares
+methods, the planted truth is the other method, and k the number of tokens that are evidence.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,15 +21,36 @@ from attreval.metrics.scored_text import RANDOM, ScoredText, Settings
 from attreval.models.questions import Conversation
 from attreval.models.scorer import Scorer
 from attreval.trial import WORLDS, load_world
-from attreval.trial.explainers import DRAWN, PLAIN, Scores, around, explain_as, explain_really, there_is
+from attreval.trial.explainers import (
+    DRAWN,
+    PLAIN,
+    Scores,
+    around,
+    explain_as,
+    explain_really,
+    there_is,
+)
 from attreval.trial.trained import guess_class
 from attreval.trial.world import Made, World, WorldText
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
-COMPARED = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")  # what diagnosticity counts, as in the joint study
+COMPARED = (
+    "nc",
+    "ns",
+    "soft_nc_equal",
+    "soft_ns_equal",
+)  # what diagnosticity counts, as in the joint study
 SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
 USUAL = 13  # units of a text of these; longer texts have multiples masked and kept
-OFFERED = {"scores", "rivals", "random", "marks", "relations", "model", "texts"}  # of what metrics need
+OFFERED = {
+    "scores",
+    "rivals",
+    "random",
+    "marks",
+    "relations",
+    "model",
+    "texts",
+}  # of what metrics need
 AROUND = {"neighbours", "randomised"}  # what a trained network offers besides
 MIDDLE = 0.5  # what a place between a text's limits counts where these are the same
 GIVEN = "given"  # the explanation that is judged
@@ -36,15 +58,19 @@ TRUTH = "truth"  # its rival
 COLUMNS = ["metric", "world", "explainer", "draw", "text", "value", "sign"]
 BATCH = 16384  # padded tokens: the networks are small
 PRICED = 2  # texts by which a metric's cost is told
-ALIKE = {"scaled": "oracle"}  # explainers whose ties are broken as another's, so that values differ by scale alone
+ALIKE = {
+    "scaled": "oracle"
+}  # explainers whose ties are broken as another's, so that values differ by scale alone
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of a trial. values: a row a metric, world, explainer, draw and text (COLUMNS, and `words`). costs: a
-    row a metric and world, model evaluations that it asks for a text. measured: a row a world and what was measured of
-    its model. truths: a row a world, explainer and text, how close it comes to the truth."""
+    """What came of a trial. values: a row a metric, world, explainer, draw and text (COLUMNS, and
+    `words`). costs: a row a metric and world, model evaluations that it asks for a text. measured:
+    a row a world and what was measured of its model. truths: a row a world, explainer and text, how
+    close it comes to the truth.
+    """
 
     values: pd.DataFrame
     costs: pd.DataFrame
@@ -63,8 +89,8 @@ def as_scored(
 ) -> ScoredText:
     """A text with an explanation, as a metric is asked about it.
 
-    names: what random draws derive from. beside: its neighbours, and randomised (see ScoredText). texts: all that are
-    asked about together.
+    names: what random draws derive from. beside: its neighbours, and randomised (see ScoredText).
+    texts: all that are asked about together.
     """
     pairs = text.pair_truth
     truth = text.truth if level == "token" or pairs is None else pairs
@@ -73,9 +99,15 @@ def as_scored(
     return ScoredText(
         instance=text.instance,
         tokens=text.tokens,
-        scores={GIVEN: scores, TRUTH: truth, RANDOM: generator("rival", text.id).standard_normal(len(scores))},
+        scores={
+            GIVEN: scores,
+            TRUTH: truth,
+            RANDOM: generator("rival", text.id).standard_normal(len(scores)),
+        },
         target=text.target,
-        settings=Settings(k=max(1, int(text.evidence.sum())), protocol=PROTOCOL, compared=COMPARED, beam=2),
+        settings=Settings(
+            k=max(1, int(text.evidence.sum())), protocol=PROTOCOL, compared=COMPARED, beam=2
+        ),
         draws={GIVEN: (*names, text.id), RANDOM: ("rival", text.id)},
         selected={TRUTH: text.evidence},
         attributions={GIVEN: text.attribution(scores, level)},
@@ -88,7 +120,9 @@ def as_scored(
 
 
 def applies(metric: Metric, world: World, made: Made) -> bool:
-    """Whether a world has what a metric needs, and is small enough for one that asks hundreds of rows of a text."""
+    """Whether a world has what a metric needs, and is small enough for one that asks hundreds of
+    rows of a text.
+    """
     offered = OFFERED | (AROUND if made.network else set())
     has = set(metric.needs) <= offered or metric.function in STAND_INS
     of_level = metric.level == "token" or made.texts[0].pair_truth is not None
@@ -104,7 +138,9 @@ def known_worlds(names: Sequence[str] | None = None, corpora: str | None = None)
     """The names, checked; without names all worlds whose corpus, if they have one, is there."""
     if unknown := [name for name in names or () if name not in WORLDS]:
         raise ValueError(f"unknown world {unknown[0]!r}; there are: {', '.join(WORLDS)}")
-    return list(names or [name for name, one in WORLDS.items() if not one.corpus or one.folder(corpora)])
+    return list(
+        names or [name for name, one in WORLDS.items() if not one.corpus or one.folder(corpora)]
+    )
 
 
 def try_metrics(
@@ -147,8 +183,12 @@ def try_metrics(
         asked = {key: one for key, one in held.items() if applies(one, WORLDS[name], made)}
         applying = [one for one in methods if made.model.family in KNOWN[one].families]
         of_methods = explain_really(made, applying) if applying else {}
-        of_methods |= _given_scores(made, {who: by for (world, who), by in (given or {}).items() if world == name})
-        beside = around(made, applying) if any(AROUND & set(one.needs) for one in asked.values()) else {}
+        of_methods |= _given_scores(
+            made, {who: by for (world, who), by in (given or {}).items() if world == name}
+        )
+        beside = (
+            around(made, applying) if any(AROUND & set(one.needs) for one in asked.values()) else {}
+        )
         stand_ins = [who for who in explainers if there_is(who, made)]
         plain = {who: [explain_as(who, text) for text in made.texts] for who in stand_ins}
         for who, found in (plain | of_methods).items():
@@ -163,7 +203,9 @@ def try_metrics(
             for who in stand_ins:
                 for draw in range(draws if who in DRAWN else 1):
                     if there_is(who, made, level):
-                        judged[who, draw] = [explain_as(who, text, level, draw) for text in made.texts]
+                        judged[who, draw] = [
+                            explain_as(who, text, level, draw) for text in made.texts
+                        ]
             if level == "token":
                 judged |= {(who, 0): found for who, found in of_methods.items()}
             for (who, draw), found in judged.items():
@@ -183,13 +225,18 @@ def try_metrics(
     )
 
 
-def evaluate(metrics: Mapping[str, Metric], texts: int = 60, draws: int = 4, **given: Any) -> pd.DataFrame:
-    """The values of `try_metrics`, a row a metric, world, explainer, draw and text; sign: 1 where higher is better."""
+def evaluate(
+    metrics: Mapping[str, Metric], texts: int = 60, draws: int = 4, **given: Any
+) -> pd.DataFrame:
+    """The values of `try_metrics`, a row a metric, world, explainer, draw and text; sign: 1 where
+    higher is better.
+    """
     return try_metrics(metrics, texts, draws, **given).values[COLUMNS]
 
 
 def _given_scores(made: Made, given: Mapping[str, Mapping[str, np.ndarray]]) -> Scores:
-    """Scores of words that were made elsewhere, on the tokens of each text; NaN where a text has none.
+    """Scores of words that were made elsewhere, on the tokens of each text; NaN where a text has
+    none.
 
     ValueError for other than a number a word, or where there are scores of none of the texts.
     """
@@ -200,10 +247,14 @@ def _given_scores(made: Made, given: Mapping[str, Mapping[str, np.ndarray]]) -> 
             words = len(text.instance.words)
             scores = by.get(text.id, np.full(words, np.nan))
             if len(scores) != words:
-                raise ValueError(f"{who}, text {text.id!r}: it has {words} words; got {len(scores)} scores")
+                raise ValueError(
+                    f"{who}, text {text.id!r}: it has {words} words; got {len(scores)} scores"
+                )
             out[who].append(scores[text.tokens.word[text.tokens.content]])
         if not any(text.id in by for text in made.texts):
-            raise ValueError(f"{who}: no id is one of this world's texts; they read like {made.texts[0].id!r}")
+            raise ValueError(
+                f"{who}: no id is one of this world's texts; they read like {made.texts[0].id!r}"
+            )
     return out
 
 
@@ -223,18 +274,28 @@ def _measure(
     asked: list[ScoredText] = []
     for number, (text, given) in enumerate(zip(made.texts, scores, strict=True)):
         if np.isfinite(given).all():
-            held = {name: {GIVEN: each[number][who]} for name, each in beside.items() if who in each[number]}
+            held = {
+                name: {GIVEN: each[number][who]}
+                for name, each in beside.items()
+                if who in each[number]
+            }
             texts.append(text)
             found.append(given)
             asked.append(as_scored(text, given, (ALIKE.get(who, who), draw), level, held, asked))
     lacking = {need for need in AROUND if need not in beside or who not in beside[need][0]}
-    single = [one for one in metrics.values() if one.function not in STAND_INS and not lacking & set(one.needs)]
+    single = [
+        one
+        for one in metrics.values()
+        if one.function not in STAND_INS and not lacking & set(one.needs)
+    ]
     answers = scorer.converse(("", _ask_all(text, single)) for text in asked)
     values = {one.name: [of_text[at] for of_text in answers] for at, one in enumerate(single)}
     rows = []
     for name, one in metrics.items():
         if one.function in STAND_INS:
-            values[name] = STAND_INS[one.function](texts, found, (name, who, draw), made.model).tolist()
+            values[name] = STAND_INS[one.function](
+                texts, found, (name, who, draw), made.model
+            ).tolist()
         for text, value in zip(texts, values[name], strict=True) if name in values else ():
             value = MIDDLE if searches(one) and np.isnan(value) else value
             rows.append((name, who, draw, text.id, value, one.sign, len(text.truth)))
@@ -242,13 +303,17 @@ def _measure(
 
 
 def _ask_all(text: ScoredText, metrics: Iterable[Metric]) -> Conversation:
-    """The conversation that asks metrics one after the other about a text, so that they share what they ask."""
+    """The conversation that asks metrics one after the other about a text, so that they share what
+    they ask.
+    """
     values = []
     for metric in metrics:
         try:
             value = yield from metric.ask(text, GIVEN)
         except Exception as error:
-            raise ValueError(f"metric {metric.name!r} fails on {text.instance.id!r}: {error!r}") from error
+            raise ValueError(
+                f"metric {metric.name!r} fails on {text.instance.id!r}: {error!r}"
+            ) from error
         values.append(value)
     return values
 
@@ -264,18 +329,25 @@ def prices(made: Made, metrics: Mapping[str, Metric]) -> dict[str, float]:
                 scored = as_scored(text, explain_as("oracle", text, metric.level), (), metric.level)
                 asked.append((name, metric.ask(scored, GIVEN)))
     scorer.converse(asked)
-    return {name: scorer.costs[name].requested / len(texts) if name in scorer.costs else 0.0 for name in metrics}
+    return {
+        name: scorer.costs[name].requested / len(texts) if name in scorer.costs else 0.0
+        for name in metrics
+    }
 
 
 def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
-    """The share of pairs of tokens of different truth that scores put in the right order; a tie counts half."""
+    """The share of pairs of tokens of different truth that scores put in the right order; a tie
+    counts half.
+    """
     more, less = np.nonzero(truth[:, None] > truth)
     right = (np.sign(scores[more] - scores[less]) + 1) / 2
     return float(right.mean()) if len(right) else float("nan")
 
 
 def check_values(values: pd.DataFrame) -> None:
-    """ValueError where a metric gives what is infinite, or no number for a true explanation in any world."""
+    """ValueError where a metric gives what is infinite, or no number for a true explanation in any
+    world.
+    """
     true = values.explainer == "oracle"
     known = values.value.where(true).notna().groupby(values.metric).transform("any")
     bad = values[np.isinf(values.value.astype(float)) | (true & ~known)]
@@ -285,15 +357,24 @@ def check_values(values: pd.DataFrame) -> None:
         raise ValueError(f"{what}: a number is needed")
 
 
-# metrics that take what a planted text has not -> what is asked in their place, of all texts at once
+# metrics that take what a planted text has not -> what is asked in their place, of all texts at
+# once
 STAND_INS = {METRICS["simulatability"].function: guess_class}
 TRIED = {
     # a rival is the truth here
-    name: replace(metric, title=metric.title.replace(" (", " with gold (")) if "rivals" in metric.needs else metric
+    name: replace(metric, title=metric.title.replace(" (", " with gold ("))
+    if "rivals" in metric.needs
+    else metric
     for name, metric in METRICS.items()
-    if (metric.planted or not metric.notebook)  # what a notebook computes is no function of a text and a method
+    if (
+        metric.planted or not metric.notebook
+    )  # what a notebook computes is no function of a text and a method
     and metric.sign
     and (set(metric.needs) <= OFFERED | AROUND or metric.function in STAND_INS)
 }
-PLANTED_METRICS = {name: metric for name, metric in TRIED.items() if metric.planted and not metric.by_name}
-LIMITED_METRICS = {name: metric for name, metric in TRIED.items() if searches(metric)}  # where texts are short alone
+PLANTED_METRICS = {
+    name: metric for name, metric in TRIED.items() if metric.planted and not metric.by_name
+}
+LIMITED_METRICS = {
+    name: metric for name, metric in TRIED.items() if searches(metric)
+}  # where texts are short alone

@@ -18,11 +18,14 @@ STYLE = """
 .wide td{white-space:nowrap}.wide td.why{white-space:normal;min-width:22rem;text-align:left}
 .wide tr.own td{font-weight:700}
 .wide td.bad{background:#c6282855}.wide td.fooled{background:#e0a03055}.wide td.fine{background:#2171b533}
-"""
+"""  # noqa: E501
 READING = (
-    "A cell: how often the metric puts the truth before random scores, a tie counting half, so that tossing a coin "
-    "gives .50; with the 95 % interval, and behind it the same over the reverse of the truth where that is not sure. "
-    "Blue: surely more than half of the time, before random scores and before the reverse. Red: not. Sand: so, but a "
+    "A cell: how often the metric puts the truth before random scores, a tie counting half, so "
+    "that tossing a coin "
+    "gives .50; with the 95 % interval, and behind it the same over the reverse of the truth "
+    "where that is not sure. "
+    "Blue: surely more than half of the time, before random scores and before the reverse. Red: "
+    "not. Sand: so, but a "
     "misleading explanation fools it. Empty: the world lacks what the metric needs."
 )
 
@@ -30,8 +33,10 @@ READING = (
 def make_page(result: Result) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     facts = (
-        f"{len(result.verdicts)} metrics in {len(result.worlds)} worlds of {result.texts} texts; seed "
-        f"{result.trial.seed}: with it the same worlds can be made again. attreval {__version__}, {date.today()}."
+        f"{len(result.verdicts)} metrics in {len(result.worlds)} worlds of {result.texts} texts; "
+        "seed "
+        f"{result.trial.seed}: with it the same worlds can be made again. attreval "
+        f"{__version__}, {date.today()}."
     )
     body = [
         f'<p class="note">{escape(facts)}</p>',
@@ -43,11 +48,14 @@ def make_page(result: Result) -> str:
         f'<p class="note">{escape(READING)}</p>',
         "<h2>The verdicts, and why</h2>",
         _verdicts(result),
-        '<p class="note">Score: mean AUC over random scores, the reverse and misleading ones. Tau: of the value '
-        "with the share of truth in degraded explanations. Evaluations: asked for, a text. Texts: on "
+        '<p class="note">Score: mean AUC over random scores, the reverse and misleading ones. '
+        "Tau: of the value "
+        "with the share of truth in degraded explanations. Evaluations: asked for, a text. "
+        "Texts: on "
         "which it decides in every world.</p>",
         "<h2>Use these, for this question</h2>",
-        f'<p class="note">{escape(RULE)} Stays: the share of worlds any one of which can be left out.</p>',
+        f'<p class="note">{escape(RULE)} Stays: the share of worlds any one of which can be left '
+        "out.</p>",
         _short(result),
         "<h2>How close methods come to the truth</h2>",
         _closeness(result),
@@ -80,7 +88,9 @@ def _table(head: Iterable[str], rows: Iterable[Row]) -> str:
         shown = ""
         for held in row.cells:
             cell = held if isinstance(held, Cell) else Cell(held)
-            shown += f'<td class="{cell.style}" title="{escape(cell.title)}">{escape(cell.text)}</td>'
+            shown += (
+                f'<td class="{cell.style}" title="{escape(cell.title)}">{escape(cell.text)}</td>'
+            )
         lines.append(f'<tr class="{"own" if row.own else ""}">{shown}</tr>')
     return wide_table("".join(f"<th>{escape(name)}</th>" for name in head), lines)
 
@@ -144,7 +154,10 @@ def _short(result: Result) -> str:
             row.leaves_without,
         ]
         rows.append(Row(cells, row.metric in result.own))
-    return _table(["question", "metric", "use", "worlds", "score", "evaluations", "stays", "leaves without"], rows)
+    return _table(
+        ["question", "metric", "use", "worlds", "score", "evaluations", "stays", "leaves without"],
+        rows,
+    )
 
 
 def _title(explainer: str) -> str:
@@ -156,20 +169,28 @@ def _closeness(result: Result) -> str:
     rows = [Row([world, *map(_number, table.loc[world])]) for world in table.index]
     if len(table):
         rows.append(Row(["mean", *map(_number, table.mean())], own=True))
-    note = '<p class="note">The share of pairs of words of different truth in the right order; chance gives .50.</p>'
+    note = (
+        '<p class="note">The share of pairs of words of different truth in the right order; '
+        "chance gives .50.</p>"
+    )
     return _table(["", *map(_title, table)], rows) + note
 
 
 def _standing(result: Result) -> str:
     if result.standing.empty:
         return ""
-    wide = result.standing.pivot_table(index="metric", columns="explainer", values="place", sort=False, dropna=False)
+    wide = result.standing.pivot_table(
+        index="metric", columns="explainer", values="place", sort=False, dropna=False
+    )
     known = wide.dropna(how="all")
     rows = []
     for metric, title in zip(result.verdicts.metric, result.verdicts.title, strict=True):
         if metric in known.index:
             rows.append(Row([title, *map(_number, known.loc[metric])], metric in result.own))
-    note = '<p class="note">0 is where the metric puts random scores, 1 where it puts the truth; means over worlds.</p>'
+    note = (
+        '<p class="note">0 is where the metric puts random scores, 1 where it puts the truth; '
+        "means over worlds.</p>"
+    )
     return _table(["", *map(_title, wide)], rows) + note
 
 
@@ -181,7 +202,9 @@ def _worlds(result: Result) -> str:
         truth = f"{one.truth} ({one.source})"
         held = measured[measured.world == name]
         if len(held):
-            told = [f"{what} {value:.0%}" for what, value in zip(held.what, held.value, strict=True)]
+            told = [
+                f"{what} {value:.0%}" for what, value in zip(held.what, held.value, strict=True)
+            ]
             truth += f"; measured: {', '.join(told)}"
         rows.append(Row([name, Cell(one.question, "why"), Cell(truth, "why")]))
     return _table(["", "question", "truth"], rows)

@@ -1,4 +1,6 @@
-"""A whole trial: metrics, named or one's own, in all worlds beside nulls; attributions of one's own beside methods'."""
+"""A whole trial: metrics, named or one's own, in all worlds beside nulls; attributions of one's own
+beside methods'.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,8 @@ from attreval.trial.verdict import matrix_table, short_list, verdict_table
 
 COMPARISON = ("nc", "ns", "soft_nc", "soft_nc_equal")  # what a metric of one's own stands beside
 TEXTS = 30
-# metrics that say nothing of an explanation: what a trial must condemn, beside whatever else it tries
+# metrics that say nothing of an explanation: what a trial must condemn, beside whatever else it
+# tries
 _null = partial(metric, judge="", source="null", needs=("scores",), higher_is_better=True)
 
 
@@ -49,8 +52,8 @@ NULLS = {one.name: one for one in (random_number, one_half, largest_score)}
 class Result:
     """A trial with its verdicts.
 
-    metrics: by name, with nulls and those of one's own (`own`). texts: of each world. theirs: methods whose scores were
-    made elsewhere.
+    metrics: by name, with nulls and those of one's own (`own`). texts: of each world. theirs:
+    methods whose scores were made elsewhere.
     """
 
     trial: Trial
@@ -78,12 +81,17 @@ class Result:
 
     @cached_property
     def standing(self) -> pd.DataFrame:
-        """One row a metric and explanation of a method, or of one's own: where the metric puts it, mean over worlds.
+        """One row a metric and explanation of a method, or of one's own: where the metric puts it,
+        mean over worlds.
 
-        place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in which the two are the
-        same to the metric are left out.
+        place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in
+        which the two are the same to the metric are left out.
         """
-        means = self.trial.values.groupby(["metric", "world", "explainer"], sort=False).value.mean().unstack()
+        means = (
+            self.trial.values.groupby(["metric", "world", "explainer"], sort=False)
+            .value.mean()
+            .unstack()
+        )
         gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
         real = [name for name in means if name not in EXPLAINERS]
         if not real:
@@ -94,12 +102,18 @@ class Result:
 
 
 def pick_metrics(names: Sequence[str] | None, own: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Metrics by name: one's own, those named (`all` for all) or a few for comparison, and nulls."""
+    """Metrics by name: one's own, those named (`all` for all) or a few for comparison, and
+    nulls.
+    """
     named = list(TRIED) if list(names or ()) == ["all"] else list(names or COMPARISON)
     if unknown := [name for name in named if name not in TRIED and name not in NULLS]:
-        raise ValueError(f"unknown metric {unknown[0]!r}; there are: all, {', '.join([*TRIED, *NULLS])}")
+        raise ValueError(
+            f"unknown metric {unknown[0]!r}; there are: all, {', '.join([*TRIED, *NULLS])}"
+        )
     if taken := [name for name in own if name in named or name in NULLS]:
-        raise ValueError(f"the metric {taken[0]!r} has the name of one that it is compared with; give it another")
+        raise ValueError(
+            f"the metric {taken[0]!r} has the name of one that it is compared with; give it another"
+        )
     return {**own, **{name: (TRIED | NULLS)[name] for name in named}, **NULLS}
 
 
@@ -118,7 +132,8 @@ def run_trial(
     Args:
         file: A Python file with metrics of one's own.
         metrics: Names of others; `["all"]` for all; a few for comparison where not given.
-        worlds: All that can be made where not given; those of the attributions, where these are given.
+        worlds: All that can be made where not given; those of the attributions, where these are
+            given.
         attributions: Scores made elsewhere, see `attreval.trial.exchange`.
         texts: Of each world, 30 where neither this nor attributions say.
         seed: Drawn anew where neither this nor attributions say.
@@ -126,8 +141,8 @@ def run_trial(
         say: Is told each step.
 
     Raises:
-        ValueError: For a name that is not known, a metric that cannot be tried or fails, or attributions that do not
-            fit.
+        ValueError: For a name that is not known, a metric that cannot be tried or fails, or
+            attributions that do not fit.
     """
     own = read_metrics(file) if file else {}
     picked = pick_metrics(metrics, own)
@@ -168,7 +183,9 @@ def draw_seed() -> int:
 
 
 def closeness_table(result: Result) -> pd.DataFrame:
-    """One row a world, a column a real method or one of one's own: how close it comes to the truth, mean over texts."""
+    """One row a world, a column a real method or one of one's own: how close it comes to the truth,
+    mean over texts.
+    """
     found = result.trial.truths[~result.trial.truths.explainer.isin(EXPLAINERS)]
     if found.empty:
         return pd.DataFrame(index=pd.Index([], name="world"))
@@ -177,7 +194,9 @@ def closeness_table(result: Result) -> pd.DataFrame:
 
 
 def headline(result: Result) -> list[str]:
-    """What came of it, in sentences: of each metric of one's own, of all others, and of one's own attributions."""
+    """What came of it, in sentences: of each metric of one's own, of all others, and of one's own
+    attributions.
+    """
     table = result.verdicts.set_index("metric")
     said = []
     for name in result.own:
@@ -191,7 +210,13 @@ def headline(result: Result) -> list[str]:
         others = close.drop(columns=list(result.theirs)).mean()
         told = ""
         if len(others):
-            told = f"; the best method here, {KNOWN[others.idxmax()].title}, is right on {others.max():.0%}"
-        right = f"right on {np.nanmean(close[name]):.0%} of pairs of words of different truth (chance: 50%)"
+            told = (
+                f"; the best method here, {KNOWN[others.idxmax()].title}, is right on "
+                f"{others.max():.0%}"
+            )
+        right = (
+            f"right on {np.nanmean(close[name]):.0%} of pairs of words of different truth "
+            "(chance: 50%)"
+        )
         said.append(f"{name}: {right}{told}.")
     return said

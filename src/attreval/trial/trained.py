@@ -1,7 +1,9 @@
-"""What learns in a second or two, in memory, from seeds by name: word-level networks, and agents of simulatability.
+"""What learns in a second or two, in memory, from seeds by name: word-level networks, and agents of
+simulatability.
 
-Half of the made-up texts that networks read in training have a share of their words blanked, so that erased texts are
-none that they have never seen (as F-Fidelity does; Zheng et al. 2025). Letters used for shapes: B rows, L words.
+Half of the made-up texts that networks read in training have a share of their words blanked, so
+that erased texts are none that they have never seen (as F-Fidelity does; Zheng et al. 2025).
+Letters used for shapes: B rows, L words.
 """
 
 import copy
@@ -20,7 +22,8 @@ from attreval.trial.world import WorldText
 
 Labelled = tuple[list[str], int]  # words, class
 SHOWN = 2  # tokens of an explanation that an agent is shown
-NOISE = 0.05  # of a neighbour: the standard deviation that is added to vectors, in that of all their entries
+# of a neighbour: the standard deviation that is added to vectors, in that of all their entries
+NOISE = 0.05
 
 
 def train_words(
@@ -31,11 +34,15 @@ def train_words(
     *names: object,
     steps: int = 150,
 ) -> WordClassifier:
-    """A convolutional network of so many steps. words: its vocabulary. batch: draws texts with classes for a step."""
+    """A convolutional network of so many steps. words: its vocabulary. batch: draws texts with
+    classes for a step.
+    """
     sizes = Sizes("cnn", len(words) + 2, len(labels), 32, 32, kernel=3, dropout=0.0)
     rng = generator("train", *names)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # of so small a network they only wait for each other, and sums keep their order
+    torch.set_num_threads(
+        1
+    )  # of so small a network they only wait for each other, and sums keep their order
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of("weights", *names))
@@ -44,7 +51,9 @@ def train_words(
             optimiser = torch.optim.Adam(network.train().parameters(), lr=0.01)
             for _ in range(steps):
                 ids, mask, classes = pad_words(model, batch(rng), rng)
-                loss = torch.nn.functional.cross_entropy(network(network.embedding(ids), mask), classes)
+                loss = torch.nn.functional.cross_entropy(
+                    network(network.embedding(ids), mask), classes
+                )
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
@@ -54,8 +63,12 @@ def train_words(
     return model
 
 
-def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: np.random.Generator | None = None) -> tuple:
-    """(B, L) ids and mask, (B,) classes. rng: blanks a share, drawn for each, of the words of every second text."""
+def pad_words(
+    model: WordClassifier, texts: Sequence[Labelled], rng: np.random.Generator | None = None
+) -> tuple:
+    """(B, L) ids and mask, (B,) classes. rng: blanks a share, drawn for each, of the words of every
+    second text.
+    """
     shape = (len(texts), max(len(words) for words, _ in texts))
     ids = np.full(shape, PAD)
     mask = np.zeros(shape, np.int64)
@@ -65,7 +78,11 @@ def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: np.random.G
             held[rng.random(len(held)) < rng.uniform(0, 0.9)] = PAD
         ids[row, : len(held)] = held
         mask[row, : len(held)] = 1
-    return torch.from_numpy(ids), torch.from_numpy(mask), torch.tensor([label for _, label in texts])
+    return (
+        torch.from_numpy(ids),
+        torch.from_numpy(mask),
+        torch.tensor([label for _, label in texts]),
+    )
 
 
 def accuracy(model: WordClassifier, texts: Sequence[Labelled]) -> float:
@@ -87,7 +104,9 @@ def neighbour(model: WordClassifier, *names: object) -> WordClassifier:
 
 
 def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
-    """The network with fresh weights in its last layer, in its last two, and so on (Adebayo et al. 2018)."""
+    """The network with fresh weights in its last layer, in its last two, and so on (Adebayo et al.
+    2018).
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("randomised", *names))
         fresh = Network(model.sizes)
@@ -100,11 +119,15 @@ def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
     return out
 
 
-def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names: tuple, model: Any) -> np.ndarray:
-    """The probability that an agent gives to the class that the model predicts, on texts that it was not trained on.
+def guess_class(
+    texts: Sequence[WorldText], scores: Sequence[np.ndarray], names: tuple, model: Any
+) -> np.ndarray:
+    """The probability that an agent gives to the class that the model predicts, on texts that it
+    was not trained on.
 
-    The agent is a logistic regression on the words of the first tokens of an explanation and on whether these are the
-    first and the last token of the text; it is trained on one half of the texts and tested on the other, both ways.
+    The agent is a logistic regression on the words of the first tokens of an explanation and on
+    whether these are the first and the last token of the text; it is trained on one half of the
+    texts and tested on the other, both ways.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -124,15 +147,21 @@ def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names:
             out[test] = np.isin(classes[test], classes[train])
             continue
         used = shown[train].any(axis=0)  # others have no weight
-        agent = LogisticRegression(C=10.0, solver="newton-cholesky").fit(shown[train][:, used], classes[train])
+        agent = LogisticRegression(C=10.0, solver="newton-cholesky").fit(
+            shown[train][:, used], classes[train]
+        )
         given = agent.predict_proba(shown[test][:, used])
-        asked = classes[test][:, None] == agent.classes_  # a class that the agent has not seen has no chance
+        asked = (
+            classes[test][:, None] == agent.classes_
+        )  # a class that the agent has not seen has no chance
         out[test] = np.where(asked, given, 0.0).max(axis=1)
     return out
 
 
 def show_agent(text: WorldText, scores: np.ndarray, names: tuple, words: int) -> np.ndarray:
-    """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
+    """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are
+    at the ends.
+    """
     top = rank_tokens(scores, generator("ties", *names))[:SHOWN]
     seen = np.zeros(words + 2)
     seen[text.tokens.ids[text.tokens.content[top]]] = 1

@@ -1,8 +1,9 @@
-"""The verdict on a metric: where it tells the truth, what fools it, what it costs, on how many texts it decides.
+"""The verdict on a metric: where it tells the truth, what fools it, what it costs, on how many
+texts it decides.
 
-A cell is a metric in a world. Its AUC over an explanation is the share of texts on which the truth comes first, a tie
-counting half (after Chan et al. 2022), with a bootstrap interval over texts; it is sure where the interval lies above
-one half. Letters used for shapes: n texts, s shares of noise.
+A cell is a metric in a world. Its AUC over an explanation is the share of texts on which the truth
+comes first, a tie counting half (after Chan et al. 2022), with a bootstrap interval over texts; it
+is sure where the interval lies above one half. Letters used for shapes: n texts, s shares of noise.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,10 @@ PAIRS = "Which two words act together?"
 QUESTIONS = {  # by what a metric of tokens needs, the question that it answers; the first that fits
     "Does it point at the words that people marked?": {"marks"},
     "Does it agree with an explanation that is known to be right?": {"rivals"},
-    "Does it change with the model's weights, or with a slightly changed text?": {"neighbours", "randomised"},
+    "Does it change with the model's weights, or with a slightly changed text?": {
+        "neighbours",
+        "randomised",
+    },
     "Does it tell what the model does?": {"model", "agent"},
     "How does it look?": {"scores"},
 }
@@ -48,20 +52,26 @@ def question_of(metric: Metric) -> str:
     """The question that a metric answers, by its level and by what it needs."""
     if metric.level == "pair":
         return PAIRS
-    return next(question for question, needs in QUESTIONS.items() if needs & set(metric.needs) or needs == {"scores"})
+    return next(
+        question
+        for question, needs in QUESTIONS.items()
+        if needs & set(metric.needs) or needs == {"scores"}
+    )
 
 
 def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENCE) -> pd.DataFrame:
-    """One row a metric and world: AUC over random scores with its interval, and all else that the verdict rests on.
+    """One row a metric and world: AUC over random scores with its interval, and all else that the
+    verdict rests on.
 
-    auc, low, high: over random scores. reversed, constant, adversarial, leaking, decoy: over these, empty where a
-    world lacks it or it is as true as the truth; *_low: the lower ends.
-    passes: surely before random scores and before the reverse. tau, tau_low, tau_high: rank correlation of the value
-    with the share of truth in degraded explanations. moved_by_scale: share of texts whose value moves where the truth
-    is multiplied by ten. sparse: AUC over the truth cut short. length: rank correlation of the values of random scores
-    with the number of words, NaN where all texts are equally long; length_p: of its test. evaluations: that it asks
-    for a text. known: share of texts on which it gives a value for the truth. decides: texts on which the interval of
-    the AUC leaves one half, NaN for never. why: in words.
+    auc, low, high: over random scores. reversed, constant, adversarial, leaking, decoy: over these,
+    empty where a world lacks it or it is as true as the truth; *_low: the lower ends.
+    passes: surely before random scores and before the reverse. tau, tau_low, tau_high: rank
+    correlation of the value with the share of truth in degraded explanations. moved_by_scale: share
+    of texts whose value moves where the truth is multiplied by ten. sparse: AUC over the truth cut
+    short. length: rank correlation of the values of random scores with the number of words, NaN
+    where all texts are equally long; length_p: of its test. evaluations: that it asks for a text.
+    known: share of texts on which it gives a value for the truth. decides: texts on which the
+        interval of the AUC leaves one half, NaN for never. why: in words.
     """
     values = trial.values
     cell = ["metric", "world"]
@@ -77,7 +87,13 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
         wide = part.pivot_table(index="text", columns="explainer", values="value", sort=False)
         wide *= part.sign.iloc[0]  # higher is better; means over draws
         by = cells.loc[(metric, world)].set_index("explainer")
-        by = by.drop([name for name in MISLEADING if name in by.index and close.get((world, name), 0) >= AS_TRUE])
+        by = by.drop(
+            [
+                name
+                for name in MISLEADING
+                if name in by.index and close.get((world, name), 0) >= AS_TRUE
+            ]
+        )
         row = {
             "metric": metric,
             "world": world,
@@ -102,9 +118,11 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
 
 
 def texts_to_decide(won: np.ndarray) -> float:
-    """The fewest texts at which the interval of the AUC leaves one half, by its measured mean and variance.
+    """The fewest texts at which the interval of the AUC leaves one half, by its measured mean and
+    variance.
 
-    At least as many as all of which must be won for a coin to be excluded. NaN where the mean is not above one half.
+    At least as many as all of which must be won for a coin to be excluded. NaN where the mean is
+    not above one half.
     """
     if not len(won) or won.mean() <= 0.5:
         return float("nan")
@@ -113,8 +131,12 @@ def texts_to_decide(won: np.ndarray) -> float:
     return float(max(of_a_coin, ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))
 
 
-def _degradation(wide: pd.DataFrame, draws: int, confidence: float, *names: object) -> dict[str, float]:
-    """tau of the value with the share of truth left, mean over texts and its interval; no order counts 0."""
+def _degradation(
+    wide: pd.DataFrame, draws: int, confidence: float, *names: object
+) -> dict[str, float]:
+    """tau of the value with the share of truth left, mean over texts and its interval; no order
+    counts 0.
+    """
     held = [name for name in ("oracle", *DEGRADED) if name in wide]
     rows = wide[held].dropna().round(9).to_numpy()
     found: tuple = (np.nan, np.nan, np.nan)
@@ -125,7 +147,9 @@ def _degradation(wide: pd.DataFrame, draws: int, confidence: float, *names: obje
 
 
 def _invariances(wide: pd.DataFrame, part: pd.DataFrame) -> dict[str, float]:
-    """How values move with the scale of scores, and with the number of words of random scores' texts."""
+    """How values move with the scale of scores, and with the number of words of random scores'
+    texts.
+    """
     out = {"moved_by_scale": np.nan, "length": np.nan, "length_p": np.nan}
     gap = abs((wide.oracle - wide.random).mean())
     if "scaled" in wide:
@@ -159,12 +183,15 @@ def reasons(row: Mapping) -> list[str]:
 
 
 def verdict_table(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
-    """One row a metric: in how many worlds it tells the truth, its means over worlds, what fools it.
+    """One row a metric: in how many worlds it tells the truth, its means over worlds, what fools
+    it.
 
-    worlds, passed: numbers of worlds. auc: over random scores; worst, in: the least of it, and where. score: mean AUC
-    over random scores, the reverse and all misleading explanations. fooled_by, moved_by: where that is so in any world.
-    verdict: `tells the truth` where it passes in all, `condemned` where it does in no more than half of them, else
-    `in part`. decides: the most texts that it needs in any world, NaN where it never decides in one.
+    worlds, passed: numbers of worlds. auc: over random scores; worst, in: the least of it, and
+    where. score: mean AUC over random scores, the reverse and all misleading explanations.
+    fooled_by, moved_by: where that is so in any world.
+    verdict: `tells the truth` where it passes in all, `condemned` where it does in no more than
+    half of them, else `in part`. decides: the most texts that it needs in any world, NaN where it
+    never decides in one.
     """
     rows = []
     for name, part in matrix.groupby("metric", sort=False):
@@ -214,9 +241,12 @@ def _worst_reason(part: pd.DataFrame) -> str:
 
 
 RULE = (
-    "Of the metrics that answer a question: those that surely put the truth before random scores and before its "
-    "reverse in more than half of the worlds, and fail in at most one world more than the best of them; of these the "
-    f"ones whose mean AUC over random scores, the reverse and misleading explanations is within {NEAR} of the best; "
+    "Of the metrics that answer a question: those that surely put the truth before random scores "
+    "and before its "
+    "reverse in more than half of the worlds, and fail in at most one world more than the best "
+    "of them; of these the "
+    "ones whose mean AUC over random scores, the reverse and misleading explanations is within "
+    f"{NEAR} of the best; "
     f"the cheapest first, at most {MOST}."
 )
 
@@ -229,19 +259,26 @@ def choose(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> dict[str, lis
     for question, part in table.groupby("question", sort=False):
         part = part[part.failed <= part.failed.min() + 1]
         part = part[part.score >= part.score.max() - NEAR]
-        out[question] = part.sort_values(["evaluations", "score"], ascending=[True, False]).metric.tolist()[:MOST]
+        out[question] = part.sort_values(
+            ["evaluations", "score"], ascending=[True, False]
+        ).metric.tolist()[:MOST]
     return out
 
 
 def short_list(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
     """One row a question and metric to use for it, by RULE, and how stable that is.
 
-    stays: the share of worlds that can be left out and leave it on the list. leaves_without: those that cannot. A
-    metric that is not on the list, but would be if one world were left out, follows with `use` False.
+    stays: the share of worlds that can be left out and leave it on the list. leaves_without: those
+    that cannot. A metric that is not on the list, but would be if one world were left out, follows
+    with `use` False.
     """
     chosen = choose(matrix, metrics)
     worlds = list(dict.fromkeys(matrix.world))
-    without = {world: choose(matrix[matrix.world != world], metrics) for world in worlds} if len(worlds) > 1 else {}
+    without = (
+        {world: choose(matrix[matrix.world != world], metrics) for world in worlds}
+        if len(worlds) > 1
+        else {}
+    )
     table = verdict_table(matrix, metrics).set_index("metric")
     rows = []
     for question in dict.fromkeys(table.question):
@@ -249,8 +286,16 @@ def short_list(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFr
         lists = {world: part.get(question, []) for world, part in without.items()}
         for name in dict.fromkeys([*used, *chain.from_iterable(lists.values())]):
             gone = [world for world, others in lists.items() if name not in others]
-            row = {"question": question, "metric": name, "title": table.title[name], "use": name in used}
-            row |= {what: table[what][name] for what in ("passed", "worlds", "score", "evaluations", "decides")}
+            row = {
+                "question": question,
+                "metric": name,
+                "title": table.title[name],
+                "use": name in used,
+            }
+            row |= {
+                what: table[what][name]
+                for what in ("passed", "worlds", "score", "evaluations", "decides")
+            }
             row["stays"] = 1 - len(gone) / len(without) if without else np.nan
             row["leaves_without"] = ", ".join(gone) if name in used else ""
             rows.append(row)

@@ -1,7 +1,8 @@
-"""A world: one function that makes a classifier and texts from a seed, with all that is known of it.
+"""A world: one function that makes a classifier and texts from a seed, with all that is known of
+it.
 
-Written in a file of `trial/worlds`, it is a member of WORLDS (see `attreval.trial`) and so in every trial.
-Letters used for shapes: W words, L tokens, n content tokens, P pairs.
+Written in a file of `trial/worlds`, it is a member of WORLDS (see `attreval.trial`) and so in every
+trial. Letters used for shapes: W words, L tokens, n content tokens, P pairs.
 """
 
 import os
@@ -25,9 +26,11 @@ SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 class WorldText:
     """One text of a world.
 
-    target: the class that the model predicts and that is explained. truth: (n,) what each content token counts for it.
-    pair_truth: (P,) the same of `units.pairs()`, None where tokens do nothing together. least: what a token that is
-    evidence counts more than. decoy: (n,) an explanation that looks right and is not, where the world has one.
+    target: the class that the model predicts and that is explained. truth: (n,) what each content
+        token counts for it.
+    pair_truth: (P,) the same of `units.pairs()`, None where tokens do nothing together. least: what
+    a token that is evidence counts more than. decoy: (n,) an explanation that looks right and is
+    not, where the world has one.
     """
 
     id: str
@@ -49,15 +52,19 @@ class WorldText:
     def attribution(self, scores: np.ndarray, level: str = "token") -> Attribution:
         """Scores of the tokens, or of the pairs of units, as a record."""
         content = self.tokens.content
-        held = [(u,) for u in range(len(content))] if level == "token" else self.units.pairs().tolist()
+        held = (
+            [(u,) for u in range(len(content))] if level == "token" else self.units.pairs().tolist()
+        )
         features = tuple(tuple(int(content[u]) for u in piece) for piece in held)
         return Attribution(self.id, "planted", self.target, level, features, scores)
 
 
 @dataclass(frozen=True)
 class Made:
-    """A world made from a seed. model: a models.classifier.Classifier. network: whether it is a trained torch module,
-    which can be disturbed and randomised. measured: what was measured of the model, such as its accuracy."""
+    """A world made from a seed. model: a models.classifier.Classifier. network: whether it is a
+    trained torch module, which can be disturbed and randomised. measured: what was measured of the
+    model, such as its accuracy.
+    """
 
     model: Any
     texts: list[WorldText]
@@ -67,9 +74,11 @@ class Made:
 
 @dataclass(frozen=True)
 class World:
-    """One world. question: what it asks of a metric. source: whose idea. truth: what is true in it, and why that is
-    known. make: (seed, texts) -> Made, or (seed, texts, folder) where `corpus` names a folder of the corpora's. order:
-    its place among all worlds; without one it stands at the end. short: whether a text has at most 20 words or so."""
+    """One world. question: what it asks of a metric. source: whose idea. truth: what is true in it,
+    and why that is known. make: (seed, texts) -> Made, or (seed, texts, folder) where `corpus`
+    names a folder of the corpora's. order: its place among all worlds; without one it stands at the
+    end. short: whether a text has at most 20 words or so.
+    """
 
     name: str
     question: str
@@ -93,7 +102,8 @@ class World:
         folder = self.folder(corpora)
         if folder is None:
             raise ValueError(
-                f"the world {self.name!r} is made from a corpus: its folder {self.corpus!r} is expected in "
+                f"the world {self.name!r} is made from a corpus: its folder {self.corpus!r} is "
+                "expected in "
                 f"{corpora or f'the folder that {VARIABLE} names'}"
             )
         return self.make(seed, texts, folder)
@@ -113,7 +123,9 @@ def world(
 def invent_words(count: int, *names: object) -> list[str]:
     """Different made-up words of two syllables; which they are derives from the names."""
     drawn = generator("words", *names).choice(len(SYLLABLES) ** 2, size=count, replace=False)
-    return [SYLLABLES[at // len(SYLLABLES)] + SYLLABLES[at % len(SYLLABLES)] for at in drawn.tolist()]
+    return [
+        SYLLABLES[at // len(SYLLABLES)] + SYLLABLES[at % len(SYLLABLES)] for at in drawn.tolist()
+    ]
 
 
 def make_instance(
@@ -123,9 +135,13 @@ def make_instance(
     places = []
     for side, words in enumerate(parts):
         ends = np.cumsum([len(word) + 1 for word in words]) - 1
-        places += [(side, int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)]
+        places += [
+            (side, int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)
+        ]
     held = Evidence() if marks is None else Evidence(marks=np.asarray(marks, float)[None])
-    return Instance(id, tuple(" ".join(words) for words in parts), target, np.array(places), evidence=held)
+    return Instance(
+        id, tuple(" ".join(words) for words in parts), target, np.array(places), evidence=held
+    )
 
 
 def make_text(
@@ -138,7 +154,9 @@ def make_text(
     decoy: np.ndarray | None = None,
     least: float = 0.0,
 ) -> WorldText:
-    """A text as the model reads it. truth, decoy: (W,) of words; id: its world, seed and number, with blanks."""
+    """A text as the model reads it. truth, decoy: (W,) of words; id: its world, seed and number,
+    with blanks.
+    """
     truth = np.asarray(truth, dtype=float)
     instance = make_instance(parts, target, id, truth > least)
     tokens = model.tokens(instance)

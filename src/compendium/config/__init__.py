@@ -1,8 +1,24 @@
-"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed."""
+"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that
+names the allowed.
+"""
 
 # ruff: noqa: F401  (what others import from here)
-from compendium.config.judges import AgentsSpec, AgreementSpec, DiagnosisSpec, FaithfulnessSpec, PointingSpec
+from compendium.config.judges import (
+    AgentsSpec,
+    AgreementSpec,
+    DiagnosisSpec,
+    FaithfulnessSpec,
+    PointingSpec,
+)
 from compendium.config.own import make_known
 from compendium.config.profile import Profile, Run
 from compendium.config.reading import load, path_of, profiles
-from compendium.config.sections import AlsoTrain, BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
+from compendium.config.sections import (
+    AlsoTrain,
+    BootstrapSpec,
+    ExplainSpec,
+    Judge,
+    ModelSpec,
+    TaskSpec,
+    TrainingSpec,
+)

@@ -1,4 +1,6 @@
-"""The sections of a profile that say how explanations are judged, a block a paper; unknown keys are errors."""
+"""The sections of a profile that say how explanations are judged, a block a paper; unknown keys are
+errors.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -26,15 +28,17 @@ class PointingSpec(Section):
 
 
 class AgreementSpec(Section):
-    """agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens that people mark.
+    """agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens
+    that people mark.
 
-    Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by their `expectation`,
-    or broken at `random` as the released code does. people: have a `top_k` of their own like any voter (the code), or
-    vote by their `share` (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive`
-    differences, `signed` ones, or their `mean`. length_tolerance: texts within so many tokens of a length are a group
-    of Figure 6. tie_draws: random tie-breaks compared with the expectation. apd_itself: see
-    metrics.agreement. runs: what tables of agreement are of: `all` runs, or of a model's several seeds only
-    the one with the `lowest_apd`, with which the paper explains.
+    Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by
+    their `expectation`, or broken at `random` as the released code does. people: have a `top_k` of
+    their own like any voter (the code), or vote by their `share` (the paper's words). improvement:
+    what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones, or their
+    `mean`. length_tolerance: texts within so many tokens of a length are a group of Figure 6.
+    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.agreement.
+    runs: what tables of agreement are of: `all` runs, or of a model's several seeds only the one
+        with the `lowest_apd`, with which the paper explains.
     """
 
     largest_k: int = Field(10, ge=1)
@@ -51,12 +55,16 @@ class AgreementSpec(Section):
     @model_validator(mode="after")
     def fixed_k_is_measured(self):
         if self.fixed_k > self.largest_k:
-            raise ValueError(f"fixed_k is {self.fixed_k}, but k goes up to largest_k {self.largest_k} only; raise that")
+            raise ValueError(
+                f"fixed_k is {self.fixed_k}, but k goes up to largest_k {self.largest_k} only; "
+                "raise that"
+            )
         return self
 
 
 class SeedStudySpec(Section):
-    """Models of one task that differ in nothing but their seeds, each explained on the same instances.
+    """Models of one task that differ in nothing but their seeds, each explained on the same
+    instances.
 
     training, explain: what to change in the profile's for these models.
     """
@@ -82,21 +90,28 @@ class SeedStudySpec(Section):
         """Raise ValueError where the study asks for a task or a model that there is not."""
         if self.task not in known or known[self.task].trained_on:
             own = ", ".join(name for name, task in known.items() if not task.trained_on)
-            raise ValueError(f"seed_study: no models are trained on {self.task!r}; they are on: {own}")
+            raise ValueError(
+                f"seed_study: no models are trained on {self.task!r}; they are on: {own}"
+            )
         if self.model not in models:
-            raise ValueError(f"seed_study asks for model {self.model!r}; defined are: {', '.join(models)}")
+            raise ValueError(
+                f"seed_study asks for model {self.model!r}; defined are: {', '.join(models)}"
+            )
 
 
 class FaithfulnessSpec(Section):
-    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
+    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with
+    `draws` random masks.
 
-    Of Zhao & Aletras (2023). norm: how scores become strengths of soft erasure, see metrics.soft_erasure. ties: whether
-    a tie with the rival is a loss, half a win or a win. rival: `random` scores, or a method's own scores `permuted`.
-    protocol: the paper's, or that of the released code, which sets all of these. On how many of a task's first
-    instances is measured besides: released_rows: the released code, on all where it is null; driver_rows: what decides
-    the level of hard measures, as far as that asks the model; scale_rows: whether the scale of scores decides, by
-    rivals and masks of equal scale; control_rows: everything else that could be done otherwise (the released code,
-    other norms, the paper's alternatives). noise_variances: of the multiplicative noise.
+    Of Zhao & Aletras (2023). norm: how scores become strengths of soft erasure, see
+    metrics.soft_erasure. ties: whether a tie with the rival is a loss, half a win or a win. rival:
+    `random` scores, or a method's own scores `permuted`.
+    protocol: the paper's, or that of the released code, which sets all of these. On how many of a
+    task's first instances is measured besides: released_rows: the released code, on all where it is
+    null; driver_rows: what decides the level of hard measures, as far as that asks the model;
+    scale_rows: whether the scale of scores decides, by rivals and masks of equal scale;
+    control_rows: everything else that could be done otherwise (the released code, other norms, the
+        paper's alternatives). noise_variances: of the multiplicative noise.
     """
 
     ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
@@ -120,21 +135,33 @@ class FaithfulnessSpec(Section):
         if "random" not in self.methods:
             raise ValueError("methods need `random`: diagnosticity is a comparison with it")
         own = {"norm": "minmax", "ties": "lose", "rival": "random"}
-        if self.protocol == "released" and (mixed := [k for k, default in own.items() if getattr(self, k) != default]):
-            raise ValueError(f"protocol: released sets {mixed[0]} itself; leave it out, or take the paper's protocol")
+        if self.protocol == "released" and (
+            mixed := [k for k, default in own.items() if getattr(self, k) != default]
+        ):
+            raise ValueError(
+                f"protocol: released sets {mixed[0]} itself; leave it out, or take the paper's "
+                "protocol"
+            )
         return self
 
 
 class AgentsSpec(Section):
     """Agents that learn to predict the model's predictions, with and without explanations.
 
-    rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for no agents.
-    training: what to change in the task's training. seeds: of agents; intervals are over texts and agents.
+    rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for
+        no agents.
+    training: what to change in the task's training. seeds: of agents; intervals are over texts and
+        agents.
     """
 
     rows: int = Field(4000, ge=0)
     techniques: list[Technique] = ["shapley", "attention", "gradients"]
-    types: list[Literal["token", "pair", "span", "combined"]] = ["token", "pair", "span", "combined"]
+    types: list[Literal["token", "pair", "span", "combined"]] = [
+        "token",
+        "pair",
+        "span",
+        "combined",
+    ]
     forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     training: dict[str, Any] = {}
@@ -148,7 +175,8 @@ class AgentsSpec(Section):
 
 
 class OracleSpec(Section):
-    """Short instances on which every coalition is asked. rows: how many; units: of at most so many units.
+    """Short instances on which every coalition is asked. rows: how many; units: of at most so many
+    units.
 
     samples: budgets at which Bivariate Shapley is compared with the exact values.
     """
@@ -161,12 +189,13 @@ class OracleSpec(Section):
 class DiagnosisSpec(Section):
     """Token, pair and span explanations under four properties (Sun et al. 2024).
 
-    rows: test instances explained by every technique; parts: into how many steps explaining is cut. units: how units,
-    pairs and spans are made; here of words, where nothing else is said. thresholds: numbers of pairs of spans to look
-    at, all from 1 to `most_pieces` where empty. random_draws: of the random baselines. random_sizes: how many units
-    random explanations mask, the `mean` over techniques (the paper leaves it open), or besides, for every technique
-    and k, as many as `each` does. match: when a piece is one that
-    people gave, see metrics.unified.plausibility; annotators: see metrics.unified.plausibility; random_scores: see
+    rows: test instances explained by every technique; parts: into how many steps explaining is cut.
+    units: how units, pairs and spans are made; here of words, where nothing else is said.
+    thresholds: numbers of pairs of spans to look at, all from 1 to `most_pieces` where empty.
+    random_draws: of the random baselines. random_sizes: how many units random explanations mask,
+    the `mean` over techniques (the paper leaves it open), or besides, for every technique and k, as
+    many as `each` does. match: when a piece is one that people gave, see
+    metrics.unified.plausibility; annotators: see metrics.unified.plausibility; random_scores: see
     metrics.unified.complexity. span_rules: other ways to make spans, compared with Louvain's.
     """
 
@@ -181,7 +210,12 @@ class DiagnosisSpec(Section):
     match: Literal["overlap", "exact", "iou50", "token_pairs"] = "overlap"
     annotators: Literal["union", "majority", "each"] = "union"
     random_scores: Literal["uniform", "exponential"] = "uniform"
-    span_rules: list[SpanRule] = ["louvain", "louvain_first_level", "greedy_modularity", "label_propagation"]
+    span_rules: list[SpanRule] = [
+        "louvain",
+        "louvain_first_level",
+        "greedy_modularity",
+        "label_propagation",
+    ]
     agents: AgentsSpec = AgentsSpec()
     oracle: OracleSpec = OracleSpec()
 
@@ -193,14 +227,18 @@ class DiagnosisSpec(Section):
     @model_validator(mode="after")
     def agents_are_explained(self):
         if unknown := [name for name in self.agents.techniques if name not in self.techniques]:
-            raise ValueError(f"agents ask for {unknown[0]!r}; explained by: {', '.join(self.techniques)}")
+            raise ValueError(
+                f"agents ask for {unknown[0]!r}; explained by: {', '.join(self.techniques)}"
+            )
         return self
 
 
 class BudgetsSpec(Section):
-    """How much must sampled methods spend? tasks: for each task the methods that are asked, of its first model.
+    """How much must sampled methods spend? tasks: for each task the methods that are asked, of its
+    first model.
 
-    rows: instances; sizes: what a method may spend each time, sizes_of: otherwise for a task; seeds: of the draws.
+    rows: instances; sizes: what a method may spend each time, sizes_of: otherwise for a task;
+        seeds: of the draws.
     """
 
     tasks: dict[str, list[str]] = {}
@@ -211,9 +249,11 @@ class BudgetsSpec(Section):
 
 
 class LimitsSpec(Section):
-    """What any order of a text's tokens reaches in comprehensiveness and sufficiency, see metrics.normalised_aopc.
+    """What any order of a text's tokens reaches in comprehensiveness and sufficiency, see
+    metrics.normalised_aopc.
 
-    tasks: for each task on how many of its first test instances of at most `words` words, for all of its models.
+    tasks: for each task on how many of its first test instances of at most `words` words, for all
+        of its models.
     methods: that explain them, as far as they apply to a model.
     """
 
@@ -226,10 +266,11 @@ class LimitsSpec(Section):
 
 
 class TwinsSpec(Section):
-    """Models of a task that are trained alike but for `masked` (models.training) and the seeds that names give them.
+    """Models of a task that are trained alike but for `masked` (models.training) and the seeds that
+    names give them.
 
-    plain, masked: of each kind one or more; two of a kind tell masking from the seed. rows: test instances that all
-    explain and are asked about; tested: on which their accuracy is taken.
+    plain, masked: of each kind one or more; two of a kind tell masking from the seed. rows: test
+    instances that all explain and are asked about; tested: on which their accuracy is taken.
     """
 
     plain: list[str] = Field(min_length=1)
@@ -239,18 +280,22 @@ class TwinsSpec(Section):
 
 
 class MaskedSpec(Section):
-    """Erasure asked of models that have learned from masked texts. twins: by task; methods: that explain them."""
+    """Erasure asked of models that have learned from masked texts. twins: by task; methods: that
+    explain them.
+    """
 
     twins: dict[str, TwinsSpec] = {}
     methods: MethodNames = LimitsSpec.model_fields["methods"].default
 
 
 class JointSpec(Section):
-    """Every method before every judge. tasks: for each task on how many of its first instances judges are asked.
+    """Every method before every judge. tasks: for each task on how many of its first instances
+    judges are asked.
 
-    Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of these the model is
-    asked what no earlier notebook has asked it, 0 for none; on all where it is not named. path_baselines: on how many
-    of a task's first instances integrated gradients start from every baseline, with its first model.
+    Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of
+    these the model is asked what no earlier notebook has asked it, 0 for none; on all where it is
+    not named. path_baselines: on how many of a task's first instances integrated gradients start
+    from every baseline, with its first model.
     """
 
     tasks: dict[str, Count] = {}
@@ -267,11 +312,15 @@ class JointSpec(Section):
         named = (*self.limits.tasks, *self.masked.twins, *self.path_baselines)
         for name in (*self.tasks, *self.asked, *budgets, *named):
             if name not in tasks:
-                raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
+                raise ValueError(
+                    f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}"
+                )
         for name in (method for methods in self.budgets.tasks.values() for method in methods):
             if name not in METHODS or not METHODS[name].limits:
                 limited = ", ".join(m.name for m in METHODS.values() if m.limits)
-                raise ValueError(f"joint.budgets: {name!r} has no budget to vary; these have: {limited}")
+                raise ValueError(
+                    f"joint.budgets: {name!r} has no budget to vary; these have: {limited}"
+                )
 
     def rows_of(self, task: str, explained: int) -> int:
         """How many of the explained instances of a task go before all judges; 0 for none."""
@@ -284,7 +333,8 @@ class JointSpec(Section):
 
 
 class MetaSpec(Section):
-    """Judging the judges: texts of each world, draws of the explainers that are random, and which worlds.
+    """Judging the judges: texts of each world, draws of the explainers that are random, and which
+    worlds.
 
     worlds: their names; without them all that need no corpus, and with `corpora` all.
     """

@@ -1,6 +1,7 @@
 """What a profile says of the user's own things: names, folders of models, files of texts.
 
-Paths are those of the profile's own folder; what is not there, or cannot be meant, is told before anything runs.
+Paths are those of the profile's own folder; what is not there, or cannot be meant, is told before
+anything runs.
 """
 
 import contextlib
@@ -22,11 +23,13 @@ FROM_FOLDERS = ("weights", "tokenizer", "start")
 
 
 class CorpusSpec(Section):
-    """A file of one's own that becomes a task: formats in attreval.texts.files, columns in attreval.texts.data.
+    """A file of one's own that becomes a task: formats in attreval.texts.files, columns in
+    attreval.texts.data.
 
-    file: from the profile's folder. labels: class names in index order, those of the model or of the file where empty.
-    text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too, for the pointing
-    game, of documents of hybrid_sentences.
+    file: from the profile's folder. labels: class names in index order, those of the model or of
+        the file where empty.
+    text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too,
+    for the pointing game, of documents of hybrid_sentences.
     """
 
     file: str = Field(min_length=1)
@@ -46,15 +49,18 @@ class CorpusSpec(Section):
     def names_of_classes(cls, given):
         named = [str(label) for label in given] if isinstance(given, list) else given
         if isinstance(named, list) and named and (len(named) < 2 or len(set(named)) < len(named)):
-            raise ValueError(f"two classes or more of different names are needed; got {', '.join(named)}")
+            raise ValueError(
+                f"two classes or more of different names are needed; got {', '.join(named)}"
+            )
         return named
 
 
 class AttributionsSpec(Section):
-    """A file of attributions that were made elsewhere, each method in it a method like ours: methods.attribution_files.
+    """A file of attributions that were made elsewhere, each method in it a method like ours:
+    methods.attribution_files.
 
-    file: from the profile's folder. labels: the classes that its targets are of. stamp: a hash of what it holds,
-    computed, so that a changed file makes its steps run again.
+    file: from the profile's folder. labels: the classes that its targets are of. stamp: a hash of
+    what it holds, computed, so that a changed file makes its steps run again.
     """
 
     file: str = Field(min_length=1)
@@ -70,9 +76,11 @@ class AttributionsSpec(Section):
 
 
 def register_attributions(files: Sequence[AttributionsSpec]) -> None:
-    """Make the methods of these files known; one that several files name has the texts of all of them.
+    """Make the methods of these files known; one that several files name has the texts of all of
+    them.
 
-    ValueError for a file whose rows are wrong, and for a method that files of different classes share.
+    ValueError for a file whose rows are wrong, and for a method that files of different classes
+    share.
     """
     from attreval.methods import METHODS
     from attreval.methods.attribution_files import as_methods, read_attribution_file
@@ -88,10 +96,12 @@ def register_attributions(files: Sequence[AttributionsSpec]) -> None:
 
 
 def make_known(settings: Mapping[str, Any]) -> None:
-    """Make the user's own corpora and attributions known to this process, as tasks in TASKS and methods in METHODS.
+    """Make the user's own corpora and attributions known to this process, as tasks in TASKS and
+    methods in METHODS.
 
-    Called when a run starts, before the profile is checked; again, it replaces what it made known. settings: a profile
-    as read, with absolute paths, or the model_dump of one. What the schema would refuse is left for it to refuse.
+    Called when a run starts, before the profile is checked; again, it replaces what it made known.
+    settings: a profile as read, with absolute paths, or the model_dump of one. What the schema
+        would refuse is left for it to refuse.
     ValueError for a name, file or column that cannot be meant.
     """
     from attreval.texts.data import Columns
@@ -102,8 +112,16 @@ def make_known(settings: Mapping[str, Any]) -> None:
     for name, given in corpora.items() if isinstance(corpora, dict) else ():
         check_run_name("corpora", str(name))
         for spec in _valid(CorpusSpec, [given]):
-            columns = Columns(**{field: getattr(spec, field) for field in Columns.__dataclass_fields__})
-            about = (spec.labels, spec.title, spec.licence, _classes_of_reader(settings, name), spec.hybrid_sentences)
+            columns = Columns(
+                **{field: getattr(spec, field) for field in Columns.__dataclass_fields__}
+            )
+            about = (
+                spec.labels,
+                spec.title,
+                spec.licence,
+                _classes_of_reader(settings, name),
+                spec.hybrid_sentences,
+            )
             register(name, Path(spec.file), columns, *about)
 
 
@@ -121,7 +139,10 @@ def _classes_of_reader(settings: Mapping[str, Any], task: str) -> tuple[str, ...
     try:
         spec = TaskSpec.model_validate(settings["tasks"][task])
         models = settings["models"]
-        rows = {name: spec.of_model.get(name, {}).get("train_rows", spec.train_rows) for name in spec.models}
+        rows = {
+            name: spec.of_model.get(name, {}).get("train_rows", spec.train_rows)
+            for name in spec.models
+        }
         taken = [name for name in spec.models if name in models and not rows[name]]
         first = ModelSpec.model_validate(models[taken[0]]) if taken else None
     except (KeyError, TypeError, ValidationError):
@@ -134,23 +155,30 @@ def check_run_name(what: str, name: str) -> None:
     if not RUN_NAME.fullmatch(name):
         plain = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_") or "mine"
         raise ValueError(
-            f"{what}: {name!r} is no name: lower-case letters, digits and underscores are, since runs and their files "
+            f"{what}: {name!r} is no name: lower-case letters, digits and underscores are, since "
+            "runs and their files "
             f"are named by it; {plain!r} would do"
         )
 
 
 def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A profile as read, with the paths of its models and corpora made absolute, from the profile's folder.
+    """A profile as read, with the paths of its models and corpora made absolute, from the profile's
+    folder.
 
-    Raises ValueError for a model's folder that is not there, or holds no model; the nearest folders are named.
+    Raises ValueError for a model's folder that is not there, or holds no model; the nearest folders
+    are named.
     """
     changed = dict(found)
     if isinstance(models := found.get("models"), dict):
-        changed["models"] = {name: _with_folders(name, spec, folder) for name, spec in models.items()}
+        changed["models"] = {
+            name: _with_folders(name, spec, folder) for name, spec in models.items()
+        }
     if isinstance(corpora := found.get("corpora"), dict):
         changed["corpora"] = {name: _with_file(spec, folder) for name, spec in corpora.items()}
     if isinstance(given := found.get("attributions"), list):
-        changed["attributions"] = [_with_file({"file": x} if isinstance(x, str) else x, folder) for x in given]
+        changed["attributions"] = [
+            _with_file({"file": x} if isinstance(x, str) else x, folder) for x in given
+        ]
     return changed
 
 
@@ -162,48 +190,70 @@ def _with_file(spec: Any, folder: Path) -> Any:
 
 
 def _with_folders(model: str, spec: Any, folder: Path) -> Any:
-    given = [key for key in FROM_FOLDERS if isinstance(spec, dict) and isinstance(spec.get(key), str)]
-    return spec | {key: find_folder(f"models.{model}.{key}", spec[key], folder) for key in given} if given else spec
+    given = [
+        key for key in FROM_FOLDERS if isinstance(spec, dict) and isinstance(spec.get(key), str)
+    ]
+    return (
+        spec | {key: find_folder(f"models.{model}.{key}", spec[key], folder) for key in given}
+        if given
+        else spec
+    )
 
 
 def find_folder(where: str, given: str, folder: Path) -> str:
-    """The absolute path of a model's folder, or the name of registry weights or of a hub, unchanged.
+    """The absolute path of a model's folder, or the name of registry weights or of a hub,
+    unchanged.
 
-    What is a path (it begins with a dot, slash or tilde, has several slashes, or starts in a folder that there is) must
-    be a folder that holds a config.json; ValueError otherwise.
+    What is a path (it begins with a dot, slash or tilde, has several slashes, or starts in a folder
+    that there is) must be a folder that holds a config.json; ValueError otherwise.
     """
     if given in WEIGHTS:
         return given
     path = folder / Path(given).expanduser()
     if path.is_dir():
-        if not any((path / name).exists() for name in ("config.json", "tokenizer.json", "tokenizer_config.json")):
+        if not any(
+            (path / name).exists()
+            for name in ("config.json", "tokenizer.json", "tokenizer_config.json")
+        ):
             held = ", ".join(sorted(other.name for other in path.iterdir())[:6]) or "nothing"
-            raise ValueError(f"{where}: the folder {path} holds no model: no config.json; it holds {held}")
+            raise ValueError(
+                f"{where}: the folder {path} holds no model: no config.json; it holds {held}"
+            )
         return str(path.resolve())
     first, *rest = given.split("/")
-    is_path = given.startswith(("/", ".", "~")) or len(rest) > 1 or (rest and (folder / first).is_dir())
+    is_path = (
+        given.startswith(("/", ".", "~")) or len(rest) > 1 or (rest and (folder / first).is_dir())
+    )
     if path.exists() or is_path:
         raise ValueError(f"{where}: there is no folder {path}{_nearest_folders(path)}")
     return given
 
 
 def _nearest_folders(path: Path) -> str:
-    """Which folders come near a path that is not there: those beside it, from the deepest part that exists."""
+    """Which folders come near a path that is not there: those beside it, from the deepest part that
+    exists.
+    """
     parent = path.parent
     missed = path.name
     while not parent.is_dir():
         missed = parent.name
         parent = parent.parent
-    folders = [other.name for other in sorted(parent.iterdir()) if other.is_dir() and not other.name.startswith(".")]
+    folders = [
+        other.name
+        for other in sorted(parent.iterdir())
+        if other.is_dir() and not other.name.startswith(".")
+    ]
     near = difflib.get_close_matches(missed, folders, 3, cutoff=0.4) or folders[:3]
     shown = ", ".join(str(parent / name) for name in near)
     return f"; nearest are: {shown}" if near else f"; {parent} holds no folders"
 
 
 def class_names(model: str, spec) -> tuple[str, ...]:
-    """The classes of a model's weights, in the order of their numbers; () where they cannot be known without loading.
+    """The classes of a model's weights, in the order of their numbers; () where they cannot be
+    known without loading.
 
-    ValueError where `labels` names the classes that the folder's configuration names, in another order.
+    ValueError where `labels` names the classes that the folder's configuration names, in another
+    order.
     """
     own = _names_in(Path(spec.weights) / "config.json") if spec.weights else ()
     if not spec.labels:
@@ -211,22 +261,28 @@ def class_names(model: str, spec) -> tuple[str, ...]:
     given = tuple(spec.labels)
     if own and len(own) != len(given):
         raise ValueError(
-            f"models.{model}.labels names {len(given)} classes, its weights have {len(own)}: {', '.join(own)}"
+            f"models.{model}.labels names {len(given)} classes, its weights have {len(own)}: "
+            f"{', '.join(own)}"
         )
     if _folded(own) != _folded(given) and sorted(_folded(own)) == sorted(_folded(given)):
         raise ValueError(
-            f"models.{model}.labels has the classes {', '.join(given)}, its configuration the same in another order: "
+            f"models.{model}.labels has the classes {', '.join(given)}, its configuration the "
+            "same in another order: "
             f"{', '.join(own)}; leave `labels` out, or mend the configuration if that is wrong"
         )
     return given
 
 
 def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequence[str]) -> None:
-    """Raise ValueError where a model that is taken as it is has other classes than the task that it reads."""
+    """Raise ValueError where a model that is taken as it is has other classes than the task that it
+    reads.
+    """
     if classes and sorted(_folded(labels)) != sorted(_folded(classes)):
         raise ValueError(
-            f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has {', '.join(labels)}: "
-            "name the model's classes, in its order and in the task's words, under `labels` of the model"
+            f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has "
+            f"{', '.join(labels)}: "
+            "name the model's classes, in its order and in the task's words, under `labels` of "
+            "the model"
         )
 
 
@@ -237,7 +293,9 @@ def _folded(names: Sequence[str]) -> list[str]:
 def _names_in(config: Path) -> tuple[str, ...]:
     """The class names in a model's configuration; () where there are none."""
     try:
-        found: Mapping[str, Any] = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
+        found: Mapping[str, Any] = (
+            json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
+        )
         return tuple(str(found[key]) for key in sorted(found, key=int))
     except (OSError, ValueError, AttributeError):
         return ()

@@ -1,7 +1,8 @@
-"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed.
+"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that
+names the allowed.
 
-Contradictions, such as what is asked of explanations that cannot judge them, are found before anything is trained. Each
-is a ValueError that names the task, what came, and what would do.
+Contradictions, such as what is asked of explanations that cannot judge them, are found before
+anything is trained. Each is a ValueError that names the task, what came, and what would do.
 """
 
 from __future__ import annotations
@@ -15,12 +16,27 @@ from attreval.core.section import Section
 from attreval.methods import METHODS, TECHNIQUES, methods_for
 from compendium.config import judges
 from compendium.config.judges import FaithfulnessSpec
-from compendium.config.own import AttributionsSpec, CorpusSpec, check_classes, check_run_name, class_names
-from compendium.config.sections import FAMILY, BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
+from compendium.config.own import (
+    AttributionsSpec,
+    CorpusSpec,
+    check_classes,
+    check_run_name,
+    class_names,
+)
+from compendium.config.sections import (
+    FAMILY,
+    BootstrapSpec,
+    ExplainSpec,
+    Judge,
+    ModelSpec,
+    TaskSpec,
+    TrainingSpec,
+)
 from compendium.corpora import TASKS, evidence_tasks
 
 Run = tuple[str, str, int]  # task, model, seed
-OF_THE_PREDICTED = {  # judges that ask the model about the class it predicts, whatever was explained
+# judges that ask the model about the class it predicts, whatever was explained
+OF_THE_PREDICTED = {
     "pointing": "the pointing game (notebook 04) asks what speaks for the predicted class",
     "faithfulness": "erasure (notebook 06) measures the probability of the predicted class",
 }
@@ -30,13 +46,15 @@ FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 class Profile(Section):
     """One profile, whole. threads: of a process; workers: processes of a step that judges.
 
-    variants: the reading of a paper that is followed where text and released code part, see config.reading; loading a
-    profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
-    crossed: tasks of the crossed design of notebook 08_joint_crossed, written as `tasks` are; every model and seed of
-    one explains the same texts, and all of them go before every judge.
-    corpora: files of one's own, tasks like any other; attributions: files of scores that were made elsewhere, whose
-    methods stand beside ours. Making a profile changes nothing outside it: config.load makes these known first, and so
-    does each process that works for a step (own.make_known).
+    variants: the reading of a paper that is followed where text and released code part, see
+    config.reading; loading a profile fills in what it says. left_out: the optional tasks that are
+    not at hand; loading a profile sets it.
+    crossed: tasks of the crossed design of notebook 08_joint_crossed, written as `tasks` are; every
+    model and seed of one explains the same texts, and all of them go before every judge.
+    corpora: files of one's own, tasks like any other; attributions: files of scores that were made
+    elsewhere, whose methods stand beside ours. Making a profile changes nothing outside it:
+    config.load makes these known first, and so does each process that works for a step
+    (own.make_known).
     """
 
     name: str
@@ -67,8 +85,10 @@ class Profile(Section):
     def one_folder(cls, given):
         if not FILE_NAME.fullmatch(given):
             raise ValueError(
-                f"{given!r} is no name of a profile: its results lie in a folder of this name, so it has letters, "
-                "digits, dots, dashes and underscores, begins with a letter or digit, and is no path; where a profile "
+                f"{given!r} is no name of a profile: its results lie in a folder of this name, "
+                "so it has letters, "
+                "digits, dots, dashes and underscores, begins with a letter or digit, and is no "
+                "path; where a profile "
                 "has no `name`, its file's is taken"
             )
         return given
@@ -94,19 +114,29 @@ class Profile(Section):
         if task not in TASKS:
             raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
         if missing := [name for name in spec.models if name not in self.models]:
-            raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
+            raise ValueError(
+                f"task {task!r} asks for model {missing[0]!r}; defined are: "
+                f"{', '.join(self.models)}"
+            )
         for other in spec.also_train:
             if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
                 fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
-                raise ValueError(f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}")
+                raise ValueError(
+                    f"task {task!r} cannot also train on {other!r}; it can on: "
+                    f"{', '.join(fit) or 'none'}"
+                )
         for part, schema in (("explain", ExplainSpec), ("faithfulness", FaithfulnessSpec)):
             _check_keys(f"task {task!r}", part, getattr(spec, part), schema)
         for model in spec.models:
             _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
-            _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
+            _check_keys(
+                f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec
+            )
             self.training_of(task, model)
             if self.read_by(task) == task and not self.task_of(task, model).train_rows:
-                check_classes(task, TASKS[task].labels, model, class_names(model, self.models[model]))
+                check_classes(
+                    task, TASKS[task].labels, model, class_names(model, self.models[model])
+                )
         self.explaining_of(task), self.faithfulness_of(task)
         _check_rows(self, task)
         check_judges(self, task)
@@ -117,10 +147,16 @@ class Profile(Section):
         return Profile(**whole | {"tasks": self.crossed})
 
     def read_tasks(self) -> list[str]:
-        """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
-        used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
+        """Every task whose table is read: those of the profile, those that they also train on or
+        take evidence from.
+        """
+        used = [
+            self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models
+        ]
         also = [other for spec in used for other in spec.also_train]
-        annotated = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
+        annotated = [
+            name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)
+        ]
         studied = [self.seed_study.task] if self.seed_study else []
         crossed = self.crossed_profile().read_tasks() if self.crossed else []
         return list(dict.fromkeys([*self.tasks, *also, *annotated, *studied, *crossed]))
@@ -133,7 +169,9 @@ class Profile(Section):
         return spec.changed(**changes | {"training": training})
 
     def training_of(self, task: str, model: str) -> TrainingSpec:
-        """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
+        """How a model is trained on a task: the profile's training with the model's and then the
+        task's changes.
+        """
         changes = self.models[model].training | self.task_of(task, model).training
         return self.training.changed(**changes)
 
@@ -150,18 +188,27 @@ class Profile(Section):
         return self.training.changed(**changes)
 
     def study_explaining(self) -> ExplainSpec:
-        return self.explain.changed(**self.seed_study.explain | {"methods": self.seed_study.methods})
+        return self.explain.changed(
+            **self.seed_study.explain | {"methods": self.seed_study.methods}
+        )
 
     def rows_explained(self, task: str, model: str) -> int:
         return self.task_of(task, model).explain_rows
 
     def read_by(self, task: str) -> str:
-        """The task whose models read a task's instances: its own, or the one that they are made from."""
+        """The task whose models read a task's instances: its own, or the one that they are made
+        from.
+        """
         return TASKS[task].trained_on or task
 
     def trained_runs(self) -> list[Run]:
         """Every model that is trained, or taken as it is."""
-        return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in _all_runs(task, spec)]
+        return [
+            run
+            for task, spec in self.tasks.items()
+            if self.read_by(task) == task
+            for run in _all_runs(task, spec)
+        ]
 
     def first_runs(self, tasks: Iterable[str]) -> list[Run]:
         """The first seed of every model of these tasks, as far as the profile has them."""
@@ -170,19 +217,29 @@ class Profile(Section):
 
     def twin_runs(self) -> list[Run]:
         """The first seed of the twins of joint.masked, of each task the plain ones first."""
-        known = [(task, twins) for task, twins in self.joint.masked.twins.items() if task in self.tasks]
-        return [(task, name, self.tasks[task].seeds[0]) for task, of in known for name in (*of.plain, *of.masked)]
+        known = [
+            (task, twins) for task, twins in self.joint.masked.twins.items() if task in self.tasks
+        ]
+        return [
+            (task, name, self.tasks[task].seeds[0])
+            for task, of in known
+            for name in (*of.plain, *of.masked)
+        ]
 
     def first_explained(self, task: str) -> Run | None:
         return next((run for run in self.explained_runs() if run[0] == task), None)
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
-        """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
+        """Every run that notebook 03 explains, or those that go before one judge (diagnosis
+        explains by itself).
+        """
         asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}
         runs = [run for task, spec in self.tasks.items() for run in _all_runs(task, spec)]
         used = {run: self.task_of(*run[:2]) for run in runs}
         return [
-            run for run in runs if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
+            run
+            for run in runs
+            if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
         ]
 
 
@@ -194,24 +251,34 @@ def _check_rows(profile: Profile, task: str) -> None:
     """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
     spec = profile.tasks[task]
     parent = profile.read_by(task)
-    given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
+    given = [
+        name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None
+    ]
     if parent == task:
         if len(given) < 3:
-            raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
-        if "train" not in TASKS[task].splits and any(profile.task_of(task, m).train_rows for m in spec.models):
             raise ValueError(
-                f"task {task!r} has no rows to train on: say which column of its file holds the splits (`split`), or "
+                f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}"
+            )
+        if "train" not in TASKS[task].splits and any(
+            profile.task_of(task, m).train_rows for m in spec.models
+        ):
+            raise ValueError(
+                f"task {task!r} has no rows to train on: say which column of its file holds the "
+                "splits (`split`), or "
                 "set train_rows to 0 to take the model's weights as they are"
             )
         return
     if given:
-        raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")
+        raise ValueError(
+            f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}"
+        )
     read = profile.tasks.get(parent)
     for name, values in (("models", spec.models), ("seeds", spec.seeds)):
         there = getattr(read, name) if read else []
         if missing := [value for value in values if value not in there]:
             raise ValueError(
-                f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; got {missing[0]!r}"
+                f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; "
+                f"got {missing[0]!r}"
             )
 
 
@@ -229,36 +296,47 @@ def check_judges(profile, task: str) -> None:
         family = FAMILY.get(profile.models[model].architecture, "transformer")
         if used.explain_rows and set(used.judges) - {"diagnosis"}:
             _check_explaining(task, model, family, used.judges, explain)
-            _check_parts(f"task {task!r}: explain.shards", explain.shards, "explain_rows", used.explain_rows)
+            _check_parts(
+                f"task {task!r}: explain.shards", explain.shards, "explain_rows", used.explain_rows
+            )
         if "diagnosis" in used.judges:
             _check_diagnosis(profile.diagnosis, task, model, family)
 
 
 def check_more_than_random(profile) -> None:
-    """Raise ValueError where a task that is judged is explained by random scores alone: there is nothing to judge."""
+    """Raise ValueError where a task that is judged is explained by random scores alone: there is
+    nothing to judge.
+    """
     for task in dict.fromkeys(run[0] for run in profile.explained_runs()):
         if profile.explaining_of(task).methods == ["random"]:
             raise ValueError(
-                f"task {task!r} is explained by random scores alone, so that there is nothing to judge: name another "
+                f"task {task!r} is explained by random scores alone, so that there is nothing to "
+                "judge: name another "
                 "method under explain.methods, or leave explain.methods out for those of the papers"
             )
 
 
 def check_choice_of_runs(profile) -> None:
-    """Raise ValueError where two studies of seeds would choose the run that tables of agreement are of."""
+    """Raise ValueError where two studies of seeds would choose the run that tables of agreement are
+    of.
+    """
     study = profile.seed_study
     if profile.agreement.runs == "all" or study is None or study.task not in profile.tasks:
         return
     task = profile.tasks[study.task]
     if len(task.seeds) > 1 and study.model in task.models:
         raise ValueError(
-            f"agreement.runs is 'lowest_apd', and of task {study.task!r}, model {study.model!r} there are the seeds "
-            f"{task.seeds} and those of seed_study: leave seed_study out, or give it another task or model"
+            f"agreement.runs is 'lowest_apd', and of task {study.task!r}, model {study.model!r} "
+            "there are the seeds "
+            f"{task.seeds} and those of seed_study: leave seed_study out, or give it another "
+            "task or model"
         )
 
 
 def check_twins(profile) -> None:
-    """Raise ValueError where the twins of joint.masked differ in more than whether they are masked."""
+    """Raise ValueError where the twins of joint.masked differ in more than whether they
+    are masked.
+    """
 
     def upbringing(task: str, model: str) -> dict[str, dict]:
         rows = {"train_rows", "dev_rows", "also_train"}
@@ -274,41 +352,56 @@ def check_twins(profile) -> None:
         twins = profile.joint.masked.twins[task]
         if profile.training_of(task, model).masked != (model in twins.masked):
             kind = "masked" if model in twins.masked else "plain"
-            raise ValueError(f"joint.masked: {model!r} is a {kind} twin; give it training.masked to match")
+            raise ValueError(
+                f"joint.masked: {model!r} is a {kind} twin; give it training.masked to match"
+            )
         first = twins.plain[0]
         ours = upbringing(task, first)
         theirs = upbringing(task, model)
         for what in (what for what in ours if ours[what] != theirs[what]):
             raise ValueError(
-                f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of {first!r} is "
+                f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of "
+                f"{first!r} is "
                 f"{ours[what]}, that of {model!r} is {theirs[what]}"
             )
 
 
 def _check_explaining(task: str, model: str, family: str, judges: list[str], explain) -> None:
-    """Raise ValueError where a judge of the predicted class is given another, or no method applies to a model."""
-    for judge in [name for name in judges if name in OF_THE_PREDICTED and explain.target != "predicted"]:
+    """Raise ValueError where a judge of the predicted class is given another, or no method applies
+    to a model.
+    """
+    for judge in [
+        name for name in judges if name in OF_THE_PREDICTED and explain.target != "predicted"
+    ]:
         raise ValueError(
-            f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: {OF_THE_PREDICTED[judge]}. "
+            f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: "
+            f"{OF_THE_PREDICTED[judge]}. "
             f"Give the task `explain: {{target: predicted}}`, or take {judge!r} from its judges"
         )
     if not any(family in METHODS[name].families for name in explain.methods):
         raise ValueError(
-            f"task {task!r} is explained by {', '.join(explain.methods)}, of which none applies to its model {model!r} "
+            f"task {task!r} is explained by {', '.join(explain.methods)}, of which none applies "
+            f"to its model {model!r} "
             f"({family}); these do: {', '.join(methods_for(family))}"
         )
 
 
 def _check_diagnosis(spec, task: str, model: str, family: str) -> None:
-    """Raise ValueError for a task of one text, a technique that does not apply to a model, and parts without any."""
+    """Raise ValueError for a task of one text, a technique that does not apply to a model, and
+    parts without any.
+    """
     if len(TASKS[task].segments) < 2:
         fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
-        raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
+        raise ValueError(
+            f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}"
+        )
     for technique in spec.techniques:
         if not all(family in METHODS[name].families for name in TECHNIQUES[technique].values()):
             raise ValueError(
-                f"task {task!r} has the judge 'diagnosis', whose technique {technique!r} does not apply to the model "
-                f"{model!r} ({family}); give the task a transformer, or leave it out of diagnosis.techniques"
+                f"task {task!r} has the judge 'diagnosis', whose technique {technique!r} does "
+                "not apply to the model "
+                f"{model!r} ({family}); give the task a transformer, or leave it out of "
+                "diagnosis.techniques"
             )
     _check_parts("diagnosis.parts", spec.parts, "diagnosis.rows", spec.rows)
 
@@ -316,4 +409,6 @@ def _check_diagnosis(spec, task: str, model: str, family: str) -> None:
 def _check_parts(what: str, parts: int, of: str, rows: int) -> None:
     """Raise ValueError where work is cut into more parts than it has instances."""
     if parts > rows:
-        raise ValueError(f"{what} is {parts}, but {of} is {rows}: some would be empty; at most {rows} will do")
+        raise ValueError(
+            f"{what} is {parts}, but {of} is {rows}: some would be empty; at most {rows} will do"
+        )

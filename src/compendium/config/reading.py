@@ -1,9 +1,11 @@
-"""Reading a profile: config/<profile>.yaml, with its variants, checked against the schema; errors say what is allowed.
+"""Reading a profile: config/<profile>.yaml, with its variants, checked against the schema; errors
+say what is allowed.
 
-A variant is a reading of a paper: the choices in which its text or its released code departs from the defaults here. A
-profile names one a paper (`variants: {kamp2023: released}`); the fields below are set by no other key, so that a run is
-either our reading, or a named other one, and never a mixture that nobody published. Where paper and code disagree, and
-on which page, is in docs/decisions.md.
+A variant is a reading of a paper: the choices in which its text or its released code departs from
+the defaults here. A profile names one a paper (`variants: {kamp2023: released}`); the fields below
+are set by no other key, so that a run is either our reading, or a named other one, and never a
+mixture that nobody published. Where paper and code disagree, and on which page, is in
+docs/decisions.md.
 """
 
 import contextlib
@@ -27,19 +29,37 @@ VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "poerner2018": {
         "released": {
             "pointing": dict(ties="first", affix="code"),
-            "explain": dict(limsse_sampling="exhaustive", limsse_solver="descent", decomposition_output_gate=False),
+            "explain": dict(
+                limsse_sampling="exhaustive",
+                limsse_solver="descent",
+                decomposition_output_gate=False,
+            ),
         },
         "paper": {
             "pointing": dict(ties="expectation", affix="paper"),
-            "explain": dict(limsse_sampling="random", limsse_solver="exact", decomposition_output_gate=True),
+            "explain": dict(
+                limsse_sampling="random", limsse_solver="exact", decomposition_output_gate=True
+            ),
         },
     },
     "kamp2023": {
         "released": {
-            "agreement": dict(ties="random", peaks="released", people="top_k", improvement="positive", apd_itself=True)
+            "agreement": dict(
+                ties="random",
+                peaks="released",
+                people="top_k",
+                improvement="positive",
+                apd_itself=True,
+            )
         },
         "paper": {
-            "agreement": dict(ties="expectation", peaks="paper", people="share", improvement="signed", apd_itself=False)
+            "agreement": dict(
+                ties="expectation",
+                peaks="paper",
+                people="share",
+                improvement="signed",
+                apd_itself=False,
+            )
         },
     },
     "zhao2023": {"released": {"faithfulness": dict(protocol="released")}},
@@ -70,17 +90,24 @@ def _chosen_variants(found: dict[str, Any]) -> dict[str, str]:
     """The variant of each paper that a profile as read names; ValueError as `apply_variants`."""
     chosen = found.get("variants") or {}
     if not isinstance(chosen, dict):
-        raise ValueError(f"variants: paper and variant are needed, such as {{kamp2023: released}}; got {chosen!r}")
+        raise ValueError(
+            f"variants: paper and variant are needed, such as {{kamp2023: released}}; got "
+            f"{chosen!r}"
+        )
     for paper, name in chosen.items():
         if paper not in VARIANTS:
             raise ValueError(f"variants: no paper {paper!r}; there are: {', '.join(VARIANTS)}")
         if name not in list(VARIANTS[paper]):
-            raise ValueError(f"variants.{paper}: no variant {name!r}; there are: {', '.join(VARIANTS[paper])}")
+            raise ValueError(
+                f"variants.{paper}: no variant {name!r}; there are: {', '.join(VARIANTS[paper])}"
+            )
     for place in _list_keys(found):
         # a task and the study of seeds may change a section for themselves
         if paper := SET_BY.get(re.sub(r"^(tasks\.[^.]+|seed_study)\.", "", place)):
             names = ", ".join(f"{paper}: {name}" for name in VARIANTS[paper])
-            raise ValueError(f"{place}: is set by a variant of the paper, not by itself; variants are {names}")
+            raise ValueError(
+                f"{place}: is set by a variant of the paper, not by itself; variants are {names}"
+            )
     return chosen
 
 
@@ -115,13 +142,18 @@ def profiles() -> list[str]:
 def path_of(profile: str) -> Path:
     """The file of a profile: `config/<profile>.yaml`, or `profile` itself if that ends in .yaml."""
     given = Path(profile)
-    return given.resolve() if given.suffix in (".yaml", ".yml") else project.home() / "config" / f"{profile}.yaml"
+    return (
+        given.resolve()
+        if given.suffix in (".yaml", ".yml")
+        else project.home() / "config" / f"{profile}.yaml"
+    )
 
 
 def load(profile: str) -> Profile:
     """Read and check a profile, by name or path, without its optional tasks that are not at hand.
 
-    The user's own corpora and attributions that it names become known to this process. ValueError says what is wrong.
+    The user's own corpora and attributions that it names become known to this process. ValueError
+    says what is wrong.
     """
     path, found = _read_mapping(profile)
     try:
@@ -130,7 +162,11 @@ def load(profile: str) -> Profile:
         make_known(found)
         profile = Profile.model_validate(found)
         check_more_than_random(profile)
-        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
+        gone = [
+            task
+            for task, spec in profile.tasks.items()
+            if spec.optional and not corpora.at_hand(task)
+        ]
         kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:
@@ -141,7 +177,8 @@ def load(profile: str) -> Profile:
 
 
 def _check_owner(name: object, path: Path) -> None:
-    """Raise ValueError where another profile of config/ has this name: results of one would take the other's place.
+    """Raise ValueError where another profile of config/ has this name: results of one would take
+    the other's place.
 
     A copy of that profile, in a copy of the project, is no other.
     """
@@ -150,12 +187,15 @@ def _check_owner(name: object, path: Path) -> None:
         theirs = path_of(str(name)) if name in profiles() else path
     if theirs.resolve() != path.resolve() and theirs.read_bytes() != path.read_bytes():
         raise ValueError(
-            f"name: {name!r} is the profile {theirs}, whose results this one would write over; give it another name"
+            f"name: {name!r} is the profile {theirs}, whose results this one would write over; "
+            "give it another name"
         )
 
 
 def _read_mapping(profile: str) -> tuple[Path, dict]:
-    """The path of a profile and what it holds, unchecked. ValueError: no such profile, or no mapping of sections."""
+    """The path of a profile and what it holds, unchecked. ValueError: no such profile, or no
+    mapping of sections.
+    """
     path = path_of(profile)
     if not path.exists():
         names = profiles()
@@ -167,5 +207,8 @@ def _read_mapping(profile: str) -> tuple[Path, dict]:
     except yaml.YAMLError as error:
         raise ValueError(f"{path.name} is not valid YAML: {error}") from None
     if not isinstance(found, dict):
-        raise ValueError(f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is needed")
+        raise ValueError(
+            f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is "
+            "needed"
+        )
     return path, found

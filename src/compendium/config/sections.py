@@ -1,4 +1,6 @@
-"""The sections of a profile about models, tasks, training, explaining and intervals; unknown keys are errors."""
+"""The sections of a profile about models, tasks, training, explaining and intervals; unknown keys
+are errors.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -10,23 +12,37 @@ from attreval.methods.method import Budget
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
-FAMILY = {"gru": "recurrent", "lstm": "recurrent", "qgru": "quasi", "qlstm": "quasi", "cnn": "convolutional"}
+FAMILY = {
+    "gru": "recurrent",
+    "lstm": "recurrent",
+    "qgru": "quasi",
+    "qlstm": "quasi",
+    "cnn": "convolutional",
+}
 
 
 class ModelSpec(Section):
-    """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
+    """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one
+    from scratch.
 
-    labels: the classes of weights that are used as they are, in index order, where their own names do not say.
-    position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
-    encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
-    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from:
-    `glove` (of the registry, 50 wide), or a text file of word vectors by its absolute path or its place in the folder
-    that ATTREVAL_CORPORA names; kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved;
+    labels: the classes of weights that are used as they are, in index order, where their own names
+        do not say.
+    position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras
+        (2023) counts from 0.
+    encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its
+        lowest layers.
+    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where
+    words start from: `glove` (of the registry, 50 wide), or a text file of word vectors by its
+    absolute path or its place in the folder that ATTREVAL_CORPORA names; kernel words in a window
+    (qgru, qlstm, cnn), vocabulary words with the two reserved;
     order: see models.words.layers.
-    training: what to change in the profile's training for this model; a task's own changes go before.
+    training: what to change in the profile's training for this model; a task's own changes go
+        before.
     """
 
-    architecture: Literal["transformer", "encoder_decoder", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
+    architecture: Literal[
+        "transformer", "encoder_decoder", "gru", "lstm", "qgru", "qlstm", "cnn"
+    ] = "transformer"
     weights: str | None = None
     tokenizer: str | None = None
     layers: int | None = Field(None, ge=1)
@@ -53,23 +69,35 @@ class ModelSpec(Section):
             alien = ("weights", "tokenizer", "layers", "heads", "start", "position_start")
             given = [name for name in alien if getattr(self, name) is not None]
             if given or self.hidden is None:
-                raise ValueError(f"a {self.architecture} needs `hidden`, and no {', '.join(given) or 'weights'}")
+                raise ValueError(
+                    f"a {self.architecture} needs `hidden`, and no {', '.join(given) or 'weights'}"
+                )
             return self
         if self.architecture == "encoder_decoder" and self.weights is not None:
-            raise ValueError("an encoder-decoder with `weights` of its own is a transformer; `start` names an encoder")
+            raise ValueError(
+                "an encoder-decoder with `weights` of its own is a transformer; `start` names an "
+                "encoder"
+            )
         sizes = [self.layers, self.hidden, self.heads]
-        if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
-            raise ValueError("give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`")
+        if (self.weights is None) == (None in sizes) or (
+            self.weights is None and self.tokenizer is None
+        ):
+            raise ValueError(
+                "give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`"
+            )
         if self.architecture == "transformer" and self.start:
-            raise ValueError("`start` is for an encoder_decoder; a transformer starts from `weights`")
+            raise ValueError(
+                "`start` is for an encoder_decoder; a transformer starts from `weights`"
+            )
         return self
 
 
 class AlsoTrain(Section):
-    """Instances of a task with the same labels, the task itself perhaps, that are added to train, shortened.
+    """Instances of a task with the same labels, the task itself perhaps, that are added to train,
+    shortened.
 
-    last_words: cut to so many. around_marks: for each number here one copy of the words that people marked and so many
-    on either side of each, of the instances where they marked any.
+    last_words: cut to so many. around_marks: for each number here one copy of the words that people
+    marked and so many on either side of each, of the instances where they marked any.
     """
 
     rows: int = Field(ge=1)
@@ -84,15 +112,17 @@ class AlsoTrain(Section):
 
 
 class TaskSpec(Section):
-    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
+    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as
+    they are.
 
-    A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
-    explain_rows 0: models are trained, for another task to use. judges: which judges look at the explanations.
-    also_train: tasks to train on as well, the task itself among them. training, explain, faithfulness: what to change
-    in the profile's for this task.
+    A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev
+    and test rows. explain_rows 0: models are trained, for another task to use. judges: which judges
+    look at the explanations.
+    also_train: tasks to train on as well, the task itself among them. training, explain,
+    faithfulness: what to change in the profile's for this task.
     of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
-    examples: ids of test instances that are explained besides, to be shown. optional: left out, and said to be, where
-    its files from outside the registry are not at hand.
+    examples: ids of test instances that are explained besides, to be shown. optional: left out, and
+    said to be, where its files from outside the registry are not at hand.
     """
 
     models: list[str] = Field(min_length=1)
@@ -114,25 +144,42 @@ class TaskSpec(Section):
     def known_changes(self):
         for model, changes in self.of_model.items():
             if model not in self.models:
-                raise ValueError(f"of_model names {model!r}; the models are: {', '.join(self.models)}")
+                raise ValueError(
+                    f"of_model names {model!r}; the models are: {', '.join(self.models)}"
+                )
             if unknown := [name for name in changes if name not in OF_MODEL]:
-                raise ValueError(f"of_model.{model}: unknown key {unknown[0]!r}; allowed are: {', '.join(OF_MODEL)}")
+                raise ValueError(
+                    f"of_model.{model}: unknown key {unknown[0]!r}; allowed are: "
+                    f"{', '.join(OF_MODEL)}"
+                )
         return self
 
 
-OF_MODEL = ("train_rows", "dev_rows", "test_rows", "explain_rows", "judges", "also_train", "training")
+OF_MODEL = (
+    "train_rows",
+    "dev_rows",
+    "test_rows",
+    "explain_rows",
+    "judges",
+    "also_train",
+    "training",
+)
 
 
 class TrainingSpec(Section):
     """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev.
 
-    averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
-    schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev without a better one.
-    `cosine`: a decay along half a cosine. watch: what is compared on dev. With weight_decay 0, AdamW is Adam.
-    head_learning_rate: of what is no part of the pretrained encoder, where it learns at another rate. clip: largest
-    norm of the gradient, null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
-    the model's max_length. frozen_layers: an encoder's embeddings and so many of its lowest layers stay as they were
-    pretrained; null for none. masked: half of each batch has a random share of its tokens masked, see models.training.
+    averaging: decay of the running average of the weights that is checked and kept, 0 for the
+        weights themselves.
+    schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev
+    without a better one.
+    `cosine`: a decay along half a cosine. watch: what is compared on dev. With weight_decay 0,
+        AdamW is Adam.
+    head_learning_rate: of what is no part of the pretrained encoder, where it learns at another
+    rate. clip: largest norm of the gradient, null for none. tokens: cut train and dev texts to so
+    many; what is tested and explained keeps the model's max_length. frozen_layers: an encoder's
+    embeddings and so many of its lowest layers stay as they were pretrained; null for none. masked:
+    half of each batch has a random share of its tokens masked, see models.training.
     """
 
     epochs: int = Field(1, ge=1)
@@ -164,7 +211,12 @@ def check_methods(names: list[str]) -> list[str]:
 
 
 MethodNames = Annotated[list[str], AfterValidator(check_methods)]
-METHODS_OF_TWO_PAPERS = ["random", *methods_in("kamp2023").values(), "occlusion_1", *methods_in("zhao2023").values()]
+METHODS_OF_TWO_PAPERS = [
+    "random",
+    *methods_in("kamp2023").values(),
+    "occlusion_1",
+    *methods_in("zhao2023").values(),
+]
 
 
 class ExplainSpec(Budget):
@@ -178,7 +230,9 @@ class ExplainSpec(Budget):
 
 
 class BootstrapSpec(Section):
-    """Percentile bootstrap over instances. nulls: worlds of each kind in which there is nothing to find."""
+    """Percentile bootstrap over instances. nulls: worlds of each kind in which there is nothing to
+    find.
+    """
 
     draws: int = Field(1000, ge=1)
     confidence: float = Field(0.95, gt=0, lt=1)

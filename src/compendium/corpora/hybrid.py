@@ -1,8 +1,10 @@
-"""Documents whose evidence is known: shuffled sentences of many texts, ten at a time (Poerner et al. 2018, 4.1).
+"""Documents whose evidence is known: shuffled sentences of many texts, ten at a time (Poerner et
+al. 2018, 4.1).
 
-A classifier that gives such a document a class can only have it from the sentences that come from texts of this class.
-The sentences are those of the test instances of another task, whose model reads the documents; spaCy's rule-based
-sentencizer finds them (the paper: NLTK's Punkt, whose data no package registry carries).
+A classifier that gives such a document a class can only have it from the sentences that come from
+texts of this class. The sentences are those of the test instances of another task, whose model
+reads the documents; spaCy's rule-based sentencizer finds them (the paper: NLTK's Punkt, whose data
+no package registry carries).
 """
 
 from collections import Counter
@@ -42,11 +44,16 @@ def build_hybrid(
 ) -> Iterator[Row]:
     """Rows of hybrid documents, all in test, from the test instances of the parent task's table.
 
-    label: the class of most words, the lowest on a tie. sentences_each: of a document; the last may have fewer.
+    label: the class of most words, the lowest on a tie. sentences_each: of a document; the last may
+        have fewer.
     """
     instances = read_instances(sources[parent], "test")
     found = split_sentences(instance.segments[0] for instance in instances)
-    pool = [(sentence, i.label) for i, sentences in zip(instances, found, strict=True) for sentence in sentences]
+    pool = [
+        (sentence, i.label)
+        for i, sentences in zip(instances, found, strict=True)
+        for sentence in sentences
+    ]
     counts.noted["sentences"] += len(pool)
     for number, chosen in enumerate(mix_sentences(pool, sentences_each, "hybrid", parent)):
         text = " ".join(sentence for sentence, _ in chosen)
@@ -54,12 +61,22 @@ def build_hybrid(
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:
             sizes[label] += len(sentence.split())
-        yield Row(f"hybrid_{parent}/test/{number}", "test", (text,), min(sizes, key=lambda k: (-sizes[k], k)), evidence)
+        yield Row(
+            f"hybrid_{parent}/test/{number}",
+            "test",
+            (text,),
+            min(sizes, key=lambda k: (-sizes[k], k)),
+            evidence,
+        )
 
 
-def _label_words(chosen: list[tuple[str, int]]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
+def _label_words(
+    chosen: list[tuple[str, int]],
+) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
     """What gives every word of the joined sentences the label of its sentence."""
-    return lambda _segments, words: Evidence(classes=tuple(classes_of_words(chosen, words).tolist()))
+    return lambda _segments, words: Evidence(
+        classes=tuple(classes_of_words(chosen, words).tolist())
+    )
 
 
 build_hybrid_bbc = partial(build_hybrid, "bbc")

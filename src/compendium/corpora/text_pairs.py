@@ -1,18 +1,21 @@
-"""Two texts and how one relates to the other, with what people marked in them: SNLI, e-SNLI, SpanEx and ERASER.
+"""Two texts and how one relates to the other, with what people marked in them: SNLI, e-SNLI, SpanEx
+and ERASER.
 
-SNLI is whole where its files are given; else a training subset and the test part come from the registry, which has no
-dev part: one is cut from the training subset, and shares no premise with it. e-SNLI dev and test hold the highlights
-of three people. Their pairs are those of SNLI, whose model reads them; its labels are in the order of Kamp et al.
+SNLI is whole where its files are given; else a training subset and the test part come from the
+registry, which has no dev part: one is cut from the training subset, and shares no premise with it.
+e-SNLI dev and test hold the highlights of three people. Their pairs are those of SNLI, whose model
+reads them; its labels are in the order of Kamp et al.
 
-SpanEx relates spans of premise and hypothesis (evidence and claim). The format is that of Ray Choudhury et al. (2023):
-a JSON object a line with premise, hypothesis, id, label, and relations, each with its labels, the annotator of each
-label, the level (`low` between words, `high` between phrases), and its characters in both parts. A relation becomes one
-interaction for each label; its words are those that lie wholly inside.
+SpanEx relates spans of premise and hypothesis (evidence and claim). The format is that of Ray
+Choudhury et al. (2023): a JSON object a line with premise, hypothesis, id, label, and relations,
+each with its labels, the annotator of each label, the level (`low` between words, `high` between
+phrases), and its characters in both parts. A relation becomes one interaction for each label; its
+words are those that lie wholly inside.
 
-Of ERASER: FEVER, MultiRC and Evidence Inference, each a document and a question about it. Its files of FEVER carry two
-labels. For the third, SufficientFacts took a piece of evidence away and asked people whether the rest is enough: what
-they found not to be becomes NOT ENOUGH INFO, in the split in which the claim already is. The evidence is the first of
-ERASER's alternative evidence sets.
+Of ERASER: FEVER, MultiRC and Evidence Inference, each a document and a question about it. Its files
+of FEVER carry two labels. For the third, SufficientFacts took a piece of evidence away and asked
+people whether the rest is enough: what they found not to be becomes NOT ENOUGH INFO, in the split
+in which the claim already is. The evidence is the first of ERASER's alternative evidence sets.
 """
 
 import re
@@ -42,7 +45,10 @@ def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     whole = {part: sources.get(f"snli/snli_1.0_{part}.jsonl") for part in ("train", "dev", "test")}
     is_whole = None not in whole.values()
     if not is_whole:
-        whole = {"train": folder / "snli_1.0_train_subset.jsonl", "test": folder / "snli_1.0_test.jsonl"}
+        whole = {
+            "train": folder / "snli_1.0_train_subset.jsonl",
+            "test": folder / "snli_1.0_test.jsonl",
+        }
     kept_apart = [(part, list(json_lines(path))) for part, path in whole.items() if part != "train"]
     premises = {pair["sentence1"]: part for part, pairs in kept_apart for pair in pairs}
     for pair in json_lines(whole["train"]):
@@ -63,7 +69,9 @@ def _snli_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
         counts.dropped[f"no gold label ({split})"] += 1
         return
     label = TASKS["snli"].labels.index(pair["gold_label"])
-    yield Row(f"snli/{split}/{pair['pairID']}", split, (pair["sentence1"], pair["sentence2"]), label)
+    yield Row(
+        f"snli/{split}/{pair['pairID']}", split, (pair["sentence1"], pair["sentence2"]), label
+    )
 
 
 def build_esnli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -80,20 +88,27 @@ def annotated_row(pair: dict[str, str], split: str, counts: Counts) -> Iterator[
     people = []
     for person in "123":
         marked = [pair[f"Sentence{part}_marked_{person}"] or "" for part in "12"]
-        inside = [locate_highlights(text, with_stars) for text, with_stars in zip(segments, marked, strict=True)]
+        inside = [
+            locate_highlights(text, with_stars)
+            for text, with_stars in zip(segments, marked, strict=True)
+        ]
         if any(flags is None for flags in inside):
             counts.dropped[f"a highlight does not fit its sentence ({split})"] += 1
             return
         people.append(inside)
     label = TASKS["esnli"].labels.index(pair["gold_label"])
-    yield Row(f"esnli/{split}/{pair['pairID']}", split, segments, label, partial(_mark_words, people))
+    yield Row(
+        f"esnli/{split}/{pair['pairID']}", split, segments, label, partial(_mark_words, people)
+    )
 
 
 def locate_highlights(text: str, marked: str) -> np.ndarray | None:
-    """(characters,) True inside a highlight, or None where `marked` without its asterisks is another text.
+    """(characters,) True inside a highlight, or None where `marked` without its asterisks is
+    another text.
 
-    An asterisk toggles inside and outside, as in the code of Kamp et al. 2023, except where the sentence
-    itself has one at that place. White space may differ: marked sentences often begin with a space.
+    An asterisk toggles inside and outside, as in the code of Kamp et al. 2023, except where the
+    sentence itself has one at that place. White space may differ: marked sentences often begin with
+    a space.
     """
     flags = np.zeros(len(text), dtype=bool)
     at = 0
@@ -117,23 +132,43 @@ def locate_highlights(text: str, marked: str) -> np.ndarray | None:
     return flags if not text[at:].strip() else None
 
 
-def _mark_words(people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-    """(people, W) marks: 1 where a highlight covers any character of a word that has a letter, digit or emoji."""
-    spoken = [any(re.match(r"\w", c) or category(c) == "So" for c in segments[s][a:b]) for s, a, b in words]
+def _mark_words(
+    people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray
+) -> Evidence:
+    """(people, W) marks: 1 where a highlight covers any character of a word that has a letter,
+    digit or emoji.
+    """
+    spoken = [
+        any(re.match(r"\w", c) or category(c) == "So" for c in segments[s][a:b])
+        for s, a, b in words
+    ]
     marks = [
-        [float(is_word and inside[s][a:b].any()) for is_word, (s, a, b) in zip(spoken, words, strict=True)]
+        [
+            float(is_word and inside[s][a:b].any())
+            for is_word, (s, a, b) in zip(spoken, words, strict=True)
+        ]
         for inside in people
     ]
     return Evidence(marks=np.array(marks))
 
 
 # what the code of Ray Choudhury et al. leaves out
-EXCLUDED = {f"151166_{rest}_low" for rest in ("35_38_14_17", "38_41_17_20", "107_110_14_17", "110_113_17_20")}
-MEANT = {"supports": "SUPPORTS", "refutes": "REFUTES", "nei": "NOT ENOUGH INFO", "not enough info": "NOT ENOUGH INFO"}
+EXCLUDED = {
+    f"151166_{rest}_low"
+    for rest in ("35_38_14_17", "38_41_17_20", "107_110_14_17", "110_113_17_20")
+}
+MEANT = {
+    "supports": "SUPPORTS",
+    "refutes": "REFUTES",
+    "nei": "NOT ENOUGH INFO",
+    "not enough info": "NOT ENOUGH INFO",
+}
 
 
 def _spanex_rows(parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of one part, all test; labels are matched by name, since their numbers differ between releases."""
+    """Rows of one part, all test; labels are matched by name, since their numbers differ between
+    releases.
+    """
     task = f"spanex_{parent}"
     labels = {name.lower(): k for k, name in enumerate(TASKS[task].labels)}
     for item in json_lines(sources[f"spanex/{parent}_extended.jsonl"]):
@@ -147,7 +182,9 @@ def _spanex_rows(parent: str, sources: dict[str, Path], counts: Counts) -> Itera
         yield Row(f"{task}/test/{item['id']}", "test", segments, labels[name], found)
 
 
-def _relate_words(relations: list[dict], counts: Counts, segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+def _relate_words(
+    relations: list[dict], counts: Counts, segments: tuple[str, ...], words: np.ndarray
+) -> Evidence:
     """Evidence whose interactions are the relations, named `level label annotator`, over words."""
     found = []
     for relation in relations:
@@ -168,7 +205,9 @@ def _relate_words(relations: list[dict], counts: Counts, segments: tuple[str, ..
 
 
 def inside(words: np.ndarray, part: int, start: int, end: int) -> tuple[int, int] | None:
-    """First word and the one after the last of those that lie wholly between two characters; None where none does."""
+    """First word and the one after the last of those that lie wholly between two characters; None
+    where none does.
+    """
     held = np.flatnonzero((words[:, 0] == part) & (words[:, 1] >= start) & (words[:, 2] <= end))
     return (int(held[0]), int(held[-1]) + 1) if len(held) else None
 
@@ -180,7 +219,14 @@ build_spanex_fever = partial(_spanex_rows, "fever")
 FEVER_SHARES = {"train": 0.85, "dev": 0.15}
 NOT_ENOUGH = "NOT ENOUGH"
 SAME = (
-    *(("-LRB-", "("), ("-RRB-", ")"), ("-LSB-", "["), ("-RSB-", "]"), ("-LCB-", "{"), ("-RCB-", "}")),
+    *(
+        ("-LRB-", "("),
+        ("-RRB-", ")"),
+        ("-LSB-", "["),
+        ("-RSB-", "]"),
+        ("-LCB-", "{"),
+        ("-RCB-", "}"),
+    ),
     *(("-COLON-", ":"), ("``", '"'), ("''", '"')),
 )
 
@@ -193,11 +239,19 @@ def build_fever(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     for part, name in parts:
         for item in json_lines(sources[name]):
             claim = same_text(item["query"])
-            split = part if len(parts) == 3 or part == "test" else by_share(claim, FEVER_SHARES, "fever")
+            split = (
+                part
+                if len(parts) == 3 or part == "test"
+                else by_share(claim, FEVER_SHARES, "fever")
+            )
             split = split_of.setdefault(claim, split)
-            evidence = _join_evidence((piece["docid"], piece["text"]) for piece in item["evidences"][0])
+            evidence = _join_evidence(
+                (piece["docid"], piece["text"]) for piece in item["evidences"][0]
+            )
             label = TASKS["fever"].labels.index(item["classification"])
-            yield Row(f"fever/{split}/{item['annotation_id']}", split, (evidence, item["query"]), label)
+            yield Row(
+                f"fever/{split}/{item['annotation_id']}", split, (evidence, item["query"]), label
+            )
     yield from _read_insufficient(sources["fever/fever_sufficient_facts.jsonl"], split_of, counts)
 
 
@@ -217,7 +271,8 @@ def _read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> 
 def _join_evidence(pieces) -> str:
     """Page title (underscores as spaces), a space, the sentence; pieces joined by spaces.
 
-    The sources write brackets and quotes in two ways, which would give the third label away: made alike here.
+    The sources write brackets and quotes in two ways, which would give the third label away: made
+    alike here.
     """
     text = " ".join(f"{title.replace('_', ' ')} {sentence}" for title, sentence in pieces)
     for written, meant in SAME:
@@ -226,18 +281,40 @@ def _join_evidence(pieces) -> str:
 
 
 def build_multirc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the official dev and test; train is the official file, or val1.jsonl (no document shared)."""
-    train = next((name for name in ("multirc/train.jsonl", "multirc/val1.jsonl") if name in sources), None)
+    """Rows of the official dev and test; train is the official file, or val1.jsonl (no document
+    shared).
+    """
+    train = next(
+        (name for name in ("multirc/train.jsonl", "multirc/val1.jsonl") if name in sources), None
+    )
     if train is None:
-        raise FetchError("multirc needs multirc/train.jsonl (or val1.jsonl) in the folder that ATTREVAL_CORPORA names")
-    for split, name in (("train", train), ("dev", "multirc/val.jsonl"), ("test", "multirc/test.jsonl")):
+        raise FetchError(
+            "multirc needs multirc/train.jsonl (or val1.jsonl) in the folder that "
+            "ATTREVAL_CORPORA names"
+        )
+    for split, name in (
+        ("train", train),
+        ("dev", "multirc/val.jsonl"),
+        ("test", "multirc/test.jsonl"),
+    ):
         for item in json_lines(sources[name]):
-            text, tokens = read_document(sources["multirc/docs"] / item["annotation_id"].split(":")[0])
+            text, tokens = read_document(
+                sources["multirc/docs"] / item["annotation_id"].split(":")[0]
+            )
             pieces = [piece for group in item["evidences"] for piece in group]
-            spans = [(tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1]) for piece in pieces]
+            spans = [
+                (tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1])
+                for piece in pieces
+            ]
             label = TASKS["multirc"].labels.index(item["classification"])
             marks = partial(mark_spans, spans)
-            yield Row(f"multirc/{split}/{item['annotation_id']}", split, (text, item["query"]), label, marks)
+            yield Row(
+                f"multirc/{split}/{item['annotation_id']}",
+                split,
+                (text, item["query"]),
+                label,
+                marks,
+            )
 
 
 @cache
@@ -248,7 +325,9 @@ def read_document(path: Path) -> tuple[str, list[tuple[int, int]]]:
 
 
 def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the official splits by article: abstract, and `intervention || comparator || outcome`."""
+    """Rows of the official splits by article: abstract, and `intervention || comparator ||
+    outcome`.
+    """
     for item in json_lines(sources["evidence_inference/evidence_inference_abstract.jsonl"]):
         split = "dev" if item["split"] == "validation" else item["split"]
         query = " || ".join(item[name] for name in ("intervention", "comparator", "outcome"))
@@ -260,8 +339,11 @@ def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterat
         yield Row(name, split, segments, label, partial(mark_spans, spans))
 
 
-def mark_spans(spans: list[tuple[int, int]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-    """Evidence of one annotator from character spans of the first segment: (1, W) marks, and word spans.
+def mark_spans(
+    spans: list[tuple[int, int]], segments: tuple[str, ...], words: np.ndarray
+) -> Evidence:
+    """Evidence of one annotator from character spans of the first segment: (1, W) marks, and word
+    spans.
 
     A word belongs to a span that it shares a character with. No span, no evidence.
     """

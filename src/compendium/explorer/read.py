@@ -1,4 +1,5 @@
-"""Explained texts as a run has left them: attributions, human evidence, and the metrics' values of each text.
+"""Explained texts as a run has left them: attributions, human evidence, and the metrics' values of
+each text.
 
 Only files are read; no model is loaded.
 """
@@ -39,7 +40,11 @@ from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
-VALUES_OF = ("04_poerner2018", "06_zhao2023", "07_sun2024")  # notebooks that keep metrics' values of single texts
+VALUES_OF = (
+    "04_poerner2018",
+    "06_zhao2023",
+    "07_sun2024",
+)  # notebooks that keep metrics' values of single texts
 TEXT_AGREEMENT = ("methods", "methods_dynamic", "people")  # columns of notebook 05
 
 
@@ -47,9 +52,10 @@ TEXT_AGREEMENT = ("methods", "methods_dynamic", "people")  # columns of notebook
 class ExplainedText:
     """One explained instance of one run; n content tokens, A annotators.
 
-    scores: (n,) by method, pairs and spans projected to tokens. features: by method the first pairs or spans with their
-    scores, as places among the content tokens. marks: (A, n). evidence: (n,) bool by game. relations: what people
-    related. metrics: metric -> method -> value. text_agreement: of the six methods, and of people (notebook 05).
+    scores: (n,) by method, pairs and spans projected to tokens. features: by method the first pairs
+    or spans with their scores, as places among the content tokens. marks: (A, n). evidence: (n,)
+    bool by game. relations: what people related. metrics: metric -> method -> value.
+    text_agreement: of the six methods, and of people (notebook 05).
     """
 
     run: Run
@@ -68,7 +74,9 @@ class ExplainedText:
 
 
 def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
-    """The runs that can be shown, with their instances in the task's order, and what is missing of each other run."""
+    """The runs that can be shown, with their instances in the task's order, and what is missing of
+    each other run.
+    """
     found = {}
     gaps = []
     runs = dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
@@ -89,7 +97,11 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
         elif not all(path.exists() for path in token_tables):
             gaps.append(f"{name}: how the model reads the texts is not here")
         else:
-            found[run] = to_explain(profile, task, model) if explained else evaluated_instances(profile, task)
+            found[run] = (
+                to_explain(profile, task, model)
+                if explained
+                else evaluated_instances(profile, task)
+            )
     return found, gaps
 
 
@@ -100,10 +112,12 @@ def instance_values(results: Results) -> pd.DataFrame:
 
 
 def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
-    """(run, place in the run's table) of the instances to show, in the order in which they are taken.
+    """(run, place in the run's table) of the instances to show, in the order in which they are
+    taken.
 
-    Tasks take turns, and within a task its runs do, each with its next instance, until `most` are taken or none is
-    left; tables lie in a random order, so the first instances of a run are a random sample. counts: by run.
+    Tasks take turns, and within a task its runs do, each with its next instance, until `most` are
+    taken or none is left; tables lie in a random order, so the first instances of a run are a
+    random sample. counts: by run.
     """
     turns_of_tasks: dict[str, list[tuple[Run, int]]] = {run[0]: [] for run in counts}
     for place in range(max(counts.values(), default=0)):
@@ -116,7 +130,9 @@ def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
 def read_texts(
     results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
 ) -> list[ExplainedText]:
-    """These instances of a run, those that somebody has explained. values: see `instance_values`."""
+    """These instances of a run, those that somebody has explained. values: see
+    `instance_values`.
+    """
     tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
     tokens_of |= _load_if_there(load_tokens, results, profile, run)
     explained = _load_if_there(load_attributions, results, profile, run)
@@ -126,7 +142,9 @@ def read_texts(
     sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run)
     agreement = {}
     for row in sentences.to_dict("records"):
-        agreement[row["instance"]] = {name: row[name] for name in TEXT_AGREEMENT if pd.notna(row[name])}
+        agreement[row["instance"]] = {
+            name: row[name] for name in TEXT_AGREEMENT if pd.notna(row[name])
+        }
     metrics: dict[str, dict[str, dict[str, float]]] = {}
     for row in _of_run(values, run).itertuples():
         metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
@@ -150,7 +168,9 @@ def read_texts(
             marks = token_marks(instance, tokens)
         relations: tuple[Feature, ...] = ()
         if name in typed and (gold := read_gold(with_evidence(instance, borrowed), tokens, units)):
-            relations = tuple(_on_content(pair, tokens, units) for pair in gold[0].interactions["high"])
+            relations = tuple(
+                _on_content(pair, tokens, units) for pair in gold[0].interactions["high"]
+            )
         text = ExplainedText(
             run,
             instance,
@@ -177,9 +197,10 @@ def read_texts(
 def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> dict[Run, dict]:
     """What the tables say of each run over all its instances, with how many these are.
 
-    metrics: metric -> method -> (mean, instances); of all seeds, by notebook 08, where none keeps values of texts.
-    pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at dynamic k. text_agreement: means of
-    ExplainedText.text_agreement.
+    metrics: metric -> method -> (mean, instances); of all seeds, by notebook 08, where none keeps
+        values of texts.
+    pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at dynamic k.
+    text_agreement: means of ExplainedText.text_agreement.
 
     values: see `instance_values`. runs: that are shown.
     """
@@ -195,10 +216,17 @@ def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> d
     joint = _read_table(results.tables / "08_joint_values.csv")
     for run, row in product(runs, joint.to_dict("records")):
         metric = row["metric"]
-        if run[:2] == (row["task"], row["model"]) and metric in METRICS and not METRICS[metric].stored:
+        if (
+            run[:2] == (row["task"], row["model"])
+            and metric in METRICS
+            and not METRICS[metric].stored
+        ):
             of_metric = part(run, "metrics").setdefault(metric, {})
             of_metric[row["method"]] = (row["mean"], row["n"])
-    for name, voters in (("agreement_at_k", ("method_a", "method_b")), ("with_people", ("method", None))):
+    for name, voters in (
+        ("agreement_at_k", ("method_a", "method_b")),
+        ("with_people", ("method", None)),
+    ):
         for row in _read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
             pair = tuple(row[voter] if voter else PEOPLE for voter in voters)
             run = [row[column] for column in RUN]
@@ -232,12 +260,16 @@ def _on_content(feature: Feature, tokens: Tokens, units: Units) -> Feature:
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
 
     def places(part: Iterable[int]) -> tuple[int, ...]:
-        return tuple(place[position] for unit in part for position in units.groups[unit] if position in place)
+        return tuple(
+            place[position] for unit in part for position in units.groups[unit] if position in place
+        )
 
     return places(feature[0]), places(feature[1])
 
 
-def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:
+def _first_features(
+    record: Attribution, tokens: Tokens, units: Units, run: Run
+) -> list[tuple[Feature, float]]:
     """The highest pairs or spans of an explanation, in the order in which the metrics take them."""
     ranking = rank_features(record, units, generator("ties", *run, record.instance, record.method))
     pairs = zip(ranking.features[:MOST_FEATURES], ranking.scores, strict=False)
@@ -247,7 +279,9 @@ def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run)
 def _read_evidence(
     profile: Profile, run: Run, instance: Instance, tokens: Tokens, predicted: int
 ) -> dict[str, np.ndarray]:
-    """Where the pointing game looks for the highest score, (n,) bool by game; empty for texts that are not played."""
+    """Where the pointing game looks for the highest score, (n,) bool by game; empty for texts that
+    are not played.
+    """
     if "pointing" not in profile.task_of(*run[:2]).judges or predicted < 0:
         return {}
     word = tokens.word[tokens.content]
@@ -257,7 +291,9 @@ def _read_evidence(
 
 
 def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str, tuple[int, float]]:
-    """The predicted class and its probability by instance, by notebooks 03_explain and 07_sun2024_explanations."""
+    """The predicted class and its probability by instance, by notebooks 03_explain and
+    07_sun2024_explanations.
+    """
     steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
     steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
     out = {}

@@ -1,8 +1,10 @@
-"""What a profile will cost, before anything of it runs: evaluations, tokens, processor time and memory of each step.
+"""What a profile will cost, before anything of it runs: evaluations, tokens, processor time and
+memory of each step.
 
-The steps are those of workflow.steps; each method says what it asks of a text (Method.cost); this machine how fast it
-is (planning.speed). Rough where it must be: a text is as long as its task's are on average, what several methods ask
-alike is counted for each, and what asks no model (tables, intervals, figures) costs its step's start alone.
+The steps are those of workflow.steps; each method says what it asks of a text (Method.cost); this
+machine how fast it is (planning.speed). Rough where it must be: a text is as long as its task's are
+on average, what several methods ask alike is counted for each, and what asks no model (tables,
+intervals, figures) costs its step's start alone.
 """
 
 from __future__ import annotations
@@ -24,15 +26,38 @@ from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, shape_of, s
 from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph
 
-NEEDED = 24  # nodes at which a path meets its sum, on average over MiniLM's texts, whatever it begins with
+# nodes at which a path meets its sum, on average over MiniLM's texts, whatever it begins with
+NEEDED = 24
 SUBWORDS = 1.25  # of a word
 SPECIAL = 3  # tokens around texts
 LOOKED_AT = 2000  # instances whose words are counted
-# mean words of a text where its table is not at hand, from the tables of `quick` and the papers' tables of data
+# mean words of a text where its table is not at hand, from the tables of `quick` and the papers'
+# tables of data
 WORDS = {
-    **{"snli": 23, "esnli": 23, "fever": 300, "rotten_tomatoes": 22, "sst2": 19, "rated_movies": 22, "ag_news": 45},
-    **{"evidence_inference": 360, "multirc": 330, "newsgroups": 250, "yelp": 150, "bbc": 430, "imdb": 270},
-    **{"agreement_parsed": 12, "agreement_ud": 25, "agreement_linzen": 25, "hybrid_bbc": 240, "hybrid_imdb": 230},
+    **{
+        "snli": 23,
+        "esnli": 23,
+        "fever": 300,
+        "rotten_tomatoes": 22,
+        "sst2": 19,
+        "rated_movies": 22,
+        "ag_news": 45,
+    },
+    **{
+        "evidence_inference": 360,
+        "multirc": 330,
+        "newsgroups": 250,
+        "yelp": 150,
+        "bbc": 430,
+        "imdb": 270,
+    },
+    **{
+        "agreement_parsed": 12,
+        "agreement_ud": 25,
+        "agreement_linzen": 25,
+        "hybrid_bbc": 240,
+        "hybrid_imdb": 230,
+    },
     **{"hybrid_newsgroups": 250, "hybrid_yelp": 160, "manual_newsgroups": 250},
 }
 OTHERWISE = 100  # of a corpus of one's own that has not been read
@@ -41,9 +66,11 @@ COUNTS = ("texts", "evaluations", "gradients", "tokens")
 
 @dataclass(frozen=True)
 class Row:
-    """A step for one task and model, all its runs together. evaluations: asked of models, at most; training included.
+    """A step for one task and model, all its runs together. evaluations: asked of models, at most;
+    training included.
 
-    gradients: those that take one; tokens: that models read; seconds: of a processor; memory: GiB of a process.
+    gradients: those that take one; tokens: that models read; seconds: of a processor; memory: GiB
+        of a process.
     """
 
     notebook: str
@@ -59,7 +86,10 @@ class Row:
 
     def plus(self, other: Row, times: float = 1) -> Row:
         """The same with so many times as much of another's work."""
-        sums = {name: getattr(self, name) + times * getattr(other, name) for name in (*COUNTS, "seconds")}
+        sums = {
+            name: getattr(self, name) + times * getattr(other, name)
+            for name in (*COUNTS, "seconds")
+        }
         return replace(self, **sums, memory=max(self.memory, other.memory))
 
 
@@ -112,14 +142,18 @@ class Plan:
     def notes(self) -> list[str]:
         """What the table does not say."""
         out = [
-            f"{self.processor_hours:.2f} processor hours; {self.wall_hours:.2f} hours on a core for each of "
+            f"{self.processor_hours:.2f} processor hours; {self.wall_hours:.2f} hours on a core "
+            "for each of "
             f"{self.profile.workers} workers x {self.profile.threads} threads, if none waits",
-            "at most: what several methods ask alike is counted for each and computed once, no training stops early; "
-            f"paths that may grow take {NEEDED} nodes. What asks no model, downloads and the site are not in it",
+            "at most: what several methods ask alike is counted for each and computed once, no "
+            "training stops early; "
+            f"paths that may grow take {NEEDED} nodes. What asks no model, downloads and the "
+            "site are not in it",
         ]
         if self.made_up:
             out.append(
-                f"lengths declared, since their tables are not at hand (attreval fetch): {', '.join(self.made_up)}"
+                "lengths declared, since their tables are not at hand (attreval fetch): "
+                f"{', '.join(self.made_up)}"
             )
         return out
 
@@ -143,7 +177,9 @@ def make_plan(profile: Profile, notify: Callable[[str], None] = lambda step: Non
             if step.fields:
                 steps = sum(run[:2] == (row.task, row.model) for run in step.runs(graph))
             started = steps * start_seconds() * (profile.workers if step.side_by_side else 1)
-            rows.append(replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started))
+            rows.append(
+                replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started)
+            )
     made_up = [task for task in profile.read_tasks() if not corpora.table_path(task).exists()]
     return Plan(profile, rows, made_up)
 
@@ -207,7 +243,9 @@ class Counting:
             rows.append(Row("", *pair).plus(one, times))
         return rows
 
-    def asked(self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0) -> Row:
+    def asked(
+        self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0
+    ) -> Row:
         """So many evaluations of each of some texts, so many of them with a gradient."""
         speed = self.speed(model)
         length, _ = self.lengths(task, model)
@@ -216,18 +254,29 @@ class Counting:
         counts = (texts * evaluations, texts * gradients, texts * evaluations * length)
         return Row("", task, model, 0, texts, *counts, seconds, speed.memory(False, BATCH_TOKENS))
 
-    def explained(self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget) -> Row:
+    def explained(
+        self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget
+    ) -> Row:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths(task, model)
         layers = 1
         if self.family(model) == "transformer":
             layers, _, _ = shape_of(self.profile.models[model])
         budget = settled(budget)
-        costs = {name: METHODS[name].cost(length, content, budget, layers) for name in self.applying(methods, model)}
-        sloped = sum(cost for name, cost in costs.items() if METHODS[name].kind in ("gradient", "propagation"))
+        costs = {
+            name: METHODS[name].cost(length, content, budget, layers)
+            for name in self.applying(methods, model)
+        }
+        sloped = sum(
+            cost
+            for name, cost in costs.items()
+            if METHODS[name].kind in ("gradient", "propagation")
+        )
         return self.asked(task, model, texts, 1 + sum(costs.values()), sloped)
 
-    def trained(self, task: str, model: str, rows: tuple[float, float, float], spec: TrainingSpec) -> Row:
+    def trained(
+        self, task: str, model: str, rows: tuple[float, float, float], spec: TrainingSpec
+    ) -> Row:
         """A training on so many rows, checked on so many and tested on so many."""
         train, dev, test = rows
         speed = self.speed(model)
@@ -245,7 +294,12 @@ class Counting:
         spec = self.profile.task_of(task, model)
         more = sum(also.rows * max(1, len(also.around_marks)) for also in spec.also_train.values())
         train = spec.train_rows + more if spec.train_rows else 0
-        return self.trained(task, model, (train, spec.dev_rows, spec.test_rows), self.profile.training_of(task, model))
+        return self.trained(
+            task,
+            model,
+            (train, spec.dev_rows, spec.test_rows),
+            self.profile.training_of(task, model),
+        )
 
     def _explain(self, task: str, model: str) -> Row:
         spec = self.profile.explaining_of(task)
@@ -261,7 +315,9 @@ class Counting:
         return Row("", task, model).plus(one, len(study.seeds))
 
     def erased(self, task: str, model: str, texts: float) -> Row:
-        """Texts erased by the scores of each method: hard at every ratio in two ways, soft in as many draws."""
+        """Texts erased by the scores of each method: hard at every ratio in two ways, soft in as
+        many draws.
+        """
         spec = self.profile.faithfulness_of(task)
         methods = {"random", *self.applying(self.profile.explaining_of(task).methods, model)}
         hard = 2 * len(spec.ratios) * len(methods)
@@ -272,7 +328,13 @@ class Counting:
         spec = self.profile.faithfulness_of(task)
         texts = self.profile.rows_explained(task, model)
         released = texts if spec.released_rows is None else spec.released_rows
-        ways = [(texts, 1), (released, 1), (spec.scale_rows, 2), (spec.control_rows, 6), (spec.driver_rows, 2)]
+        ways = [
+            (texts, 1),
+            (released, 1),
+            (spec.scale_rows, 2),
+            (spec.control_rows, 6),
+            (spec.driver_rows, 2),
+        ]
         more = sum(times * min(rows, texts) for rows, times in ways)
         noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
         disturbed = self.asked(task, model, min(spec.control_rows, texts), noise)
@@ -285,32 +347,46 @@ class Counting:
         own = self.asked(task, model, spec.oracle.rows, 2**spec.oracle.units)
         more = max(0, spec.agents.rows - spec.rows)
         for techniques, rows in ((spec.techniques, spec.rows), (spec.agents.techniques, more)):
-            methods = [method for technique in techniques for method in TECHNIQUES[technique].values()]
+            methods = [
+                method for technique in techniques for method in TECHNIQUES[technique].values()
+            ]
             own = own.plus(self.explained(task, model, rows, methods, budget))
         return own
 
     def _agents(self, task: str, model: str) -> Row:
-        """A training a condition and seed, and one without explanations; these make texts about twice as long."""
+        """A training a condition and seed, and one without explanations; these make texts about
+        twice as long.
+        """
         spec = self.profile.diagnosis.agents
-        training = self.profile.training_of(self.profile.read_by(task), model).changed(**spec.training)
+        training = self.profile.training_of(self.profile.read_by(task), model).changed(
+            **spec.training
+        )
         rows = tuple(share * spec.rows for share in spec.split)
         conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
         times = conditions * len(spec.seeds) if spec.rows else 0
         return Row("", task, model).plus(self.trained(task, model, rows, training), times)
 
     def _diagnosis(self, task: str, model: str) -> Row:
-        """Comprehensiveness and sufficiency of four types by every technique, at every number of pieces."""
+        """Comprehensiveness and sufficiency of four types by every technique, at every number of
+        pieces.
+        """
         spec = self.profile.diagnosis
         pieces = len(spec.thresholds) or spec.most_pieces
-        return self.asked(task, model, spec.rows, 2 * 4 * pieces * (len(spec.techniques) + spec.random_draws))
+        return self.asked(
+            task, model, spec.rows, 2 * 4 * pieces * (len(spec.techniques) + spec.random_draws)
+        )
 
     def _joint(self, task: str, model: str) -> Row:
-        """What no earlier step has asked, sampled methods at growing budgets, and orders of short texts."""
+        """What no earlier step has asked, sampled methods at growing budgets, and orders of short
+        texts.
+        """
         given = self.profile
         spec = given.joint
         rows = given.rows_explained(task, model)
         own = self.erased(task, model, spec.asked_of(task, rows))
-        for name in spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ():
+        for name in (
+            spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ()
+        ):
             for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
                 budget = METHODS[name].limited(given.explaining_of(task), size)
                 explained = self.explained(task, model, spec.budgets.rows, [name], budget)

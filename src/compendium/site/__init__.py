@@ -1,1 +1,3 @@
-"""The manuscript and its site, from what a run has left; by Quarto, or by pandoc in pandoc_route."""
+"""The manuscript and its site, from what a run has left; by Quarto, or by pandoc in
+pandoc_route.
+"""

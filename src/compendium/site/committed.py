@@ -1,6 +1,8 @@
-"""Committed runs: where they lie, what is read from them, links to their notebooks, and verdicts that differ there.
+"""Committed runs: where they lie, what is read from them, links to their notebooks, and verdicts
+that differ there.
 
-And a run's files as they are committed: smaller, without corpus texts, and with nothing of the machine.
+And a run's files as they are committed: smaller, without corpus texts, and with nothing of the
+machine.
 """
 
 import base64
@@ -23,41 +25,64 @@ from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
 from compendium.site.quotes import outputs_of
 from compendium.workflow.parameters import NOTEBOOKS
 
-COMMITTED = {"reference": "full", "quick": "quick"}  # profile -> folder below results/reference, the main run first
+COMMITTED = {
+    "reference": "full",
+    "quick": "quick",
+}  # profile -> folder below results/reference, the main run first
 MAIN = next(iter(COMMITTED))  # which the site shows
 ELSEWHERE = "elsewhere.json"
 ALONE = "No other run is committed."
 LEAD = "**Executed:**"  # begin lines of a notebook's first cell
 SOURCE = "**Source:**"
-ROW = re.compile(r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE
+)
 LONG_BYTES = 10_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
-MOST_BYTES = 5_000_000  # of a table with all digits; about three quarters of that would be committed
-OF_TEXTS = ("_instances", "_predictions", "_uninformed", "_heads")  # tables that nothing of the site is made from
+MOST_BYTES = (
+    5_000_000  # of a table with all digits; about three quarters of that would be committed
+)
+OF_TEXTS = (
+    "_instances",
+    "_predictions",
+    "_uninformed",
+    "_heads",
+)  # tables that nothing of the site is made from
 LONG_NUMBER = re.compile(r"(?<![\w#.-])-?\d+\.\d{3,}(?:e-?\d+)?(?![\w.])")
 COLOURS = 128
 KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 OF_THE_RUN = ("papermill", "execution", "widgets", "vscode", "ExecuteTime")
 LINK = re.compile(r"(?<=\]\()\.\./([^)]+)(?=\))")
 UP = "../../../.."  # the project folder, as seen from a committed notebook
-Quoted = Mapping[str, list[str]]  # place, as quotes.written names it -> ids of the texts that it quotes
+Quoted = Mapping[
+    str, list[str]
+]  # place, as quotes.written names it -> ids of the texts that it quotes
 
 
 def committed(profile: str) -> Results:
-    """The committed copy of a profile's run. ValueError for a profile of which none is committed."""
+    """The committed copy of a profile's run. ValueError for a profile of which none is
+    committed.
+    """
     if profile not in COMMITTED:
-        raise ValueError(f"of profile {profile!r} no run is committed; of these there are: {', '.join(COMMITTED)}")
+        raise ValueError(
+            f"of profile {profile!r} no run is committed; of these there are: "
+            f"{', '.join(COMMITTED)}"
+        )
     return Results(project.home() / "results" / "reference" / COMMITTED[profile])
 
 
 def committed_runs() -> dict[str, Results]:
     """The committed runs that are there, by profile, the main one first."""
     places = {profile: committed(profile) for profile in COMMITTED}
-    return {profile: place for profile, place in places.items() if (place.root / "claims.json").exists()}
+    return {
+        profile: place for profile, place in places.items() if (place.root / "claims.json").exists()
+    }
 
 
 def read_elsewhere(run: Results) -> list[dict]:
-    """What other machines said of a committed run's claims: verdict, value, processor, commit and date."""
+    """What other machines said of a committed run's claims: verdict, value, processor, commit and
+    date.
+    """
     path = run.root / ELSEWHERE
     return project.read_json(path) if path.exists() else []
 
@@ -68,15 +93,19 @@ def claims_json(tables: Path) -> str:
 
 
 def link_line(notebook: str, start: Path) -> str:
-    """Links to a notebook's executed copies, relative to the folder `start`; empty where there is none.
+    """Links to a notebook's executed copies, relative to the folder `start`; empty where there is
+    none.
 
-    Of a notebook with many runs in a profile the link leads to that with its own parameters, where it is there.
+    Of a notebook with many runs in a profile the link leads to that with its own parameters, where
+    it is there.
     """
     shown = []
     for profile, run in committed_runs().items():
         own = run.executed(step_name(notebook, *NOTEBOOKS[notebook]().run()))
         copies = [own] if own.exists() else []
-        copies += [path for path in sorted(run.notebooks.glob(f"{notebook}-*.ipynb")) if path != own]
+        copies += [
+            path for path in sorted(run.notebooks.glob(f"{notebook}-*.ipynb")) if path != own
+        ]
         if copies:
             more = len(copies) - 1
             folder = f" and [{more} more]({os.path.relpath(run.notebooks, start)})" if more else ""
@@ -85,9 +114,11 @@ def link_line(notebook: str, start: Path) -> str:
 
 
 def write_links() -> list[Path]:
-    """Bring the links in the source notebooks and in docs/notebooks.md up to date; give the files that changed.
+    """Bring the links in the source notebooks and in docs/notebooks.md up to date; give the files
+    that changed.
 
-    A notebook's links say nothing to its step: the file keeps its time, so that nothing runs again for them.
+    A notebook's links say nothing to its step: the file keeps its time, so that nothing runs again
+    for them.
     """
     home = project.home()
     changed = []
@@ -106,7 +137,12 @@ def write_links() -> list[Path]:
         changed.append(path)
     table = home / "docs" / "notebooks.md"
     text = table.read_text(encoding="utf-8") if table.exists() else ""
-    new = ROW.sub(lambda row: f"| `{row['name']}` | {row['question']} | {link_line(row['name'], table.parent)} |", text)
+    new = ROW.sub(
+        lambda row: (
+            f"| `{row['name']}` | {row['question']} | {link_line(row['name'], table.parent)} |"
+        ),
+        text,
+    )
     if new != text:
         with write_whole(table) as part:
             part.write_text(new, encoding="utf-8")
@@ -116,19 +152,29 @@ def write_links() -> list[Path]:
 
 def without_links(source: str) -> str:
     """A notebook's first cell without its links to executed copies, or to its source."""
-    return "\n".join(line for line in source.splitlines() if not line.startswith((LEAD, SOURCE))).rstrip()
+    return "\n".join(
+        line for line in source.splitlines() if not line.startswith((LEAD, SOURCE))
+    ).rstrip()
 
 
 def other_runs(profile: str, results: Results) -> tuple[str, str]:
-    """A sentence on how many verdicts differ, and a table of these conclusions, of a run beside the committed ones.
+    """A sentence on how many verdicts differ, and a table of these conclusions, of a run beside the
+    committed ones.
 
-    A committed run that has the same claims, to the digit, is the run itself. A conclusion that only one of two runs
-    tests is none on which they differ.
+    A committed run that has the same claims, to the digit, is the run itself. A conclusion that
+    only one of two runs tests is none on which they differ.
     """
     said = claims_json(results.tables) if has_claims(results.tables) else "[]"
     here = _judged(said)
-    others = {name: (run.root / "claims.json").read_text(encoding="utf-8") for name, run in committed_runs().items()}
-    there = {name: _judged(claims) for name, claims in others.items() if claims != said and _judged(claims)}
+    others = {
+        name: (run.root / "claims.json").read_text(encoding="utf-8")
+        for name, run in committed_runs().items()
+    }
+    there = {
+        name: _judged(claims)
+        for name, claims in others.items()
+        if claims != said and _judged(claims)
+    }
     if not here or not there:
         return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
     sentences = []
@@ -138,11 +184,17 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
         turned = [claim for claim in both if here[claim]["verdict"] != claims[claim]["verdict"]]
         differing.update(turned)
         sentences.append(
-            f"of the {len(both)} conclusions that both test, {len(turned)} have another verdict in the committed run "
+            f"of the {len(both)} conclusions that both test, {len(turned)} have another verdict "
+            "in the committed run "
             f"of profile {name}"
         )
     text = "; ".join(sentences) + "."
-    headers = ["paper", "conclusion", f"this run ({profile})", *(f"committed run ({name})" for name in there)]
+    headers = [
+        "paper",
+        "conclusion",
+        f"this run ({profile})",
+        *(f"committed run ({name})" for name in there),
+    ]
     rows = []
     for claim, row in here.items():
         if claim in differing:
@@ -155,11 +207,17 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
 def _judged(claims: str) -> dict[str, dict]:
     """The conclusions that a run tests, by id. claims: a claims.json."""
     rows = json.loads(claims)
-    return {row["claim"]: row for row in rows if row["verdict"] != UNTESTABLE and row["value"] is not None}
+    return {
+        row["claim"]: row
+        for row in rows
+        if row["verdict"] != UNTESTABLE and row["value"] is not None
+    }
 
 
 def _cell(row: dict | None) -> str:
-    """Value, interval, texts and verdict in one cell; a dash where the run does not test the conclusion."""
+    """Value, interval, texts and verdict in one cell; a dash where the run does not test the
+    conclusion.
+    """
     if row is None:
         return "–"
     number = with_minus(f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]")
@@ -186,10 +244,13 @@ def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
     return said
 
 
-def copy_figures(run: Results, copy: Results, quoted: Quoted, vector: bool = True) -> tuple[set[bytes], list[str]]:
+def copy_figures(
+    run: Results, copy: Results, quoted: Quoted, vector: bool = True
+) -> tuple[set[bytes], list[str]]:
     """Copy the figures that show no text; give the bytes of these PNGs, and what is left out.
 
-    A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too; the main run's alone are shown.
+    A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too; the main
+    run's alone are shown.
     """
     copy.figures.mkdir(exist_ok=True)
     shown = set()
@@ -204,12 +265,16 @@ def copy_figures(run: Results, copy: Results, quoted: Quoted, vector: bool = Tru
             shown.add(path.read_bytes())
             (copy.figures / path.name).write_bytes(shrink_png(path.read_bytes()))
             if vector:
-                (copy.figures / svg.name).write_text(shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8")
+                (copy.figures / svg.name).write_text(
+                    shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8"
+                )
     return shown, said
 
 
 def shrink_png(data: bytes, part: int = 1) -> bytes:
-    """The same picture with few colours, on white, without anything said about it. part: 2 makes it half as wide."""
+    """The same picture with few colours, on white, without anything said about it. part: 2 makes it
+    half as wide.
+    """
     from PIL import Image
 
     shown = Image.open(io.BytesIO(data)).convert("RGBA")
@@ -223,14 +288,22 @@ def shrink_png(data: bytes, part: int = 1) -> bytes:
 
 
 def shrink_svg(text: str) -> str:
-    """The same picture with points to a tenth of their unit, and without names that nothing uses."""
-    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), text)
+    """The same picture with points to a tenth of their unit, and without names that
+    nothing uses.
+    """
+    text = re.sub(
+        r"(?<![\w#.-])-?\d+\.\d{3,}",
+        lambda found: f"{float(found[0]):.1f}".removesuffix(".0"),
+        text,
+    )
     used = set(re.findall(r"#([\w-]+)", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 
 
 def copy_notebooks(run: Results, copy: Results, quoted: Quoted, shown: set[bytes]) -> list[str]:
-    """Copy the executed notebooks; say which of their outputs are left out. shown: the PNGs that are committed."""
+    """Copy the executed notebooks; say which of their outputs are left out. shown: the PNGs that
+    are committed.
+    """
     copy.notebooks.mkdir(exist_ok=True)
     said = []
     for path in sorted(run.notebooks.glob("[!.]*.ipynb")):
@@ -243,7 +316,8 @@ def copy_notebooks(run: Results, copy: Results, quoted: Quoted, shown: set[bytes
 def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
     """An executed notebook as it is committed, and what was left out of it, in words.
 
-    A picture that is no committed figure of the run cannot be shown to hold no text, and is left out.
+    A picture that is no committed figure of the run cannot be shown to hold no text, and is left
+    out.
     """
     node = nbformat.read(path, as_version=4)
     said = []
@@ -252,7 +326,10 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
         if place in quoted:
             names = _name(quoted[place])
             html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
-            told = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
+            told = {
+                "text/html": html,
+                "text/plain": f"Not in the committed copy: words of {names}.",
+            }
             instead = nbformat.v4.new_output("display_data", told)
             said.append(f"{place}: words of {names}")
         elif "data" in output:
@@ -271,12 +348,16 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(lambda found: f"{UP}/{found[1]}", cell.source)
     source = path.stem.partition("-")[0]
-    node.cells[0].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
+    node.cells[
+        0
+    ].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
     return node, said
 
 
 def strip_run(node) -> None:
-    """Take out of an executed notebook what belongs to the machine that ran it, and links to executed copies."""
+    """Take out of an executed notebook what belongs to the machine that ran it, and links to
+    executed copies.
+    """
     for holder in (node, *node.cells):
         for name in OF_THE_RUN:
             holder.metadata.pop(name, None)

@@ -1,8 +1,10 @@
-"""docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why; and far cells.
+"""docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why;
+and far cells.
 
-Claims, values and verdicts are those of claims.json; reasons are what turning one thing at a time gave. Cells of the
-papers' tables from which ours lie far stand on the site with what was tried on them: a share is far where it differs by
-more than FAR; a count, points or an entropy, by more than that part of what is published.
+Claims, values and verdicts are those of claims.json; reasons are what turning one thing at a time
+gave. Cells of the papers' tables from which ours lie far stand on the site with what was tried on
+them: a share is far where it differs by more than FAR; a count, points or an entropy, by more than
+    that part of what is published.
 """
 
 import re
@@ -36,10 +38,15 @@ PAPERS = {
     "zhao2023": "Zhao and Aletras (2023)",
     "sun2024": "Sun, Atanasova and Augenstein (2024)",
 }
-STEP_OF = {step.notebook.partition("_")[2]: step for step in STEPS}  # by paper, the step that judges its claims
+STEP_OF = {
+    step.notebook.partition("_")[2]: step for step in STEPS
+}  # by paper, the step that judges its claims
 FAR = 0.15
-Part = tuple[str, pd.DataFrame, str]  # where, cells with columns `ours` and `published`, what was tried on them
-FAMILIES = {  # of the rows of Table 2 of Poerner et al. (2018), by how they begin; and the choices that move them
+Part = tuple[
+    str, pd.DataFrame, str
+]  # where, cells with columns `ours` and `published`, what was tried on them
+# of the rows of Table 2 of Poerner et al. (2018), by how they begin; and the choices that move them
+FAMILIES = {
     "grad": ("gradients", ("ties",)),
     "o": ("omission and occlusion", ("windows", "ties")),
     "limsse": ("LIMSSE", ("limsse_sampling", "limsse_solver", "ties")),
@@ -55,7 +62,7 @@ reason yet: {unknown}. [The notebooks' page](notebooks.md#verdicts) says what th
 value with its interval, followed by the range that the claim asks for. *Minutes*: processor time of the notebook \
 alone and, after the slash, with all training and explaining that it rests on. A `+` after a commit: with uncommitted \
 files beside it; each step's own commit is in the run's `manifest.json`.
-"""
+"""  # noqa: E501
 COLUMNS = """
 | claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |
 |:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|
@@ -70,27 +77,46 @@ def write_fidelity() -> Path:
 
 
 def fidelity_markdown() -> str:
-    """The text of docs/fidelity.md: of each paper by its main run, with another run's verdict where it differs."""
+    """The text of docs/fidelity.md: of each paper by its main run, with another run's verdict where
+    it differs.
+    """
     runs = committed_runs()
     if not runs:
-        raise FileNotFoundError("no run is committed: `attreval publish --profile quick` commits one")
+        raise FileNotFoundError(
+            "no run is committed: `attreval publish --profile quick` commits one"
+        )
     claims = {
         profile: {row["claim"]: row for row in project.read_json(run.root / "claims.json")}
         for profile, run in runs.items()
     }
     main = main_runs(claims)
-    rows = [row for paper, profile in main.items() for row in claims[profile].values() if row["paper"] == paper]
+    rows = [
+        row
+        for paper, profile in main.items()
+        for row in claims[profile].values()
+        if row["paper"] == paper
+    ]
     turned = {profile: read_turned(run) for profile, run in runs.items()}
-    why = {row["claim"]: reason_of(row, turned[main[row["paper"]]].get(row["claim"], ())) for row in rows}
+    why = {
+        row["claim"]: reason_of(row, turned[main[row["paper"]]].get(row["claim"], ()))
+        for row in rows
+    }
     found = [row["verdict"] for row in rows if row["kind"] == CONCLUSION]
     against = objections()
-    counts = ", ".join(f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found)
+    counts = ", ".join(
+        f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found
+    )
     count = f"Verdicts on {len(found)} claims, beside {len(rows) - len(found)} checks: {counts}."
-    text = HEAD.format(runs=_name_runs(runs, main), count=count, unknown=list(why.values()).count(NOT_FOUND))
+    text = HEAD.format(
+        runs=_name_runs(runs, main), count=count, unknown=list(why.values()).count(NOT_FOUND)
+    )
     for paper, profile in main.items():
         made = _made_by(runs[profile], profile, STEP_OF[paper])
         text += f"\n## {PAPERS[paper]}\n{COLUMNS}"
-        for row in sorted((row for row in rows if row["paper"] == paper), key=lambda row: row["kind"] != CONCLUSION):
+        for row in sorted(
+            (row for row in rows if row["paper"] == paper),
+            key=lambda row: row["kind"] != CONCLUSION,
+        ):
             other = {name: claims[name].get(row["claim"], {}) for name in runs if name != profile}
             verdict = _verdict(row, other, read_elsewhere(runs[profile]))
             words = f" “{row['words']}”" if row["words"] else ""
@@ -104,9 +130,14 @@ def fidelity_markdown() -> str:
 
 
 def main_runs(claims: Mapping[str, Mapping[str, dict]]) -> dict[str, str]:
-    """By paper, the profile of the first committed run that judges its claims. claims: by profile and id."""
+    """By paper, the profile of the first committed run that judges its claims. claims: by profile
+    and id.
+    """
     judged = {profile: {row["paper"] for row in rows.values()} for profile, rows in claims.items()}
-    first = {paper: next((profile for profile in judged if paper in judged[profile]), "") for paper in PAPERS}
+    first = {
+        paper: next((profile for profile in judged if paper in judged[profile]), "")
+        for paper in PAPERS
+    }
     return {paper: profile for paper, profile in first.items() if profile}
 
 
@@ -117,13 +148,17 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
         facts = project.read_json(runs[profile].root / "manifest.json")
         made = f"published at commit `{facts['commit']}`, {facts['date']}"
         papers = [PAPERS[paper] for paper in main if main[paper] == profile]
-        said.append(f"profile `{profile}`, {made}, {facts['processor_seconds'] / 60:,.0f} processor minutes")
+        said.append(
+            f"profile `{profile}`, {made}, {facts['processor_seconds'] / 60:,.0f} processor minutes"
+        )
         said[-1] += f" ({'; '.join(papers)})" if len(papers) < len(main) else ""
     return f"Run: {said[0]}." if len(said) == 1 else f"Runs: {', and '.join(said)}."
 
 
 def read_turned(run: Results) -> dict[str, list[dict]]:
-    """By contradicted claim, what turning one thing at a time gave: the rows of the run's tables `claims_turned`."""
+    """By contradicted claim, what turning one thing at a time gave: the rows of the run's tables
+    `claims_turned`.
+    """
     out: dict[str, list[dict]] = defaultdict(list)
     for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
         for row in read_csv(path).to_dict("records"):
@@ -132,7 +167,8 @@ def read_turned(run: Results) -> dict[str, list[dict]]:
 
 
 def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
-    """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody knows.
+    """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody
+    knows.
 
     turned: of a contradicted claim, rows of `claims_turned`.
     """
@@ -140,15 +176,26 @@ def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
     said = ", ".join(f"{name} {value:.3f}" for name, value in nulls.items())
     match row["verdict"]:
         case verdicts.REPRODUCED:
-            return f"The null is the edge of the range; beside it, {said}." if said and row["null_p"] is None else "–"
+            return (
+                f"The null is the edge of the range; beside it, {said}."
+                if said and row["null_p"] is None
+                else "–"
+            )
         case verdicts.UNTESTABLE:
             return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
         case verdicts.INCONCLUSIVE:
-            return f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted)."
+            return (
+                f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted)."
+            )
         case verdicts.CHANCE:
-            return f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on average: {said})."
+            return (
+                f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on "
+                f"average: {said})."
+            )
         case verdicts.DIRECTION:
-            return "Beyond chance on the claimed side, but not surely in the range, after adjusting."
+            return (
+                "Beyond chance on the claimed side, but not surely in the range, after adjusting."
+            )
     return say_turned(turned) if turned else NOT_FOUND
 
 
@@ -166,7 +213,9 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
 
 
 def _measured(row: dict) -> tuple[str, str, str, str]:
-    """The published value or what the paper says; ours with its interval and the claimed range; null; texts."""
+    """The published value or what the paper says; ours with its interval and the claimed range;
+    null; texts.
+    """
     published = row["published"]
     value = row["value"]
     reported = f"{published:.3f}" if published is not None else row["reported"]
@@ -188,7 +237,8 @@ def _made_by(run: Results, profile: str, judging: Step) -> list[str]:
         own, *before = [facts["steps"][name]["processor_seconds"] for name in steps]
         minutes = f"{own / 60:.1f} / {(own + sum(before)) / 60:.0f}"
     heading = heading_above(notebook, MAKES_CLAIMS)
-    link = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb#{quote(heading.replace(' ', '-'))}"
+    page = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb"
+    link = f"{page}#{quote(heading.replace(' ', '-'))}"
     return [
         f"`attreval run --profile {profile} -- --until {judging.rule}`",
         minutes,
@@ -197,11 +247,17 @@ def _made_by(run: Results, profile: str, judging: Step) -> list[str]:
 
 
 def steps_before(facts: Mapping[str, Any], judge: str) -> list[str]:
-    """The steps of a manifest that a judge's notebook rests on: training, and explaining; 07 explains by itself.
+    """The steps of a manifest that a judge's notebook rests on: training, and explaining; 07
+    explains by itself.
 
-    The manifest is read as plain data: the schema of profiles may have changed since the run was made.
+    The manifest is read as plain data: the schema of profiles may have changed since the run was
+    made.
     """
-    explaining = ("07_sun2024_explanations", "07_sun2024_agents") if judge == "diagnosis" else ("03_explain",)
+    explaining = (
+        ("07_sun2024_explanations", "07_sun2024_agents")
+        if judge == "diagnosis"
+        else ("03_explain",)
+    )
     explained = []
     trained = set()
     for name, record in facts["steps"].items():
@@ -219,9 +275,13 @@ def steps_before(facts: Mapping[str, Any], judge: str) -> list[str]:
 
 @cache
 def heading_above(notebook: str, code: str) -> str:
-    """The last heading above the cell of a source notebook that holds some code. ValueError: no cell does."""
+    """The last heading above the cell of a source notebook that holds some code. ValueError: no
+    cell does.
+    """
     heading = ""
-    for cell in nbformat.read(project.home() / "notebooks" / f"{notebook}.ipynb", as_version=4).cells:
+    for cell in nbformat.read(
+        project.home() / "notebooks" / f"{notebook}.ipynb", as_version=4
+    ).cells:
         if cell.cell_type == "markdown":
             heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
         elif code in cell.source:
@@ -230,10 +290,11 @@ def heading_above(notebook: str, code: str) -> str:
 
 
 def far_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
-    """One row for each part of a paper's tables with a cell that is far: how many are, by how much, what was tried.
+    """One row for each part of a paper's tables with a cell that is far: how many are, by how much,
+    what was tried.
 
-    tables: the files of a run by name; a paper whose tables it lacks is left out. Columns paper, where, cells, far,
-    gap (ours less published, mean over those that are far), tried.
+    tables: the files of a run by name; a paper whose tables it lacks is left out. Columns paper,
+    where, cells, far, gap (ours less published, mean over those that are far), tried.
     """
     rows = []
     for paper, (ask, *names) in FAR_TABLES.items():
@@ -259,13 +320,23 @@ def far_cells_markdown(tables: Mapping[str, Path]) -> str:
 
 
 def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) -> Iterator[Part]:
-    """Table 2, the cells that could be read with confidence, by experiment and family of methods."""
+    """Table 2, the cells that could be read with confidence, by experiment and family of
+    methods.
+    """
     known = table[table.confidence.isin(["H", "M"])].dropna(subset=["ours", "published"])
-    family = known.method.map(lambda name: next(start for start in FAMILIES if name.startswith(start)))
+    family = known.method.map(
+        lambda name: next(start for start in FAMILIES if name.startswith(start))
+    )
     for (experiment, start), part in known.groupby(["experiment", family], sort=False):
         named, own = FAMILIES[start]
-        asked = choices[choices.choice.isin(own) & choices.game.isin(part.metric)].dropna(subset="largest")
-        most = asked.sort_values("largest", key=abs).drop_duplicates(["choice", "value"], keep="last").sort_index()
+        asked = choices[choices.choice.isin(own) & choices.game.isin(part.metric)].dropna(
+            subset="largest"
+        )
+        most = (
+            asked.sort_values("largest", key=abs)
+            .drop_duplicates(["choice", "value"], keep="last")
+            .sort_index()
+        )
         tried = [
             f"{one.choice}: {one.value} in place of {one.instead_of} ({one.largest:+.2f} at most)"
             for one in most.itertuples()
@@ -279,12 +350,18 @@ def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) 
 def _agreement(dynamic: pd.DataFrame, rules: pd.DataFrame) -> Iterator[Part]:
     """Mean dynamic k of e-SNLI, in parts of the published one."""
     known = dynamic[(dynamic.task == "esnli") & dynamic.published_k.notna()]
-    other = rules[(rules.task == "esnli") & rules.voter.isin(known.voter)].groupby("rule", sort=False).k.mean()
+    other = (
+        rules[(rules.task == "esnli") & rules.voter.isin(known.voter)]
+        .groupby("rule", sort=False)
+        .k.mean()
+    )
     tried = "; ".join(f"rule {rule} (mean k {k:.1f})" for rule, k in other.items())
     yield "mean dynamic k", known.assign(ours=known.k / known.published_k, published=1.0), tried
 
 
-def _diagnosticity(table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFrame) -> Iterator[Part]:
+def _diagnosticity(
+    table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFrame
+) -> Iterator[Part]:
     """Table 6, by metric; other rules, and what moves the level of hard metrics most."""
     known = table.dropna(subset="published").rename(columns={"diagnosticity": "ours"})
     keys = ["task", "method", "metric"]
@@ -302,20 +379,40 @@ def _diagnosticity(table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFra
 
 
 def _diagnosis(complexity: pd.DataFrame, agreement: pd.DataFrame) -> Iterator[Part]:
-    """Tables 3 to 6, 11 and 12: entropies in parts of the published ones, agreement with people as it is."""
+    """Tables 3 to 6, 11 and 12: entropies in parts of the published ones, agreement with people as
+    it is.
+    """
     for where, table, tried in (
         ("Tables 11 and 12, entropy", complexity, "nothing"),
-        ("Tables 3 to 6, agreement with people", agreement, "other people's marks stand in for those of SpanEx"),
+        (
+            "Tables 3 to 6, agreement with people",
+            agreement,
+            "other people's marks stand in for those of SpanEx",
+        ),
     ):
-        cells = table[["token", "pair", "span"]].stack().astype(str).str.extract(r"^(\S+) \[(\S+)\]$")
-        numbers = cells.apply(pd.to_numeric, errors="coerce").set_axis(["ours", "published"], axis=1)
+        cells = (
+            table[["token", "pair", "span"]].stack().astype(str).str.extract(r"^(\S+) \[(\S+)\]$")
+        )
+        numbers = cells.apply(pd.to_numeric, errors="coerce").set_axis(
+            ["ours", "published"], axis=1
+        )
         scale = numbers.published if table is complexity else 100
         yield where, numbers.div(scale, axis=0).dropna(), tried
 
 
 FAR_TABLES = {  # of a run, from which a paper's far cells are found
-    "poerner2018": (_pointing, "04_poerner2018_table2", "04_poerner2018_choices", "04_poerner2018_models"),
+    "poerner2018": (
+        _pointing,
+        "04_poerner2018_table2",
+        "04_poerner2018_choices",
+        "04_poerner2018_models",
+    ),
     "kamp2023": (_agreement, "05_kamp2023_dynamic_k", "05_kamp2023_rules"),
-    "zhao2023": (_diagnosticity, "06_zhao2023_table6", "06_zhao2023_table6_rules", "06_zhao2023_largest_drivers"),
+    "zhao2023": (
+        _diagnosticity,
+        "06_zhao2023_table6",
+        "06_zhao2023_table6_rules",
+        "06_zhao2023_largest_drivers",
+    ),
     "sun2024": (_diagnosis, "07_sun2024_table_complexity", "07_sun2024_table_agreement"),
 }

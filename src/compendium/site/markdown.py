@@ -1,4 +1,6 @@
-"""Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks; the error of a bad source."""
+"""Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks; the error of
+a bad source.
+"""
 
 import base64
 import difflib
@@ -11,7 +13,8 @@ from pathlib import Path
 import nbformat
 import yaml
 
-# Backslash escapes work for every ASCII punctuation mark; these are the ones that can start a construct.
+# Backslash escapes work for every ASCII punctuation mark; these are the ones that can start a
+# construct.
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|~^$@!&'\"])")
 # Characters that no HTML page may hold; pandoc would pass them on.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -34,9 +37,11 @@ def hint(asked: str, known: Iterable[str]) -> str:
 
 
 def escape(text: str, at_start: bool = True) -> str:
-    """One line of Markdown that renders as `text`; control characters become U+FFFD, line breaks spaces.
+    """One line of Markdown that renders as `text`; control characters become U+FFFD, line breaks
+    spaces.
 
-    at_start: whether it begins a block, where it must begin no list; inside of one its spaces are kept.
+    at_start: whether it begins a block, where it must begin no list; inside of one its spaces are
+        kept.
     """
     flat = CONTROL.sub("\ufffd", re.sub(r"[ \t\r\n\u2028\u2029]+", " ", str(text)))
     flat = SPECIAL.sub(r"\\\1", flat)
@@ -48,7 +53,9 @@ def escape(text: str, at_start: bool = True) -> str:
 
 
 def with_minus(text: str) -> str:
-    """The same text with minus signs, not hyphens, before its negative numbers; nought has no sign."""
+    """The same text with minus signs, not hyphens, before its negative numbers; nought has
+    no sign.
+    """
     text = re.sub(r"(?<![\w.-])[-+](?=0(?:\.0*)?(?![\w.]))", "", text)
     return re.sub(r"(?<![\w.-])-(?=\.?\d)", "−", text)
 
@@ -56,8 +63,12 @@ def with_minus(text: str) -> str:
 def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[str]) -> str:
     """A Markdown pipe table of plain texts; `align` holds `left` or `right` for each column."""
     # Runs of dots and dashes, which typography would change, stay as they are.
-    cells = [[re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(cell)) for cell in row] for row in (headers, *rows)]
-    # Where a line is long, the dashes give the columns their share of the width: as many as the widest cell.
+    cells = [
+        [re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(cell)) for cell in row]
+        for row in (headers, *rows)
+    ]
+    # Where a line is long, the dashes give the columns their share of the width: as many as the
+    # widest cell.
     widths = [max(3, *(len(row[at]) for row in cells)) for at in range(len(headers))]
     rule = [
         "-" * (width - 1) + ":" if side == "right" else ":" + "-" * (width - 1)
@@ -78,7 +89,9 @@ def fence(body: str, attributes: str) -> str:
 
 
 def raw_html(html: str) -> str:
-    """HTML output as a raw block, without the styles that pandas gives every table, and without scripts."""
+    """HTML output as a raw block, without the styles that pandas gives every table, and without
+    scripts.
+    """
     html = re.sub(r"<(style scoped|script)\b.*?</(style|script)>", "", html, flags=re.S | re.I)
     html = re.sub(r"""\s(?:border=(["']).*?\1|style="text-align: right;")""", "", html).strip()
     return fence(html, "=html")
@@ -86,7 +99,9 @@ def raw_html(html: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell without its option lines. key: its label, or `cell-N` (N counts from 1 over the notebook)."""
+    """A cell without its option lines. key: its label, or `cell-N` (N counts from 1 over the
+    notebook).
+    """
 
     kind: str
     key: str
@@ -113,7 +128,10 @@ class Notebook:
         """The cell with a label; raises ReportError with the labels that exist."""
         labels = {cell.options["label"]: cell for cell in self.cells if "label" in cell.options}
         if label not in labels:
-            raise ReportError(f"notebook {self.name} has no cell labelled {label!r}; labels: {hint(label, labels)}")
+            raise ReportError(
+                f"notebook {self.name} has no cell labelled {label!r}; labels: "
+                f"{hint(label, labels)}"
+            )
         return labels[label]
 
 
@@ -124,7 +142,9 @@ def read_notebook(path: Path) -> Notebook:
     except (ValueError, KeyError, nbformat.validator.NotebookValidationError) as error:
         raise ReportError(f"{path} is not a notebook that nbformat can read: {error}") from None
     cells = tuple(
-        _read_cell(cell, number, path) for number, cell in enumerate(node.cells, 1) if cell.cell_type != "raw"
+        _read_cell(cell, number, path)
+        for number, cell in enumerate(node.cells, 1)
+        if cell.cell_type != "raw"
     )
     text = "\n".join(cell.source for cell in cells if cell.kind == "markdown")
     heading = re.search(r"^#\s+(.+?)\s*#*\s*$", text, re.M)
@@ -171,7 +191,11 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
             assets[name] = text.encode() if kind == "image/svg+xml" else base64.b64decode(text)
             width = output.metadata.get(kind, {}).get("width")
             size = f"{{width={int(width)}}}" if width else ""
-            alt = re.sub(r"([\\\[\]`*_$<>@~^&])", r"\\\1", " ".join(str(cell.options.get("fig-alt", "")).split()))
+            alt = re.sub(
+                r"([\\\[\]`*_$<>@~^&])",
+                r"\\\1",
+                " ".join(str(cell.options.get("fig-alt", "")).split()),
+            )
             blocks.append(f"![{alt}]({name}){size}")
         elif "text/markdown" in data:
             blocks.append("".join(data["text/markdown"]))
@@ -181,8 +205,12 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
 
 
 def _text_block(text: str, classes: str) -> str:
-    """Printed text: terminal colours dropped, lines overwritten by a carriage return shown as they ended."""
-    lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in ANSI.sub("", "".join(text)).split("\n")]
+    """Printed text: terminal colours dropped, lines overwritten by a carriage return shown as they
+    ended.
+    """
+    lines = [
+        line.rstrip("\r").rsplit("\r", 1)[-1] for line in ANSI.sub("", "".join(text)).split("\n")
+    ]
     body = CONTROL.sub("\ufffd", "\n".join(lines).strip("\n"))
     return fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
 
@@ -200,7 +228,9 @@ def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes])
             blocks.append(source)
             continue
         code = fence(cell.source, f".{notebook.language}") if cell.source else ""
-        shown = [block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block]
+        shown = [
+            block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block
+        ]
         if shown:
             blocks.append(f"::::: {{#{cell.anchor} .cell}}\n\n" + "\n\n".join(shown) + "\n\n:::::")
     return "\n\n".join(blocks) + "\n"

@@ -1,8 +1,9 @@
 """The check that no committed file quotes a corpus, or says whose machine it was made on.
 
-Only letters count, in lower case, so that it makes no difference how a text was cut up: into cells, coloured boxes,
-parts of words or rows with numbers between them. A quote is WINDOW letters in a row, about eight words, that begin
-where a word of the corpus does; a shorter text is found as a whole, if it has SHORTEST letters and FEWEST words.
+Only letters count, in lower case, so that it makes no difference how a text was cut up: into cells,
+coloured boxes, parts of words or rows with numbers between them. A quote is WINDOW letters in a
+row, about eight words, that begin where a word of the corpus does; a shorter text is found as a
+whole, if it has SHORTEST letters and FEWEST words.
 """
 
 import csv
@@ -45,8 +46,8 @@ def find_quotes(
 ) -> dict[str, list[str]]:
     """For each piece that quotes a text, the ids of the texts in which its quotes were found first.
 
-    pieces: by name, the ways in which a piece of writing can be read. texts: those of the corpora. exempt: texts whose
-    words may be quoted, whichever other text has them.
+    pieces: by name, the ways in which a piece of writing can be read. texts: those of the corpora.
+    exempt: texts whose words may be quoted, whichever other text has them.
     """
     streams = {name: [letters(text) for text in readings] for name, readings in pieces.items()}
     together = [stream for readings in streams.values() for stream in readings]
@@ -55,7 +56,9 @@ def find_quotes(
     allowed = [letters(text) for text in exempt]
     quotes: dict[str, str] = {}  # quoted letters -> the first text that has them
     for name, segments in texts:
-        for quote in chain.from_iterable(_quotable(segment, windows, begins) for segment in segments):
+        for quote in chain.from_iterable(
+            _quotable(segment, windows, begins) for segment in segments
+        ):
             if not any(quote in text for text in allowed):
                 quotes.setdefault(quote, name)
     found = {}
@@ -72,7 +75,9 @@ def _pieces_of(streams: Iterable[str], size: int) -> set[str]:
 
 
 def _quotable(segment: str, windows: set[str], begins: set[str]) -> Iterator[str]:
-    """What of a segment may be quoted: windows that are known, or all of a short one whose beginning is."""
+    """What of a segment may be quoted: windows that are known, or all of a short one whose
+    beginning is.
+    """
     words = WORD.findall(segment.casefold())
     stream = "".join(words)
     if len(stream) < WINDOW:
@@ -94,12 +99,17 @@ def corpus_texts(profile: Profile) -> Iterator[Text]:
     tasks = list(dict.fromkeys(task.name for task in with_tables(tuple(profile.read_tasks()))))
     if absent := [task for task in tasks if not corpora.table_path(task).exists()]:
         raise FileNotFoundError(
-            f"the tables of {', '.join(absent)} are not there, and without them nobody can tell whether their "
+            f"the tables of {', '.join(absent)} are not there, and without them nobody can tell "
+            "whether their "
             f"texts are quoted: `attreval fetch --profile {profile.name}` makes them"
         )
     for task in tasks:
-        for batch in pq.ParquetFile(corpora.table_path(task)).iter_batches(columns=["id", "segments"]):
-            for name, segments in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        for batch in pq.ParquetFile(corpora.table_path(task)).iter_batches(
+            columns=["id", "segments"]
+        ):
+            for name, segments in zip(
+                *(column.to_pylist() for column in batch.columns), strict=True
+            ):
                 yield name, tuple(segments)
 
 
@@ -111,12 +121,16 @@ def printed_by_papers(profile: Profile) -> list[str]:
 
 
 def written(path: Path) -> dict[str, list[str]]:
-    """What a file says, by place, each in the ways in which it can be read; a PNG says nothing that could be read."""
+    """What a file says, by place, each in the ways in which it can be read; a PNG says nothing that
+    could be read.
+    """
     if path.suffix == ".png":
         return {}
     if path.suffix == ".ipynb":
         notebook = nbformat.read(path, as_version=4)
-        return {place: list(_read_output(output)) for place, output in outputs_of(notebook, path.stem)}
+        return {
+            place: list(_read_output(output)) for place, output in outputs_of(notebook, path.stem)
+        }
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".csv":
         return {path.name: list(_read_rows(list(csv.reader(text.splitlines()))))}
@@ -131,7 +145,9 @@ def outputs_of(notebook, name: str) -> Iterator[tuple[str, dict]]:
 
 
 def _read_output(output) -> Iterator[str]:
-    """All that an output says but pictures: as a reader sees it, as its source has it, and tables by column."""
+    """All that an output says but pictures: as a reader sees it, as its source has it, and tables
+    by column.
+    """
     if output.output_type == "stream":
         held = [output.text]
     elif output.output_type == "error":
@@ -142,13 +158,16 @@ def _read_output(output) -> Iterator[str]:
         text = one if isinstance(one, str) else "".join(map(str, one))
         yield unescape(TAG.sub(" ", text))
         yield text  # attributes stand in the source alone
-        yield from _read_rows([[TAG.sub(" ", c) for c in TABLE_CELL.findall(row)] for row in TABLE_ROW.findall(text)])
+        yield from _read_rows(
+            [[TAG.sub(" ", c) for c in TABLE_CELL.findall(row)] for row in TABLE_ROW.findall(text)]
+        )
 
 
 def _read_rows(rows: list[list[str]]) -> Iterator[str]:
     """A table row by row, and each of its columns: a text may run down one.
 
-    Of equal cells below each other one: `lime` in each of eight rows is no quote of a text that says so eight times.
+    Of equal cells below each other one: `lime` in each of eight rows is no quote of a text that
+    says so eight times.
     """
     yield " ".join(" ".join(row) for row in rows)
     for column in zip_longest(*rows, fillvalue=""):
@@ -156,11 +175,17 @@ def _read_rows(rows: list[list[str]]) -> Iterator[str]:
 
 
 def check_folder(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> None:
-    """Raise ValueError that names file and place where a file below the folder quotes a text or names the machine."""
+    """Raise ValueError that names file and place where a file below the folder quotes a text or
+    names the machine.
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if told := machine_facts(files):
         raise ValueError("not to be committed, since it names a machine:\n  " + "\n  ".join(told))
-    pieces = {f"{path.parent.name}/{place}": text for path in files for place, text in written(path).items()}
+    pieces = {
+        f"{path.parent.name}/{place}": text
+        for path in files
+        for place, text in written(path).items()
+    }
     if quoted := find_quotes(pieces, texts, exempt):
         lines = [f"{place} quotes {', '.join(names[:3])}" for place, names in quoted.items()]
         raise ValueError("not to be committed, since it quotes a corpus:\n  " + "\n  ".join(lines))
@@ -168,7 +193,11 @@ def check_folder(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> 
 
 def machine_facts(files: Iterable[Path]) -> list[str]:
     """Files that hold a path of a machine, or the name of its user or host, and which."""
-    own = [rf"{START}{re.escape(str(path))}\b" for path in (project.home(), Path.home()) if len(path.parts) > 1]
+    own = [
+        rf"{START}{re.escape(str(path))}\b"
+        for path in (project.home(), Path.home())
+        if len(path.parts) > 1
+    ]
     own.append(rf"\b{re.escape(getpass.getuser())}@")
     host = platform.node()
     if len(host) > 5 and host != "localhost":

@@ -1,8 +1,8 @@
 """The reference pages, as Markdown: cards of methods and metrics, and the Python interface.
 
-A card is all that is known of one, from the rows of `attreval list --json`. A source such as `Zhao & Aletras 2023,
-section 4.3` becomes a citation where the bibliography has the work. The page of the interface has every public name
-with its signature and docstring, and the records it takes.
+A card is all that is known of one, from the rows of `attreval list --json`. A source such as `Zhao
+& Aletras 2023, section 4.3` becomes a citation where the bibliography has the work. The page of the
+interface has every public name with its signature and docstring, and the records it takes.
 """
 
 import inspect
@@ -74,7 +74,9 @@ def methods_markdown(works: Iterable[str]) -> str:
 
 
 def coverage_markdown(methods: list[dict]) -> str:
-    """A table of methods by family of models: applied, or a dash, and the reason that lies in the method."""
+    """A table of methods by family of models: applied, or a dash, and the reason that lies in the
+    method.
+    """
     heads = ["Method", *(name[0].upper() + name[1:] for name in FAMILY_NAMES.values()), "Why not"]
     rows = [heads, [":--", *[":-:"] * len(FAMILY_NAMES), ":--"]]
     for row in methods:
@@ -96,7 +98,9 @@ def metrics_markdown(works: Iterable[str]) -> str:
 
 
 def judged_markdown(methods: list[dict], metrics: list[dict]) -> list[str]:
-    """Groups of methods that the same metrics judge; where each metric judges each group, or which reason; reasons."""
+    """Groups of methods that the same metrics judge; where each metric judges each group, or which
+    reason; reasons.
+    """
     groups: dict[tuple[str, ...], list[dict]] = {}
     for method in methods:
         why_not = tuple(metric["why_not"].get(method["name"], "") for metric in metrics)
@@ -109,7 +113,10 @@ def judged_markdown(methods: list[dict], metrics: list[dict]) -> list[str]:
     rows = [["Metric", *letters, "Computed in"], [":--", *[":-:"] * len(groups), ":--"]]
     for at, metric in enumerate(metrics):
         cells = [f"({1 + reasons.index(found[at])})" if found[at] else "yes" for found in groups]
-        ordered = [metric["computed"].get(method["name"]) for method in chain.from_iterable(groups.values())]
+        ordered = [
+            metric["computed"].get(method["name"])
+            for method in chain.from_iterable(groups.values())
+        ]
         where = inline(", ".join(dict.fromkeys(filter(None, ordered)))) or "nowhere"
         rows.append([_link(metric, "#metric-"), *cells, where])
     numbered = "\n".join(f"{1 + at}. {inline(one)}" for at, one in enumerate(reasons))
@@ -121,8 +128,12 @@ def _link(row: dict, start: str) -> str:
 
 
 def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) -> str:
-    """The card of a method: what it computes, and its facts. methods: all rows, for those that share its draws."""
-    signed = "the sign tells evidence for from evidence against" if row["signed"] else "without a sign"
+    """The card of a method: what it computes, and its facts. methods: all rows, for those that
+    share its draws.
+    """
+    signed = (
+        "the sign tells evidence for from evidence against" if row["signed"] else "without a sign"
+    )
     shared = []
     for one in methods:
         if one["draws"] and one["draws"] == row["draws"] and one is not row:
@@ -131,15 +142,21 @@ def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) 
     if shared:
         draws += f", the same as {', '.join(shared)}"
     requires = ", ".join(map(code, row["requires"]))
-    papers = {f"@{key}" if key in works else code(key): name for key, name in row["in_papers"].items()}
+    papers = {
+        f"@{key}" if key in works else code(key): name for key, name in row["in_papers"].items()
+    }
     sampled = "; may be answered in the faster precision" if row["sampled"] else ""
     facts = {
         "Name": _names(row),
         "Scores": f"{LEVELS[row['level']]}; {signed}",
         "Evaluations": f"{code(row['evaluations'])} a text{sampled}",
-        "Limited by": ", ".join(f"{code(limit)} ({value})" for limit, value in row["defaults"].items()),
+        "Limited by": ", ".join(
+            f"{code(limit)} ({value})" for limit, value in row["defaults"].items()
+        ),
         "Random": draws if row["stochastic"] else "no",
-        "Models": ", ".join(FAMILY_NAMES[one] for one in row["models"]) if row["why_not"] else "all",
+        "Models": ", ".join(FAMILY_NAMES[one] for one in row["models"])
+        if row["why_not"]
+        else "all",
         "Requires": requires and f"{requires}; {code(row['install'])} installs what is missing",
         "In papers": "; ".join(f"{paper}, {code(name)}" for paper, name in papers.items()),
         "Source": cite(row["source"], works),
@@ -151,10 +168,14 @@ def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) 
 def metric_card(row: dict, works: frozenset[str]) -> str:
     """The card of a metric: what it says, and its facts."""
     places = ["[`attreval.evaluate`](api.qmd#api-evaluate)"] if row["python"] else []
-    places += ["notebook 08_joint, where all methods stand before all metrics"] if row["joint"] else []
+    places += (
+        ["notebook 08_joint, where all methods stand before all metrics"] if row["joint"] else []
+    )
     facts = {
         "Name": _names(row),
-        "Better": "neither direction" if row["direction"] == "neither" else row["direction"].partition(" ")[0],
+        "Better": "neither direction"
+        if row["direction"] == "neither"
+        else row["direction"].partition(" ")[0],
         "Range": row["range"].replace("to inf", "and more"),
         "Needs": "; ".join(NEEDS[need] for need in row["needs"]),
         "Judges": "explanations by pairs" if row["level"] == "pair" else "",
@@ -183,7 +204,10 @@ def cite(source: str, works: frozenset[str]) -> str:
 def _card(prefix: str, row: dict, about: str, facts: dict[str, str]) -> str:
     """A section: heading, what it says, and a list of facts; those that are empty are left out."""
     rows = "\n\n".join(f"{fact}\n:   {said}" for fact, said in facts.items() if said)
-    return f"## {escape(row['title'])} {{#{prefix}-{row['name']}}}\n\n{about}\n\n::: {{.facts}}\n{rows}\n:::"
+    return (
+        f"## {escape(row['title'])} {{#{prefix}-{row['name']}}}\n\n{about}\n\n::: "
+        f"{{.facts}}\n{rows}\n:::"
+    )
 
 
 def _names(row: dict) -> str:
@@ -192,7 +216,9 @@ def _names(row: dict) -> str:
 
 
 def inline(text: str, at_start: bool = True) -> str:
-    """Plain text as Markdown on one line; what it has between backquotes is code. at_start: see markdown.escape."""
+    """Plain text as Markdown on one line; what it has between backquotes is code. at_start: see
+    markdown.escape.
+    """
     flat = re.sub(r"\s+", " ", text)
     first, *parts = CODE.split(flat.strip() if at_start else flat)
     blocks = [escape(first, at_start)]
@@ -211,11 +237,15 @@ def code(text: str) -> str:
 
 
 def describe(doc: str) -> str:
-    """A docstring in Google style as Markdown blocks: paragraphs, and a list of terms for each section."""
+    """A docstring in Google style as Markdown blocks: paragraphs, and a list of terms for each
+    section.
+    """
     before, *parts = SECTION.split(inspect.cleandoc(doc))
     blocks = _paragraphs(before)
     for title, body in zip(parts[::2], parts[1::2], strict=True):
-        section, *after = re.split(r"\n(?=\S)", body, maxsplit=1)  # what is indented, then paragraphs that are not
+        section, *after = re.split(
+            r"\n(?=\S)", body, maxsplit=1
+        )  # what is indented, then paragraphs that are not
         if title in LISTED:
             _, *entries = ENTRY.split(dedent(section))
             mark = "Raises " if title == "Raises" else ""
@@ -233,7 +263,9 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def constants(function: Callable) -> str:
-    """A sentence for each tuple that a function's docstring names by its constant, with what is in it; or nothing."""
+    """A sentence for each tuple that a function's docstring names by its constant, with what is in
+    it; or nothing.
+    """
     values = getattr(inspect.unwrap(function), "__globals__", {})
     said = []
     for name in dict.fromkeys(CONSTANT.findall(function.__doc__ or "")):
@@ -244,7 +276,9 @@ def constants(function: Callable) -> str:
 
 
 def signature(name: str, called: Callable) -> str:
-    """`name(argument: type = default, ...) -> type` as Python writes it, an argument a line where one line is short."""
+    """`name(argument: type = default, ...) -> type` as Python writes it, an argument a line where
+    one line is short.
+    """
     found = inspect.signature(called)
     given = [one for one in found.parameters.values() if one.name not in ("self", "cls")]
     arguments = []
@@ -261,14 +295,18 @@ def signature(name: str, called: Callable) -> str:
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    """One argument with its type and default; of a record of settings, whose own are told elsewhere, its type alone."""
+    """One argument with its type and default; of a record of settings, whose own are told
+    elsewhere, its type alone.
+    """
     text = parameter.name
     default = parameter.default
     if parameter.annotation is not inspect.Parameter.empty:
         text += f": {_type(parameter.annotation)}"
     if default is inspect.Parameter.empty:
         return text
-    shown = f"{type(default).__name__}()" if hasattr(type(default), "model_fields") else repr(default)
+    shown = (
+        f"{type(default).__name__}()" if hasattr(type(default), "model_fields") else repr(default)
+    )
     return f"{text} = {'...' if shown.startswith('<') else shown}"
 
 
@@ -278,16 +316,26 @@ def _type(annotation: Any) -> str:
         return annotation
     if get_origin(annotation) is Annotated:
         return _type(get_args(annotation)[0])
-    return annotation.__name__ if inspect.isclass(annotation) else inspect.formatannotation(annotation)
+    return (
+        annotation.__name__ if inspect.isclass(annotation) else inspect.formatannotation(annotation)
+    )
 
 
-ORDER = tuple(module.__name__ for module in (loading, explaining, evaluating, explanation, explanations))
+ORDER = tuple(
+    module.__name__ for module in (loading, explaining, evaluating, explanation, explanations)
+)
 RECORDS = (Budget, UnitSettings, Method, Metric)
 
 
 def public_names() -> dict[str, Any]:
-    """What `attreval` offers, by name, in the order in which it is used: loaded, explained, evaluated, looked at."""
-    offered = {name: getattr(attreval, name) for name in sorted(attreval.__all__) if not name.startswith("_")}
+    """What `attreval` offers, by name, in the order in which it is used: loaded, explained,
+    evaluated, looked at.
+    """
+    offered = {
+        name: getattr(attreval, name)
+        for name in sorted(attreval.__all__)
+        if not name.startswith("_")
+    }
 
     def place(named: tuple[str, Any]) -> int:
         module = getattr(named[1], "__module__", "")
@@ -297,7 +345,9 @@ def public_names() -> dict[str, Any]:
 
 
 def python_markdown() -> str:
-    """The page's body: functions, what they give, the records that they take, and the registries."""
+    """The page's body: functions, what they give, the records that they take, and the
+    registries.
+    """
     functions = ["# Functions"]
     classes = ["# What they give"]
     records = ["# Registries and their records"]
@@ -310,7 +360,10 @@ def python_markdown() -> str:
             functions.append(_section(name, listing, describe(one.__doc__), constants(one)))
     for name, registry, kind in (("METHODS", METHODS, "Method"), ("METRICS", METRICS, "Metric")):
         page = name.lower()  # with the cards
-        told = f"`from attreval.{page} import {name}`: name to [{code(kind)}](#api-{kind}), {len(registry)} of them"
+        told = (
+            f"`from attreval.{page} import {name}`: name to [{code(kind)}](#api-{kind}), "
+            f"{len(registry)} of them"
+        )
         records.append(_section(name, f"{told}; each has a [card]({page}.qmd)."))
     for record in RECORDS:
         name = record.__name__
@@ -325,7 +378,9 @@ def _section(name: str, *blocks: str) -> str:
 
 
 def public_members(documented: type) -> dict[str, Any]:
-    """The properties and methods that a class defines itself, but for those whose names begin with an underscore."""
+    """The properties and methods that a class defines itself, but for those whose names begin with
+    an underscore.
+    """
     return {
         name: member
         for name, member in vars(documented).items()
@@ -340,4 +395,7 @@ def _member(owner: str, name: str, member: Any) -> str:
     if isinstance(member, property):
         shown = name + shown.removeprefix(f"{name}()").replace(" -> ", ": ")
     told = "\n\n".join(filter(None, [describe(function.__doc__), constants(function)]))
-    return f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}\n:   {indent(told, '    ').lstrip()}"
+    return (
+        f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}\n:   "
+        f"{indent(told, '    ').lstrip()}"
+    )

@@ -1,10 +1,12 @@
-"""The site: one profile's notebooks, tables and numbers are put where pages look for them, then the pages rendered.
+"""The site: one profile's notebooks, tables and numbers are put where pages look for them, then the
+pages rendered.
 
-The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
-page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is, with _explorer.yml,
-which puts it into the menu; neither is there for a run without texts. So are the pages that come from the package's own
-docstrings and registries, which say the same in every profile. Quarto renders where it is installed, else pandoc: same
-pages, same sources. The PDF and the JATS are always by pandoc.
+The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/,
+_variables.yml): paths in a page cannot be parameters. The explorer's page is made here too, since
+both routes copy it as it is, with _explorer.yml, which puts it into the menu; neither is there for
+a run without texts. So are the pages that come from the package's own docstrings and registries,
+which say the same in every profile. Quarto renders where it is installed, else pandoc: same pages,
+same sources. The PDF and the JATS are always by pandoc.
 """
 
 import re
@@ -47,7 +49,8 @@ from compendium.site.tables import (
 )
 from compendium.workflow.manifest import JUDGES
 
-# the text is written for these: what is missing in them is an error, in a run of one's own it is named
+# the text is written for these: what is missing in them is an error, in a run of one's own it is
+# named
 WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
 EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
 VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
@@ -63,17 +66,20 @@ EXPLORER = {  # of _quarto.yml, where a run has explained texts
 }
 EXPLORED = f"- [Explore single texts]({PAGE}): any two methods, and what each judge says of them\n"
 NOT_EXPLORED = (
-    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your own (a committed run "
+    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your "
+    "own (a committed run "
     "holds no texts)\n"
 )
 
 
 def stage(profile: str, results: Results | None = None) -> dict[str, str]:
-    """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
+    """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale
+    ones.
 
-    Gives the texts of numbers by dotted key. results: those of `results/<profile>` where not given; a committed copy
-    has all but single explained texts. Raises ReportError where the profile has no results, or where paper/tables.yml
-    asks for a table or column that is not there; for a profile of one's own, and a committed copy, the gaps say so.
+    Gives the texts of numbers by dotted key. results: those of `results/<profile>` where not given;
+    a committed copy has all but single explained texts. Raises ReportError where the profile has no
+    results, or where paper/tables.yml asks for a table or column that is not there; for a profile
+    of one's own, and a committed copy, the gaps say so.
     """
     home = project.home()
     own = project.results(profile)
@@ -86,22 +92,31 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
             f"make them with: attreval run --profile {profile}"
         )
     variables = _run_facts(profile, results.root / "manifest.json")
-    # hours of a run, or minutes of an accelerator: a run without the crossed design shows the committed one's
-    study = next((one for one in (results, committed(MAIN)) if one.executed(STUDY).exists()), results)
+    # hours of a run, or minutes of an accelerator: a run without the crossed design shows the
+    # committed one's
+    study = next(
+        (one for one in (results, committed(MAIN)) if one.executed(STUDY).exists()), results
+    )
     numbers = read_declared_numbers(home / "paper" / "numbers.yml")
     of_study = {key: given for key, given in numbers.items() if given["table"].startswith(STUDY)}
-    variables |= read_numbers(results.tables, {key: numbers[key] for key in numbers.keys() - of_study})
+    variables |= read_numbers(
+        results.tables, {key: numbers[key] for key in numbers.keys() - of_study}
+    )
     variables |= read_numbers(study.tables, of_study)
     variables |= _count_verdicts(results.tables)
     variables["run.others"], beside = other_runs(profile, results)
-    folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
+    folders = (
+        home / "results" / "reference" / "benchmark",
+        results.tables,
+    )  # no run measures what `make bench` does
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
     if study is not results:
         sources = sorted([*sources, study.executed(STUDY)], key=lambda path: path.name)
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
     copies = {path.name: _for_readers(path) for path in sources}
     listed = [
-        f"- [{escape(path.stem)}](notebooks/{path.name}): {escape(read_notebook(path).title)}\n" for path in sources
+        f"- [{escape(path.stem)}](notebooks/{path.name}): {escape(read_notebook(path).title)}\n"
+        for path in sources
     ]
     explorer = write_page(results)
     if gaps:
@@ -134,7 +149,9 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
                 part.write_text(text, encoding="utf-8")
         _remove_others(home / "paper" / folder, set(made))
     with write_whole(home / "_variables.yml") as part:
-        part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
+        part.write_text(
+            yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8"
+        )
     menu = home / "_explorer.yml"
     menu.unlink(missing_ok=True)
     if explorer:
@@ -143,17 +160,27 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
 
 
 def _second_reading(tables: Path) -> str:
-    """What a second reader holds against the questions that claims are asked by, and what our numbers rest on."""
+    """What a second reader holds against the questions that claims are asked by, and what our
+    numbers rest on.
+    """
     basis = {}
     if has_claims(tables):
         basis = scorecard(tables).set_index("claim").basis.dropna()
-    rows = [[one.statement, one.objection, basis.get(one.id, "not tested")] for one in read_claims() if one.objection]
+    rows = [
+        [one.statement, one.objection, basis.get(one.id, "not tested")]
+        for one in read_claims()
+        if one.objection
+    ]
     return pipe_table(["Conclusion", "A second reader", "Ours"], rows, ["left"] * 3)
 
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
-    """The parts of the reference pages, by file name. bibliography: the BibTeX file whose works may be cited."""
-    works = re.findall(r"^@\w+\{\s*([^,\s]+)", bibliography.read_text(encoding="utf-8"), re.MULTILINE)
+    """The parts of the reference pages, by file name. bibliography: the BibTeX file whose works may
+    be cited.
+    """
+    works = re.findall(
+        r"^@\w+\{\s*([^,\s]+)", bibliography.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return {
         "_api.md": python_markdown(),
         "_methods.md": methods_markdown(works),
@@ -162,11 +189,15 @@ def reference_pages(bibliography: Path) -> dict[str, str]:
 
 
 def _for_readers(path: Path) -> str:
-    """An executed notebook with titles in its tables, without what belongs to the machine that ran it, or links."""
+    """An executed notebook with titles in its tables, without what belongs to the machine that ran
+    it, or links.
+    """
     node = nbformat.read(path, as_version=4)
     strip_run(node)
     for output in (output for cell in node.cells for output in cell.get("outputs", ())):
-        if html := output.get("data", {}).pop("text/html", None):  # for HTML, Quarto loads scripts from afar
+        if html := output.get("data", {}).pop(
+            "text/html", None
+        ):  # for HTML, Quarto loads scripts from afar
             output.data["text/markdown"] = raw_html(html_with_titles("".join(html)))
     return nbformat.writes(node)
 
@@ -183,21 +214,28 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
 def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = project.read_json(manifest) if manifest.exists() else {}
-    samples = {judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
+    samples = {
+        judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES
+    }
     return {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
         **{f"run.sample_{judge}": text for judge, text in samples.items()},
-        **{f"run.texts_{judge}": text.partition(" Intervals:")[0] for judge, text in samples.items()},
+        **{
+            f"run.texts_{judge}": text.partition(" Intervals:")[0]
+            for judge, text in samples.items()
+        },
     }
 
 
 def _count_verdicts(tables: Path) -> dict[str, str]:
-    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any.
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has
+    judged any.
 
-    random_too: reproduced ones that random scores support as much. alone: tested ones on one model trained once.
+    random_too: reproduced ones that random scores support as much. alone: tested ones on one model
+        trained once.
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
@@ -205,8 +243,13 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
     ranges = {claim.id: claim.expect for claim in read_claims()}
     as_much = [ranges[row.claim].as_much(row.value, row.null_scores) for row in held.itertuples()]
     alone = (found.models == 1) & (found.seeds == 1)
-    counts |= {"random_too": sum(map(int, as_much)), "alone": (alone & (found.verdict != UNTESTABLE)).sum()}
-    return {"run.claims": str(len(found))} | {f"run.claims_{name}": str(count) for name, count in counts.items()}
+    counts |= {
+        "random_too": sum(map(int, as_much)),
+        "alone": (alone & (found.verdict != UNTESTABLE)).sum(),
+    }
+    return {"run.claims": str(len(found))} | {
+        f"run.claims_{name}": str(count) for name, count in counts.items()
+    }
 
 
 def nest(variables: dict[str, str]) -> dict:
@@ -231,15 +274,23 @@ def allows_gaps(profile: str) -> bool:
 
 
 def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
-    """Notebooks as JSON, by file name, with each cell that pages embed; one that the run does not have says so."""
+    """Notebooks as JSON, by file name, with each cell that pages embed; one that the run does not
+    have says so.
+    """
     out = dict(notebooks)
     for stem, label in dict.fromkeys(EMBED.findall(pages)):
         name = f"{stem}.ipynb"
         if re.search(rf"#\| label: {label}\b(?!-)", notebooks.get(name, "")):
             continue
         title = nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")
-        node = nbformat.reads(out[name], as_version=4) if name in out else nbformat.v4.new_notebook(cells=[title])
-        cell = nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=[say_no_figure(NO_FIGURE)])
+        node = (
+            nbformat.reads(out[name], as_version=4)
+            if name in out
+            else nbformat.v4.new_notebook(cells=[title])
+        )
+        cell = nbformat.v4.new_code_cell(
+            f"#| label: {label}", id=label, outputs=[say_no_figure(NO_FIGURE)]
+        )
         node.cells.append(cell)
         out[name] = nbformat.writes(node)
     return out
@@ -248,17 +299,19 @@ def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
 def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:
     """Stage a profile's results and render the site; return its folder, `_site` in the project.
 
-    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is installed. results:
-    those of `results/<profile>` where not given. The folder changes all at once: a broken run leaves the site that was
-    there.
+    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is
+    installed. results: those of `results/<profile>` where not given. The folder changes all at
+    once: a broken run leaves the site that was there.
     """
     if route not in ROUTES:
         raise ReportError(f"unknown route {route!r}; there are: {', '.join(ROUTES)}")
     quarto = None if route == "pandoc" else shutil.which("quarto")
     if route == "quarto" and not quarto:
         raise ReportError(
-            "route 'quarto' needs the program `quarto`, which is not on the PATH: install Quarto 1.9 "
-            "(the extra `attreval[quarto]` does, where GitHub can be reached), or use route 'pandoc'"
+            "route 'quarto' needs the program `quarto`, which is not on the PATH: install Quarto "
+            "1.9 "
+            "(the extra `attreval[quarto]` does, where GitHub can be reached), or use route "
+            "'pandoc'"
         )
     stage(profile, results)
     home = project.home()
@@ -272,15 +325,21 @@ def render(profile: str, route: str = "auto", results: Results | None = None) ->
                 path.write_bytes(data)
         (folder / "paper").mkdir(exist_ok=True)
         for name, make in (("attreval.pdf", make_pdf), ("attreval-jats.zip", make_jats)):
-            (folder / "paper" / name).write_bytes(make(staged_site(home), home / "paper" / "index.qmd"))
+            (folder / "paper" / name).write_bytes(
+                make(staged_site(home), home / "paper" / "index.qmd")
+            )
     return home / "_site"
 
 
 def _render_site(program: str, home: Path, folder: Path) -> None:
-    """Let Quarto render the project into a folder inside it. ReportError with what it says where it fails."""
+    """Let Quarto render the project into a folder inside it. ReportError with what it says where it
+    fails.
+    """
     command = [program, "render", str(home), "--output-dir", folder.name]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     if done.returncode or not (folder / "index.html").exists():
-        raise ReportError(f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}")
+        raise ReportError(
+            f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}"
+        )
     for page in folder.rglob("*.html"):
         page.write_bytes(MODULES.sub(b"", page.read_bytes()))

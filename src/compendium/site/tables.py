@@ -1,7 +1,8 @@
 """Tables and numbers of the text, and what the site calls methods, tasks, models and metrics.
 
-paper/tables.yml declares the tables; paper/numbers.yml says for each key which cell of which table it is, and how it is
-printed. A number whose table the run does not have, or in which no row matches, is left out; see site.rendering.
+paper/tables.yml declares the tables; paper/numbers.yml says for each key which cell of which table
+it is, and how it is printed. A number whose table the run does not have, or in which no row
+matches, is left out; see site.rendering.
 """
 
 import math
@@ -33,7 +34,18 @@ NO_VALUE = "no value in this run."
 TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", "dash")
 COLUMN_KEYS = ("header", "text", "align", "missing", "once")
 TEXT_KEYS = COLUMN_KEYS[:4]
-NUMBER_KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
+NUMBER_KEYS = (
+    "table",
+    "where",
+    "highest",
+    "lowest",
+    "column",
+    "text",
+    "take",
+    "label",
+    "format",
+    "otherwise",
+)
 TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
 SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 
@@ -41,8 +53,14 @@ SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 @cache
 def titles_by_kind() -> dict[str, dict[str, str]]:
     """The titles of methods, tasks and models, each by key."""
-    methods = {name: method.title for name, method in METHODS.items()} | {"random_drawn": "Random (one drawn word)"}
-    return {"methods": methods, "tasks": {name: task.short for name, task in TASKS.items()}, "models": MODELS}
+    methods = {name: method.title for name, method in METHODS.items()} | {
+        "random_drawn": "Random (one drawn word)"
+    }
+    return {
+        "methods": methods,
+        "tasks": {name: task.short for name, task in TASKS.items()},
+        "models": MODELS,
+    }
 
 
 def titles() -> dict[str, str]:
@@ -51,7 +69,9 @@ def titles() -> dict[str, str]:
 
 
 def title_of(field: str, value):
-    """A cell of a table as the site shows it: a title in place of a key, also of one inside a text."""
+    """A cell of a table as the site shows it: a title in place of a key, also of one
+    inside a text.
+    """
     if not isinstance(value, str):
         return value
     if field in METRIC_FIELDS and value in METRICS:
@@ -60,18 +80,24 @@ def title_of(field: str, value):
 
 
 def in_words(text: str) -> str:
-    """A text with titles in place of the keys of tasks, models and methods; keys that are English words stay."""
+    """A text with titles in place of the keys of tasks, models and methods; keys that are English
+    words stay.
+    """
     words, keys = _words()
     return words.sub(lambda found: keys.get(found[0], found[0]), text)
 
 
 @cache
 def _words() -> tuple[re.Pattern, dict[str, str]]:
-    """A whole title, which stays as it is, or what may be a key: not in a path, an address or a longer name.
+    """A whole title, which stays as it is, or what may be a key: not in a path, an address or a
+    longer name.
 
-    And the keys that nobody would write in a sentence: those with an underscore, and those of tasks and models.
+    And the keys that nobody would write in a sentence: those with an underscore, and those of tasks
+    and models.
     """
-    words = re.compile(rf"{'|'.join(map(re.escape, titles().values()))}|(?<![\w/.-])[a-z]\w*(?![\w/-])")
+    words = re.compile(
+        rf"{'|'.join(map(re.escape, titles().values()))}|(?<![\w/.-])[a-z]\w*(?![\w/-])"
+    )
     sure = {*TASKS, *MODELS} - {"tiny"}
     return words, {key: title for key, title in titles().items() if "_" in key or key in sure}
 
@@ -83,7 +109,10 @@ def html_with_titles(html: str) -> str:
     def cell(found: re.Match) -> str:
         tag, attributes, text = found.groups()
         if tag == "td" and text.strip().lower() in NOTHING:
-            return f'<td{attributes} title="no value: not measured here, or it does not apply">{MISSING}</td>'
+            return (
+                f'<td{attributes} title="no value: not measured here, or it does not '
+                f'apply">{MISSING}</td>'
+            )
         return f"<{tag}{attributes}>{known.get(text.strip(), text)}</{tag}>"
 
     return CELL.sub(cell, html)
@@ -95,35 +124,49 @@ def read_declarations(path: Path) -> dict[str, dict]:
     for name, table in declared.items():
         for key in table:
             if key not in TABLE_KEYS:
-                raise ReportError(f"{path.name}: table {name!r} has {key!r}; {hint(key, TABLE_KEYS)}")
+                raise ReportError(
+                    f"{path.name}: table {name!r} has {key!r}; {hint(key, TABLE_KEYS)}"
+                )
         if not table.get("source") or not table.get("columns"):
-            raise ReportError(f"{path.name}: table {name!r} needs `source` (csv names) and `columns`")
+            raise ReportError(
+                f"{path.name}: table {name!r} needs `source` (csv names) and `columns`"
+            )
         for column in table["columns"]:
             if bad := [key for key in column if key not in COLUMN_KEYS] or ("text" not in column):
                 raise ReportError(
-                    f"{path.name}: table {name!r}, column {column}: keys are {', '.join(COLUMN_KEYS)} ({bad})"
+                    f"{path.name}: table {name!r}, column {column}: keys are "
+                    f"{', '.join(COLUMN_KEYS)} ({bad})"
                 )
         shown = [*table.get("names", {}).items(), ("dash", table.get("dash", ""))]
-        shown += [(key, column[key]) for column in table["columns"] for key in TEXT_KEYS if key in column]
+        shown += [
+            (key, column[key]) for column in table["columns"] for key in TEXT_KEYS if key in column
+        ]
         for key, text in shown:
             if not isinstance(text, str):
                 raise ReportError(
-                    f"{path.name}: table {name!r} has {key}: {text!r}, which YAML reads as no text; put it in quotes"
+                    f"{path.name}: table {name!r} has {key}: {text!r}, which YAML reads as no "
+                    "text; put it in quotes"
                 )
     return declared
 
 
-def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str]) -> str:
+def table_markdown(
+    name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str]
+) -> str:
     """One declared table as a pipe table; paper/tables.yml says what its keys mean."""
     patterns = [declared["source"]] if isinstance(declared["source"], str) else declared["source"]
     paths, frame = read_matching(tables, patterns)
     if frame is None:
-        raise ReportError(f"table {name!r} is made from {' or '.join(patterns)}; {hint(patterns[0], tables)}")
+        raise ReportError(
+            f"table {name!r} is made from {' or '.join(patterns)}; {hint(patterns[0], tables)}"
+        )
     where = f"table {name!r} ({', '.join(paths)})"
     if spread := declared.get("spread"):
         _check_columns([*spread["rows"], spread["by"], spread["value"]], frame, where)
         if frame.duplicated([*spread["rows"], spread["by"]]).any():
-            raise ReportError(f"{where}: several rows for one {', '.join(spread['rows'])} and {spread['by']}")
+            raise ReportError(
+                f"{where}: several rows for one {', '.join(spread['rows'])} and {spread['by']}"
+            )
         order = frame[spread["rows"]].drop_duplicates()
         wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
         frame = order.merge(wide.reset_index(), on=spread["rows"])
@@ -146,21 +189,38 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         frame = frame.groupby(first["of"], sort=False).head(first["rows"])
     rows = []
     for row in frame.to_dict("records"):
-        rows.append([format_row(column["text"], row, names, column.get("missing", MISSING)) for column in columns])
+        rows.append(
+            [
+                format_row(column["text"], row, names, column.get("missing", MISSING))
+                for column in columns
+            ]
+        )
     _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.get("once")])
-    align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
+    align = [
+        column.get("align", "right" if ":" in column["text"] else "left") for column in columns
+    ]
     made = pipe_table([column.get("header", "") for column in columns], rows, align)
-    return f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n" if any(MISSING in row for row in rows) else made
+    return (
+        f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n"
+        if any(MISSING in row for row in rows)
+        else made
+    )
 
 
-def read_matching(tables: dict[str, Path], patterns: list[str]) -> tuple[list[str], pd.DataFrame | None]:
-    """The names of the files that match any of these patterns, and their rows together; None where no file does."""
+def read_matching(
+    tables: dict[str, Path], patterns: list[str]
+) -> tuple[list[str], pd.DataFrame | None]:
+    """The names of the files that match any of these patterns, and their rows together; None where
+    no file does.
+    """
     names = sorted({file for file in tables for pattern in patterns if Path(file).match(pattern)})
     return names, read_csv(*(tables[name] for name in names)) if names else None
 
 
 def _leave_out_repeats(rows: list[list[str]], at: list[int]) -> None:
-    """Empty the cells of these columns that are as above, as long as those of them further left are."""
+    """Empty the cells of these columns that are as above, as long as those of them further left
+    are.
+    """
     above: list[str] = []
     for row in rows:
         shown = [row[place] for place in at]
@@ -183,7 +243,9 @@ def format_fields(text: str) -> list[str]:
 
 
 class _Cells(string.Formatter):
-    """Formats numbers by their format, and a cell that is a text already, such as `0.52 [0.76]`, not at all."""
+    """Formats numbers by their format, and a cell that is a text already, such as `0.52 [0.76]`,
+    not at all.
+    """
 
     def format_field(self, value, spec):
         if isinstance(value, float) and math.isinf(value):
@@ -192,11 +254,16 @@ class _Cells(string.Formatter):
 
 
 def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str:
-    """A format string filled with one row; or `missing` where any of its values is. names: go before titles."""
+    """A format string filled with one row; or `missing` where any of its values is. names: go
+    before titles.
+    """
     values = {field: row[field] for field in format_fields(text)}
     if any(pd.isna(value) for value in values.values()):
         return missing
-    shown = {field: names[value] if value in names else title_of(field, value) for field, value in values.items()}
+    shown = {
+        field: names[value] if value in names else title_of(field, value)
+        for field, value in values.items()
+    }
     return with_minus(_Cells().format(text, **shown)).strip() or missing
 
 
@@ -220,20 +287,30 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
         if not isinstance(given, dict) or "table" not in given:
             raise ReportError(f"{path.name}: {key} is {given!r}; it needs at least `table`")
         if unknown := [word for word in given if word not in NUMBER_KEYS]:
-            raise ReportError(f"{path.name}: {key} has {unknown[0]!r}; {hint(unknown[0], NUMBER_KEYS)}")
+            raise ReportError(
+                f"{path.name}: {key} has {unknown[0]!r}; {hint(unknown[0], NUMBER_KEYS)}"
+            )
         if (take := given.get("take", "value")) not in TAKES:
             raise ReportError(f"{path.name}: {key} takes {take!r}; {hint(take, TAKES)}")
-        if "text" in given and (extra := [word for word in ("column", "take", "format", "label") if word in given]):
-            raise ReportError(f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`")
+        if "text" in given and (
+            extra := [word for word in ("column", "take", "format", "label") if word in given]
+        ):
+            raise ReportError(
+                f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`"
+            )
         if take != "count" and "column" not in given and "text" not in given:
             raise ReportError(f"{path.name}: {key} needs `column` or `text`")
         if (label := given.get("label", "methods")) not in titles_by_kind():
-            raise ReportError(f"{path.name}: {key} has the label {label!r}; {hint(label, titles_by_kind())}")
+            raise ReportError(
+                f"{path.name}: {key} has the label {label!r}; {hint(label, titles_by_kind())}"
+            )
     return declared
 
 
 def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """The text of each declared number that the tables of a run have. tables: the folder of its CSV files."""
+    """The text of each declared number that the tables of a run have. tables: the folder of its CSV
+    files.
+    """
     files = {path.name: path for path in tables.glob("[!.]*.csv")}
     frame_of = cache(lambda name: read_matching(files, [f"{name}.csv"])[1])
     texts = {}
@@ -246,12 +323,16 @@ def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str,
 
 
 def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
-    """One number as the text prints it; None where no row matches. ReportError: no such column, or too many rows."""
+    """One number as the text prints it; None where no row matches. ReportError: no such column, or
+    too many rows.
+    """
     named = list(given.get("where", {}))
     named += [given[word] for word in ("highest", "lowest", "column") if word in given]
     named += format_fields(given.get("text", ""))
     if unknown := [column for column in named if column not in frame.columns]:
-        raise ReportError(f"{key}: there is no column {unknown[0]!r}; {hint(unknown[0], frame.columns)}")
+        raise ReportError(
+            f"{key}: there is no column {unknown[0]!r}; {hint(unknown[0], frame.columns)}"
+        )
     for column, wanted in given.get("where", {}).items():
         frame = frame[_matches(frame[column], wanted)]
     for word, best in (("highest", "max"), ("lowest", "min")):
@@ -261,36 +342,53 @@ def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | N
     if take == "count":
         return f"{len(frame):,}"
     if take in ("list", "distinct"):
-        names = list(dict.fromkeys(_label(value, given) for value in frame[given["column"]].dropna()))
-        return f"{len(names):,}" if take == "distinct" else ", ".join(names) or given.get("otherwise", "none")
+        names = list(
+            dict.fromkeys(_label(value, given) for value in frame[given["column"]].dropna())
+        )
+        return (
+            f"{len(names):,}"
+            if take == "distinct"
+            else ", ".join(names) or given.get("otherwise", "none")
+        )
     if frame.empty:
         return given.get("otherwise")
     if take == "value" and len(frame) > 1:
-        raise ReportError(f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`")
+        raise ReportError(
+            f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`"
+        )
     if "text" in given:
         text = format_row(given["text"], frame.iloc[0].to_dict(), {})
         return given.get("otherwise", NOT_HERE) if text == MISSING else text
     cells = frame[given["column"]]
-    return _print(key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given)
+    return _print(
+        key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given
+    )
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:
     """Which cells are what is wanted: a value, one of several, or `> 0`, `not random` and the like.
 
-    `= not reproduced` is the text behind the sign. ReportError where `not ...` is itself a value of the column.
+    `= not reproduced` is the text behind the sign. ReportError where `not ...` is itself a value of
+    the column.
     """
     if isinstance(wanted, list):
         return pd.concat([_matches(column, one) for one in wanted], axis=1).any(axis=1)
     sign, _, operand = wanted.partition(" ") if isinstance(wanted, str) else ("", "", "")
     if sign == "not" and (column == wanted).any():
-        raise ReportError(f"{column.name} has the value {wanted!r}; write '= {wanted}' where it is meant")
+        raise ReportError(
+            f"{column.name} has the value {wanted!r}; write '= {wanted}' where it is meant"
+        )
     if sign in SIGNS and operand:
-        return getattr(column, SIGNS[sign])(float(operand) if pd.api.types.is_numeric_dtype(column) else operand)
+        return getattr(column, SIGNS[sign])(
+            float(operand) if pd.api.types.is_numeric_dtype(column) else operand
+        )
     return column.astype(str) == str(wanted) if isinstance(wanted, str) else column == wanted
 
 
 def _print(key: str, value: Any, given: dict[str, Any]) -> str:
-    """A cell as text. format: as Python has it; `.1%` with a space before the sign; `p` for a p-value."""
+    """A cell as text. format: as Python has it; `.1%` with a space before the sign; `p` for a
+    p-value.
+    """
     if pd.isna(value):
         return given.get("otherwise", NOT_HERE)
     if isinstance(value, str):

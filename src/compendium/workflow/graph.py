@@ -1,9 +1,10 @@
 """What steps read, and what the workflow looks at to see that a step must run again.
 
-The files of one profile's run, and the values of the profile that decide over them. Code counts by what it does: of the
-modules that a notebook imports, and of those that they import in turn, comments and docstrings are left out. Some
-modules are not looked at: the schema of profiles, whose values are settings of the steps (workflow.steps), and what
-brings corpora here, since a step looks at a stamp beside each table, which changes when, and only when, the table does.
+The files of one profile's run, and the values of the profile that decide over them. Code counts by
+what it does: of the modules that a notebook imports, and of those that they import in turn,
+comments and docstrings are left out. Some modules are not looked at: the schema of profiles, whose
+values are settings of the steps (workflow.steps), and what brings corpora here, since a step looks
+at a stamp beside each table, which changes when, and only when, the table does.
 """
 
 import hashlib
@@ -23,7 +24,11 @@ from compendium.imports import closure, code_digest
 from compendium.project import Results, step_name
 
 SCHEMA = ("compendium.config",)
-BRINGS_DATA = ("compendium.corpora.fetch", "compendium.corpora.own_tasks", "compendium.corpora.tasks")
+BRINGS_DATA = (
+    "compendium.corpora.fetch",
+    "compendium.corpora.own_tasks",
+    "compendium.corpora.tasks",
+)
 MODEL_FILES = (".json", ".safetensors", ".bin", ".txt", ".model", ".jinja")
 
 
@@ -33,7 +38,9 @@ def code_of(notebook: Path) -> str:
 
 
 def notebook_modules(notebook: str, not_run: Sequence[str] = ()) -> list[Path]:
-    """The files of the two packages that a notebook runs. not_run: modules that it imports and never runs."""
+    """The files of the two packages that a notebook runs. not_run: modules that it imports and
+    never runs.
+    """
     source = code_of(project.home() / "notebooks" / f"{notebook}.ipynb")
     return closure([source], leave_out=(*SCHEMA, *BRINGS_DATA, *not_run))
 
@@ -52,12 +59,15 @@ def weights_stamp(name: str) -> Path:
 
 
 def folder_stamp(folder: Path | str) -> Path:
-    """The stamp of a model's folder of the user's, written anew where, and only where, a file of the model has changed.
+    """The stamp of a model's folder of the user's, written anew where, and only where, a file of
+    the model has changed.
 
     Of what transformers reads there: weights, configuration and tokenizer, by their hashes.
     """
     folder = Path(folder)
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in MODEL_FILES)
+    files = sorted(
+        path for path in folder.iterdir() if path.is_file() and path.suffix in MODEL_FILES
+    )
     found = {"folder": str(folder), "sha256": {path.name: digest_once(path) for path in files}}
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
     path = project.processed() / f"folder-{place}.json"
@@ -67,7 +77,9 @@ def folder_stamp(folder: Path | str) -> Path:
 
 
 def write_stamps(tasks: Iterable[str], weights: Iterable[str] = ()) -> None:
-    """Write the stamp of each task's table, and of pretrained weights: the hashes of what they are made of."""
+    """Write the stamp of each task's table, and of pretrained weights: the hashes of what they are
+    made of.
+    """
     for task in tasks:
         write_json(stamp_path(task), {"task": task, "sha256": sha256_of(corpora.table_path(task))})
     for name in weights:
@@ -103,12 +115,20 @@ class Graph:
     @cached_property
     def from_baselines(self) -> list[Run]:
         """The runs that integrate gradients from every baseline."""
-        return [run for run in self.profile.explained_runs() if run[0] in self.profile.joint.path_baselines]
+        return [
+            run
+            for run in self.profile.explained_runs()
+            if run[0] in self.profile.joint.path_baselines
+        ]
 
     @cached_property
     def several_seeds(self) -> list[Run]:
         """The explained runs of the tasks that have several seeds of a model."""
-        return [run for run in self.profile.explained_runs("agreement") if len(self.profile.tasks[run[0]].seeds) > 1]
+        return [
+            run
+            for run in self.profile.explained_runs("agreement")
+            if len(self.profile.tasks[run[0]].seeds) > 1
+        ]
 
     def models_of(self, runs: Iterable[Run]) -> list[Run]:
         """The trained models that read the instances of these runs, each once."""
@@ -116,7 +136,11 @@ class Graph:
 
     def shards(self, runs: Iterable[Run]) -> list[tuple]:
         """(task, model, seed, shard) of every shard of these runs."""
-        return [(*run, shard) for run in runs for shard in range(self.profile.explaining_of(run[0]).shards)]
+        return [
+            (*run, shard)
+            for run in runs
+            for shard in range(self.profile.explaining_of(run[0]).shards)
+        ]
 
     def parts(self, runs: Iterable[Run]) -> list[tuple]:
         """(task, model, seed, part) of every part of the diagnosis of these runs."""
@@ -125,7 +149,11 @@ class Graph:
     def executed(self, notebook: str, runs: Iterable[tuple] = ((),)) -> list[Path]:
         """The executed copies of a notebook, and the records of its runs."""
         names = [step_name(notebook, *run) for run in runs]
-        return [path for name in names for path in (self.results.executed(name), self.results.record(name))]
+        return [
+            path
+            for name in names
+            for path in (self.results.executed(name), self.results.record(name))
+        ]
 
     def tables(self, tasks: Iterable[str]) -> list[Path]:
         """A small file for each task, whose content changes when the task's table does."""
@@ -137,9 +165,13 @@ class Graph:
         return self.tables([*sorted({run[0] for run in runs}), *evidence])
 
     def pretrained(self, models: Iterable[str]) -> list[Path]:
-        """A small file for all that these models start from: of the registry, folders, and files of word vectors."""
+        """A small file for all that these models start from: of the registry, folders, and files of
+        word vectors.
+        """
         specs = [self.profile.models[model] for model in models]
-        named = {name for s in specs for name in (s.weights, s.tokenizer, s.start, s.embeddings)} - {None}
+        named = {
+            name for s in specs for name in (s.weights, s.tokenizer, s.start, s.embeddings)
+        } - {None}
         folders = sorted(name for name in named if Path(name).is_absolute() and Path(name).is_dir())
         own = sorted({s.embeddings for s in specs} - {None, "glove"})
         stamps = [weights_stamp(name) for name in sorted(named & set(WEIGHTS))]
@@ -155,12 +187,18 @@ class Graph:
     def explanations(self, runs: Iterable[Run]) -> list[Path]:
         """The attributions of these runs, and the tokens that they speak of."""
         of = self.results
-        return [path(*shard) for shard in self.shards(runs) for path in (of.attributions, of.tokens)]
+        return [
+            path(*shard) for shard in self.shards(runs) for path in (of.attributions, of.tokens)
+        ]
 
     def typed_explanations(self, runs: Iterable[Run]) -> list[Path]:
         """The same of units, pairs and spans."""
         of = self.results
-        return [path(*part) for part in self.parts(runs) for path in (of.typed_attributions, of.typed_tokens)]
+        return [
+            path(*part)
+            for part in self.parts(runs)
+            for path in (of.typed_attributions, of.typed_tokens)
+        ]
 
     def reported(self, paper: str) -> list[Path]:
         return sorted((project.home() / "paper" / "reported").glob(f"{paper}_*.csv"))
@@ -171,9 +209,13 @@ class Graph:
         return project.read_yaml(path) if path.exists() else []
 
     def claims(self, paper: str) -> list[dict]:
-        """What a paper claims. What a claim is called, and why it does not hold, decides nothing."""
+        """What a paper claims. What a claim is called, and why it does not hold, decides
+        nothing.
+        """
         own = [claim for claim in self._claims if claim["paper"] == paper]
-        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in own]
+        return [
+            {key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in own
+        ]
 
     def sections(self, *names: str) -> dict[str, Any]:
         """These sections of the profile, and how many threads its sums are taken by."""

@@ -1,7 +1,7 @@
 """What was run, with which code, data and seeds, and what it took: results/<profile>/manifest.json.
 
-It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for their captions. The
-machine is told in words that name no host and no user.
+It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for
+their captions. The machine is told in words that name no host and no user.
 """
 
 import contextlib
@@ -19,7 +19,12 @@ from compendium import config, corpora, project
 from compendium.config import Judge, Profile
 
 JUDGES = get_args(Judge)
-TOLD = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # instructions that decide how fast models are
+TOLD = (
+    "avx2",
+    "avx512f",
+    "avx512_bf16",
+    "amx_bf16",
+)  # instructions that decide how fast models are
 
 
 def make_manifest(profile: str) -> Path:
@@ -28,7 +33,8 @@ def make_manifest(profile: str) -> Path:
     folder = project.results(settings.name)
     if not (steps := folder.records()):
         raise FileNotFoundError(
-            f"profile {settings.name!r} has no results yet: `attreval run --profile {profile}` makes them"
+            f"profile {settings.name!r} has no results yet: `attreval run --profile {profile}` "
+            "makes them"
         )
     tables = {task: corpora.table_path(task) for task in settings.read_tasks()}
     facts = {
@@ -43,7 +49,9 @@ def make_manifest(profile: str) -> Path:
 
 
 def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
-    """What a manifest says that follows from its steps, and from the profile today. steps: their records."""
+    """What a manifest says that follows from its steps, and from the profile today. steps: their
+    records.
+    """
     return {
         "commit": commit(),
         "date": max(s["finished"] for s in steps)[:10],
@@ -56,7 +64,9 @@ def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
 
 
 def describe_samples(profile: Profile) -> dict[str, str]:
-    """For each judge: the profile, its models and numbers of texts by task, seeds, and what intervals are."""
+    """For each judge: the profile, its models and numbers of texts by task, seeds, and what
+    intervals are.
+    """
     return {judge: _describe_sample(profile, judge) for judge in JUDGES}
 
 
@@ -64,15 +74,21 @@ def _describe_sample(profile: Profile, judge: str) -> str:
     found: dict[tuple[str, int], dict[str, None]] = {}
     runs = profile.explained_runs(judge)
     for task, model, _ in runs:
-        rows = profile.diagnosis.rows if judge == "diagnosis" else profile.rows_explained(task, model)
+        rows = (
+            profile.diagnosis.rows if judge == "diagnosis" else profile.rows_explained(task, model)
+        )
         found.setdefault((task, rows), {})[model] = None
     parts: dict[str, list[str]] = {}
     for (task, rows), models in found.items():
-        parts.setdefault(_enumerate_words(list(models)), []).append(f"{rows} ({corpora.TASKS[task].short})")
+        parts.setdefault(_enumerate_words(list(models)), []).append(
+            f"{rows} ({corpora.TASKS[task].short})"
+        )
     if not parts:
         return f"Profile {profile.name}: no texts."
     seeds = len({seed for *_, seed in runs})
-    texts = "; ".join(f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items())
+    texts = "; ".join(
+        f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items()
+    )
     share = f"{profile.bootstrap.confidence:.0%}".replace("%", " %")
     seeded = f"{seeds} seed{'s' if seeds > 1 else ''}"
     if judge == "agreement" and seeds > 1 and profile.agreement.runs == "lowest_apd":
@@ -87,14 +103,18 @@ def _enumerate_words(words: list[str]) -> str:
 
 @cache
 def commit() -> str:
-    """The commit of the checkout, with `+` where files differ from it; empty outside a repository."""
+    """The commit of the checkout, with `+` where files differ from it; empty outside a
+    repository.
+    """
 
     def git(*words: str) -> str:
         options = {"cwd": project.home(), "capture_output": True, "text": True, "check": True}
         return subprocess.run(["git", *words], **options).stdout.strip()
 
     try:
-        return git("rev-parse", "--short=10", "HEAD") + ("+" if git("status", "--porcelain") else "")
+        return git("rev-parse", "--short=10", "HEAD") + (
+            "+" if git("status", "--porcelain") else ""
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
 
@@ -106,20 +126,29 @@ def count_processors() -> int:
 
 @cache
 def describe_machine() -> dict[str, str | int | float]:
-    """System, processor, its instructions of TOLD, cores that this process may use, memory in GB, any accelerators."""
-    system = f"{platform.system()} {platform.release().partition('-')[0]}"  # without what the kernel's builder added
+    """System, processor, its instructions of TOLD, cores that this process may use, memory in GB,
+    any accelerators.
+    """
+    # without what the kernel's builder added
+    system = f"{platform.system()} {platform.release().partition('-')[0]}"
     with contextlib.suppress(OSError):  # outside Linux nothing tells
         system = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
     flags = _told("flags").split()
     found: dict[str, str | int | float] = {
         "system": system,
-        "processor": f"{_told('model name') or platform.processor() or 'unknown'} ({platform.machine()})",
+        "processor": f"{_told('model name') or platform.processor() or 'unknown'} "
+        f"({platform.machine()})",
         "instructions": " ".join(name for name in TOLD if name in flags),
         "cores": count_processors(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
     }
     if cards := sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        lines = [line for card in cards for line in card.read_text().splitlines() if line.startswith("Model:")]
+        lines = [
+            line
+            for card in cards
+            for line in card.read_text().splitlines()
+            if line.startswith("Model:")
+        ]
         found["accelerator"] = ", ".join(line.partition(":")[2].strip() for line in lines)
     return found
 

@@ -1,9 +1,10 @@
 """Work of one step side by side in several processes, and its finished parts on disk.
 
-The numbers are those of one after the other, only sooner: each process runs the threads that the profile fixes, so that
-no sum is taken in another order. A step that is interrupted goes on where it was, one that ends removes its parts. A
-part is taken up again only where nothing that it depends on has changed: the packages' code, the profile, the models
-and explanations of the run, and the task tables.
+The numbers are those of one after the other, only sooner: each process runs the threads that the
+profile fixes, so that no sum is taken in another order. A step that is interrupted goes on where it
+was, one that ends removes its parts. A part is taken up again only where nothing that it depends on
+has changed: the packages' code, the profile, the models and explanations of the run, and the task
+tables.
 """
 
 import ctypes
@@ -29,12 +30,17 @@ from compendium.imports import PACKAGES
 from compendium.project import Results
 
 READ = ("models", "attributions", "tokens")  # folders of results that parts are made from
-LATE = ("torch._dynamo", "transformers.modeling_utils")  # imported when a model is opened, at four seconds each time
+LATE = (
+    "torch._dynamo",
+    "transformers.modeling_utils",
+)  # imported when a model is opened, at four seconds each time
 Notify = Callable[[int, int], None] | None
 
 
 def end_with_parent() -> None:
-    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves nothing behind."""
+    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves
+    nothing behind.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
 
@@ -47,19 +53,28 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def map_side_by_side(
-    work: Callable[..., Any], jobs: Sequence[tuple], workers: int, notify: Notify = None, settings: dict | None = None
+    work: Callable[..., Any],
+    jobs: Sequence[tuple],
+    workers: int,
+    notify: Notify = None,
+    settings: dict | None = None,
 ) -> list[Any]:
     """What `work(*job)` gives for each job, in order. `work` is a function of a module.
 
-    notify: called with (jobs done, of). settings: of the profile, whose own corpora and attributions every process is
-    to know.
+    notify: called with (jobs done, of). settings: of the profile, whose own corpora and
+    attributions every process is to know.
     """
     if workers == 1:
         return _collect((work(*job) for job in jobs), len(jobs), notify)
-    # forks of a server that has imported what the work needs, and runs no threads whose locks they could inherit
+    # forks of a server that has imported what the work needs, and runs no threads whose locks they
+    # could inherit
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(sorted({part.__module__ for part in (work, *jobs[0]) if callable(part)}.union(LATE)))
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(settings or {},)) as pool:
+    context.set_forkserver_preload(
+        sorted({part.__module__ for part in (work, *jobs[0]) if callable(part)}.union(LATE))
+    )
+    with ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_begin, initargs=(settings or {},)
+    ) as pool:
         futures = [pool.submit(work, *job) for job in jobs]
         return _collect((future.result() for future in futures), len(jobs), notify)
 
@@ -82,21 +97,37 @@ def _collect(found: Iterable[Any], of: int, notify: Notify) -> list[Any]:
 def part_paths(
     step: str, profile: Profile, results: Results, names: Sequence[tuple], of_models: bool = True
 ) -> list[Path]:
-    """Where the parts of these names lie. of_models: whether they are made from models and explanations of the run.
+    """Where the parts of these names lie. of_models: whether they are made from models and
+    explanations of the run.
 
     TypeError for a name that does not say what it stands for.
     """
     places = [(root, "*.py") for root in PACKAGES.values()]
-    places += [(project.processed(), "*"), *((results.root / name, "*") for name in READ if of_models)]
-    files = [path for folder, pattern in places for path in sorted(folder.rglob(pattern)) if path.is_file()]
-    said = [f"{path.name} {digest_once(path)}" for path in files if not path.name.startswith(".")]  # finished ones
+    places += [
+        (project.processed(), "*"),
+        *((results.root / name, "*") for name in READ if of_models),
+    ]
+    files = [
+        path
+        for folder, pattern in places
+        for path in sorted(folder.rglob(pattern))
+        if path.is_file()
+    ]
+    said = [
+        f"{path.name} {digest_once(path)}" for path in files if not path.name.startswith(".")
+    ]  # finished ones
     state = hashlib.sha256("\n".join([profile.model_dump_json(), *said]).encode()).hexdigest()
     texts = [json.dumps([state, name], default=_as_text) for name in names]
-    return [results.parts(step) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.pickle" for text in texts]
+    return [
+        results.parts(step) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.pickle"
+        for text in texts
+    ]
 
 
 def kept_or_made(path: Path, work: Callable[..., Any], *job: object) -> Any:
-    """What `work(*job)` gives, from the path if it is there, else made and put there whole, what it cost beside it."""
+    """What `work(*job)` gives, from the path if it is there, else made and put there whole, what it
+    cost beside it.
+    """
     if path.exists():
         return pickle.loads(path.read_bytes())
     before = time.process_time()

@@ -1,4 +1,6 @@
-"""Run one notebook: papermill executes it aside; a finished one takes its place, a failed one is kept apart."""
+"""Run one notebook: papermill executes it aside; a finished one takes its place, a failed one is
+kept apart.
+"""
 
 import contextlib
 import json
@@ -22,10 +24,16 @@ MARK = "» "  # the workflow shows people the lines of its steps that begin so
 def say(line: str, file: TextIO | None = None) -> None:
     """Tell the user a line: with the mark inside a workflow, as it is elsewhere.
 
-    file: None is the standard error. The line is written at once, its end with it: many steps write to one pipe, and
-    where output is unbuffered (PYTHONUNBUFFERED) another's line would stand between the two.
+    file: None is the standard error. The line is written at once, its end with it: many steps write
+    to one pipe, and where output is unbuffered (PYTHONUNBUFFERED) another's line would stand
+    between the two.
     """
-    print(f"{os.environ.get('ATTREVAL_IN_WORKFLOW', '')}{line}\n", end="", file=file or sys.stderr, flush=True)
+    print(
+        f"{os.environ.get('ATTREVAL_IN_WORKFLOW', '')}{line}\n",
+        end="",
+        file=file or sys.stderr,
+        flush=True,
+    )
 
 
 class StepFailed(RuntimeError):
@@ -52,23 +60,45 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     started = time.monotonic()
     say(f"{name}: starting")
     progress = _told_progress(name, folder.root / "logs" / f"{name}.progress")
-    with progress, write_whole(target) as part, tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
-        # Of many steps that start at once, two could be given the same port, and a port is open to every user of the
-        # machine: the kernel is spoken to by sockets in a folder of its own.
-        config = Config({"KernelManager": {"transport": "ipc", "connection_file": str(Path(sockets, "kernel.json"))}})
+    with (
+        progress,
+        write_whole(target) as part,
+        tempfile.TemporaryDirectory(prefix="kernel-") as sockets,
+    ):
+        # Of many steps that start at once, two could be given the same port, and a port is open to
+        # every user of the machine: the kernel is spoken to by sockets in a folder of its own.
+        config = Config(
+            {
+                "KernelManager": {
+                    "transport": "ipc",
+                    "connection_file": str(Path(sockets, "kernel.json")),
+                }
+            }
+        )
         source = project.home() / "notebooks" / f"{notebook}.ipynb"
-        options = {"kernel_name": "python3", "progress_bar": False, "cwd": project.home(), "start_timeout": 300}
+        options = {
+            "kernel_name": "python3",
+            "progress_bar": False,
+            "cwd": project.home(),
+            "start_timeout": 300,
+        }
         try:
             papermill.execute_notebook(source, part, parameters=given, config=config, **options)
         except (PapermillExecutionError, DeadKernelError) as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
             if part.exists():
                 os.replace(part, failed)
-            said = f"{error.ename}: {error.evalue}" if isinstance(error, PapermillExecutionError) else str(error)
+            said = (
+                f"{error.ename}: {error.evalue}"
+                if isinstance(error, PapermillExecutionError)
+                else str(error)
+            )
             raise StepFailed(f"{name} failed, its notebook is {failed}\n  {said}") from None
     failed.unlink(missing_ok=True)
     if (path := folder.record(name)).exists():
-        write_json(path, project.read_json(path) | {"commit": commit(), "machine": describe_machine()})
+        write_json(
+            path, project.read_json(path) | {"commit": commit(), "machine": describe_machine()}
+        )
     say(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
 
@@ -95,7 +125,11 @@ def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> N
     said = 0
     first = {}
     while not done.wait(every):
-        lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+        lines = (
+            [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+            if log.exists()
+            else []
+        )
         for line in lines:
             first.setdefault(line["what"].split(",")[0], line)
         if len(lines) > said:
@@ -106,8 +140,12 @@ def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> N
 
 
 def time_left(start: dict, now: dict) -> str:
-    """ ", about 40 s left", from two lines of a progress log; nothing where that cannot be told yet."""
+    """ ", about 40 s left", from two lines of a progress log; nothing where that cannot be told
+    yet.
+    """
     if now["done"] <= start["done"] or now["done"] >= now["of"]:
         return ""
     seconds = (now["at"] - start["at"]) / (now["done"] - start["done"]) * (now["of"] - now["done"])
-    return f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
+    return (
+        f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
+    )

@@ -1,4 +1,6 @@
-"""Run the workflow: Snakemake decides what is stale, this module says in plain words how far it is."""
+"""Run the workflow: Snakemake decides what is stale, this module says in plain words how
+far it is.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,15 @@ from compendium.workflow.parallel import end_with_parent
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.warm import WarmProcess, warm_process
 
-DRY = re.compile(r"--dry-?run|-[^\W\dcjsdCTo]*n\w*")  # also among short words without a value, such as -np
-ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
+DRY = re.compile(
+    r"--dry-?run|-[^\W\dcjsdCTo]*n\w*"
+)  # also among short words without a value, such as -np
+ELSEWHERE = (
+    "--profile",
+    "--workflow-profile",
+    "--executor",
+    "-e",
+)  # words after which steps may run elsewhere
 
 
 class WorkflowFailed(RuntimeError):
@@ -30,20 +39,28 @@ class WorkflowFailed(RuntimeError):
 
 @contextlib.contextmanager
 def lock_results(folder: Path) -> Iterator[None]:
-    """Lock a profile's results for this run alone; the kernel lets go when the process ends, however it ends."""
+    """Lock a profile's results for this run alone; the kernel lets go when the process ends,
+    however it ends.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise WorkflowFailed(f"another run is at work in {folder}; wait for it, or end it") from None
+            raise WorkflowFailed(
+                f"another run is at work in {folder}; wait for it, or end it"
+            ) from None
         yield
 
 
 def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
-    """The names of the steps that have a record whose files are gone. discard: remove it, so that they run again."""
+    """The names of the steps that have a record whose files are gone. discard: remove it, so that
+    they run again.
+    """
     broken = [
-        one["step"] for one in folder.records() if not all((folder.root / name).exists() for name in one["files"])
+        one["step"]
+        for one in folder.records()
+        if not all((folder.root / name).exists() for name in one["files"])
     ]
     for name in broken if discard else ():
         folder.record(name).unlink()
@@ -53,9 +70,9 @@ def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
 def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = ()) -> bool:
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
-    cores: None takes what the machine gives this process, or what the profile of a cluster says. extra: words passed on
-    to snakemake; a dry run changes nothing, and may stand beside a run that is at work. Raises WorkflowFailed where a
-    step fails.
+    cores: None takes what the machine gives this process, or what the profile of a cluster says.
+    extra: words passed on to snakemake; a dry run changes nothing, and may stand beside a run that
+    is at work. Raises WorkflowFailed where a step fails.
     """
     settings = config.load(profile)
     folder = project.results(settings.name)
@@ -72,8 +89,20 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
         if dry and broken:
             extra = [*extra, "--forcerun", *(str(folder.record(name)) for name in broken)]
         command = [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
-            *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
+            *(
+                sys.executable,
+                "-m",
+                "snakemake",
+                "--snakefile",
+                str(project.home() / "workflow" / "Snakefile"),
+            ),
+            *(
+                "--directory",
+                str(project.home()),
+                "--config",
+                f"profile={profile}",
+                *name_cores(cores, extra),
+            ),
             *("--rerun-incomplete", "--nolock", "--nocolor", *extra),
         ]
         log = folder.root / "logs" / ("dry_run.log" if dry else "snakemake.log")
@@ -89,18 +118,30 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
         if dry:
             print("\n".join([*report.stats, "a dry run: nothing was run"]), flush=True)
         elif report.steps:
-            print(f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
+            print(
+                f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True
+            )
         return bool(report.steps)
 
 
-def _run_reported(command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None) -> int:
-    """Run snakemake, let the report read each line, and keep all in the log; give its exit status."""
-    # steps call `attreval` and start kernels: the warm ones, or those that are found where this Python is
+def _run_reported(
+    command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None
+) -> int:
+    """Run snakemake, let the report read each line, and keep all in the log; give its exit
+    status.
+    """
+    # steps call `attreval` and start kernels: the warm ones, or those that are found where this
+    # Python is
     own = [str(warm.folder)] if warm else []
     given = {"ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": MARK}
     for name, places in (("PATH", [*own, str(Path(sys.executable).parent)]), ("JUPYTER_PATH", own)):
         given[name] = os.pathsep.join([*places, *filter(None, [os.environ.get(name)])])
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "preexec_fn": end_with_parent}
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+        "text": True,
+        "preexec_fn": end_with_parent,
+    }
     with (
         log.open("w", encoding="utf-8") as handle,
         subprocess.Popen(command, env=os.environ | given, **options) as process,
@@ -122,15 +163,23 @@ def leaves_machine(extra: Sequence[str]) -> bool:
 
 
 def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
-    """The words that tell snakemake of processors; none where extra names a cluster's profile or executor.
+    """The words that tell snakemake of processors; none where extra names a cluster's profile or
+    executor.
 
-    There, the number is the most that one step is given, and the processors of this machine say nothing about it.
+    There, the number is the most that one step is given, and the processors of this machine say
+    nothing about it.
     """
-    return [] if cores is None and leaves_machine(extra) else ["--cores", str(cores or count_processors())]
+    return (
+        []
+        if cores is None and leaves_machine(extra)
+        else ["--cores", str(cores or count_processors())]
+    )
 
 
 def read_errors(log: Path) -> list[str]:
-    """What a step that ran on another machine said of its failure, as its log has it, and where the log is."""
+    """What a step that ran on another machine said of its failure, as its log has it, and where the
+    log is.
+    """
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     said = [line.removeprefix(MARK) for line in lines if line.startswith(MARK)]
     said = [line for line in said if "failed" in line or "error" in line.lower()]
@@ -146,7 +195,9 @@ class ProgressReport:
         self.on_steps: Callable[[], None] | None = None  # called when there is something to do
         self.errors: list[str] = []
         self.tail: list[str] = []
-        self.stats: dict[str, None] = {}  # lines such as `train    3`: how often each rule is to run
+        self.stats: dict[
+            str, None
+        ] = {}  # lines such as `train    3`: how often each rule is to run
 
     def read_line(self, line: str) -> None:
         """Read one line of output, and print what a person wants to know of it."""
@@ -155,7 +206,9 @@ class ProgressReport:
             print(line.removeprefix(MARK), flush=True)
             if "failed" in line or "error" in line.lower():
                 self.errors.append(line.removeprefix(MARK))
-        elif found := re.match(r"\s+log: (?:.*, )?(\S+) \(check log file", line):  # of a step on another machine
+        elif found := re.match(
+            r"\s+log: (?:.*, )?(\S+) \(check log file", line
+        ):  # of a step on another machine
             self.errors += read_errors(Path(found[1]))
         elif (found := re.match(r"total\s+(\d+)", line)) and not self.steps:
             self.steps = int(found[1])
@@ -168,5 +221,7 @@ class ProgressReport:
             print(f"step {found[1]} of {found[2]} done", flush=True)
 
     def explain_failure(self, log: Path) -> str:
-        lines = list(dict.fromkeys(self.errors)) or [line for line in self.tail if line.strip()][-12:]
+        lines = (
+            list(dict.fromkeys(self.errors)) or [line for line in self.tail if line.strip()][-12:]
+        )
         return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"

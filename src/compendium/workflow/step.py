@@ -1,7 +1,8 @@
-"""One run of one notebook: its parameters, profile and folders, and the tables and figures it leaves.
+"""One run of one notebook: its parameters, profile and folders, and the tables and figures it
+leaves.
 
-Tables and figures are the same bytes from every run; what is not (seconds, versions) goes into the step's
-own record, from which the manifest is made.
+Tables and figures are the same bytes from every run; what is not (seconds, versions) goes into the
+step's own record, from which the manifest is made.
 """
 
 import json
@@ -25,15 +26,32 @@ from attreval.core.records import Cost
 from attreval.core.tables import seconds_of, write_csv, write_json, write_values, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
-from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_paths, thread_variables
+from compendium.workflow.parallel import (
+    kept_or_made,
+    map_side_by_side,
+    part_paths,
+    thread_variables,
+)
 
-VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
+VERSIONS = (
+    "torch",
+    "transformers",
+    "captum",
+    "shap",
+    "numpy",
+    "pandas",
+    "scikit-learn",
+    "pyarrow",
+    "papermill",
+)
 
 
 def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
-    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return both paths.
+    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return
+    both paths.
 
-    axes: matplotlib's, or seaborn's grid. It is laid out once, for both. svg_text: whether text stays text in the SVG.
+    axes: matplotlib's, or seaborn's grid. It is laid out once, for both. svg_text: whether text
+        stays text in the SVG.
     """
     from matplotlib import pyplot as plt
 
@@ -46,7 +64,10 @@ def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
     box = figure.get_tightbbox().padded(plt.rcParams["savefig.pad_inches"])
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         paths.append(stem.with_name(f"{stem.name}.{kind}"))
-        with plt.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": fonts}), write_whole(paths[-1]) as part:
+        with (
+            plt.rc_context({"svg.hashsalt": stem.name, "svg.fonttype": fonts}),
+            write_whole(paths[-1]) as part,
+        ):
             figure.savefig(part, format=kind, dpi=200, bbox_inches=box, metadata=metadata)
     plt.close(figure)
     return paths
@@ -54,7 +75,9 @@ def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
 
 @dataclass
 class Step:
-    """A notebook run. `name` is the notebook and what tells this run from its others: `03_explain-snli-minilm-s1-0`."""
+    """A notebook run. `name` is the notebook and what tells this run from its others:
+    `03_explain-snli-minilm-s1-0`.
+    """
 
     notebook: str
     parameters: Any
@@ -63,7 +86,9 @@ class Step:
     started: float = field(default_factory=time.monotonic)
     files: list[Path] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
-    spent_elsewhere: float = 0.0  # processor seconds of parts made by an earlier start, or by processes side by side
+    spent_elsewhere: float = (
+        0.0  # processor seconds of parts made by an earlier start, or by processes side by side
+    )
 
     @property
     def name(self) -> str:
@@ -77,16 +102,24 @@ class Step:
         return frame
 
     def per_instance(self, frame: pd.DataFrame) -> None:
-        """Keep what the judge says of single instances in instances/<run>.parquet; columns as tables.VALUE_SCHEMA."""
+        """Keep what the judge says of single instances in instances/<run>.parquet; columns as
+        tables.VALUE_SCHEMA.
+        """
         path = self.results.instances / f"{self.name}.parquet"
         write_values(path, frame)
         self.files.append(path)
 
     def figure(self, name: str, axes):
-        """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it back for display."""
+        """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it
+        back for display.
+        """
         from IPython.display import Image
 
-        self.files += (paths := write_picture(axes, self.results.figures / f"{self.name}_{name}", svg_text=True))
+        self.files += (
+            paths := write_picture(
+                axes, self.results.figures / f"{self.name}_{name}", svg_text=True
+            )
+        )
         return Image(filename=str(paths[0]), width=int(axes.figure.get_figwidth() * 100), alt=name)
 
     def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
@@ -102,11 +135,13 @@ class Step:
                 of["unique"] += cost.unique
         self.notes["evaluations"] = total
 
-    def side_by_side(self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True) -> list[Any]:
+    def side_by_side(
+        self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True
+    ) -> list[Any]:
         """What `work(*job)` gives for each job, in order, in as many processes as the profile says.
 
-        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.parallel. what: for
-        the display of progress.
+        Finished jobs are kept until the step ends, so that an interrupted one goes on; see
+        workflow.parallel. what: for the display of progress.
         """
         if not jobs:
             return []
@@ -122,14 +157,20 @@ class Step:
         return found
 
     def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
-        """Where parts of these names are kept until the step ends; the record counts those that are there already."""
+        """Where parts of these names are kept until the step ends; the record counts those that are
+        there already.
+        """
         paths = part_paths(self.name, self.profile, self.results, names, of_models)
-        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path in paths)
+        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(
+            path.exists() for path in paths
+        )
         self.spent_elsewhere += sum(map(seconds_of, paths))
         return paths
 
     def progress(self, what: str) -> Callable[..., None]:
-        """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""
+        """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the
+        workflow's log.
+        """
         log = os.environ.get("ATTREVAL_PROGRESS")
         if not log:
             from tqdm.auto import tqdm
@@ -169,19 +210,24 @@ class Step:
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.record(self.name)
-        if path.exists():  # what an earlier run of the step wrote and this one did not is out of date
+        if (
+            path.exists()
+        ):  # what an earlier run of the step wrote and this one did not is out of date
             for name in set(project.read_json(path)["files"]) - set(record["files"]):
                 (self.results.root / name).unlink(missing_ok=True)
         write_json(path, record | self.notes)
         shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
         shown = [*dict.fromkeys(self.files), path]
-        return pd.DataFrame({"written": [str(one.relative_to(self.results.root.parent)) for one in shown]})
+        return pd.DataFrame(
+            {"written": [str(one.relative_to(self.results.root.parent)) for one in shown]}
+        )
 
 
 def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Parameters, config.Profile]:
     """The checked parameters of a notebook run, and its profile.
 
-    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model, seed or shard.
+    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model, seed or
+    shard.
     """
     checked = parameters.check(notebook, given)
     profile = config.load(checked.profile)
@@ -191,11 +237,15 @@ def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Paramete
 
 
 def begin(notebook: str, namespace: dict[str, Any]) -> Step:
-    """Start a notebook run from the notebook's own globals(), with what check_run raises; set threads and display."""
+    """Start a notebook run from the notebook's own globals(), with what check_run raises; set
+    threads and display.
+    """
     given, profile = check_run(notebook, parameters.read_namespace(namespace))
     set_threads(profile.threads)
     set_display()
-    warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
+    warnings.filterwarnings(
+        "ignore", message="IProgress not found"
+    )  # without widgets, bars are text: no harm done
     return Step(notebook, given, profile, project.results(profile.name))
 
 
@@ -219,30 +269,49 @@ def _as_html(frame: pd.DataFrame) -> str:
 def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: str) -> None:
     """Raise ValueError where the profile has no such task, model, seed or shard."""
     if given.task not in profile.tasks:
-        raise ValueError(f"profile {profile.name!r} has no task {given.task!r}; it has: {', '.join(profile.tasks)}")
+        raise ValueError(
+            f"profile {profile.name!r} has no task {given.task!r}; it has: "
+            f"{', '.join(profile.tasks)}"
+        )
     shard = getattr(given, "shard", None)
     task = profile.tasks[given.task]
     reader = profile.read_by(given.task)
     if notebook == "02_train" and reader != given.task:
         raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
     if given.model not in task.models:
-        raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
-    if shard is not None and not profile.rows_explained(given.task, given.model):
-        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
-    if given.seed not in task.seeds:
-        raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
-    if notebook.startswith("07") and "diagnosis" not in profile.task_of(given.task, given.model).judges:
         raise ValueError(
-            f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before the diagnosis; name "
+            f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}"
+        )
+    if shard is not None and not profile.rows_explained(given.task, given.model):
+        raise ValueError(
+            f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it"
+        )
+    if given.seed not in task.seeds:
+        raise ValueError(
+            f"task {given.task!r} has no seed {given.seed}; it has: "
+            f"{', '.join(map(str, task.seeds))}"
+        )
+    if (
+        notebook.startswith("07")
+        and "diagnosis" not in profile.task_of(given.task, given.model).judges
+    ):
+        raise ValueError(
+            f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before "
+            "the diagnosis; name "
             "`diagnosis` among the task's judges"
         )
     shards = profile.explaining_of(given.task).shards
     if shard is not None and shard >= shards:
-        raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")
+        raise ValueError(
+            f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, "
+            "from 0"
+        )
 
 
 def set_threads(threads: int) -> None:
-    """Fix the number of threads: sums in another order are other floats, and tables must be the same bytes."""
+    """Fix the number of threads: sums in another order are other floats, and tables must be the
+    same bytes.
+    """
     os.environ.update(thread_variables(threads))
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

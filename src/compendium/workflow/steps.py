@@ -1,8 +1,10 @@
-"""The order of things, in one place: every step of a run, what it reads, what it makes, and what makes it run again.
+"""The order of things, in one place: every step of a run, what it reads, what it makes, and what
+makes it run again.
 
-workflow/Snakefile loops over STEPS; manifests, the published run, docs/fidelity.md and the plan read them. A step runs
-again when a file that it reads changes, its settings (every value of the profile that it reads), or its code: what the
-packages' modules that it imports say, without comments and docstrings.
+workflow/Snakefile loops over STEPS; manifests, the published run, docs/fidelity.md and the plan
+read them. A step runs again when a file that it reads changes, its settings (every value of the
+profile that it reads), or its code: what the packages' modules that it imports say, without
+comments and docstrings.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,27 +20,48 @@ from compendium.project import Results, step_name
 from compendium.workflow.graph import Graph, notebook_digest
 from compendium.workflow.parameters import NOTEBOOKS
 
-TASK_FACTS = ("title", "labels", "segments", "trained_on", "evidence_from", "splits")  # of TASKS, that steps read
-# what training imports with the models, and never runs: a test traces trainings of all architectures
+TASK_FACTS = (
+    "title",
+    "labels",
+    "segments",
+    "trained_on",
+    "evidence_from",
+    "splits",
+)  # of TASKS, that steps read
+# what training imports with the models, and never runs: a test traces trainings of all
+# architectures
 NOT_TRAINED = (
     "attreval.models.transformer_deeplift",
     "attreval.models.transformer_lrp",
     "attreval.models.words.relevance_walk",
-    *(f"attreval.models.questions.{name}" for name in ("attention", "inside", "path_gradient", "soft_erasure")),
+    *(
+        f"attreval.models.questions.{name}"
+        for name in ("attention", "inside", "path_gradient", "soft_erasure")
+    ),
 )
 # sections of a profile that the crossed design takes over
-OF_CROSSED = ("crossed", "models", "training", "explain", "agreement", "faithfulness", "pointing", "bootstrap")
+OF_CROSSED = (
+    "crossed",
+    "models",
+    "training",
+    "explain",
+    "agreement",
+    "faithfulness",
+    "pointing",
+    "bootstrap",
+)
 
 
 @dataclass(frozen=True)
 class Step:
     """A kind of step: a rule of the workflow that runs one notebook, once or for each of its runs.
 
-    runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing for it; every profile
-    has the step once where nothing is said. reads: the files of one run besides the notebook; settings: the values of
-    the profile that it uses. makes: its files besides the executed copy and the record. judge: whose explained runs it
-    reads. side_by_side: it starts a process for each of the profile's workers. asks: it runs models, and takes an
-    accelerator. not_run: modules that it imports but never runs.
+    runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing
+    for it; every profile has the step once where nothing is said. reads: the files of one run
+    besides the notebook; settings: the values of the profile that it uses. makes: its files besides
+    the executed copy and the record. judge: whose explained runs it reads. side_by_side: it starts
+    a process for each of the profile's workers. asks: it runs models, and takes an accelerator.
+    not_run: modules that it imports but never runs.
     """
 
     rule: str
@@ -58,7 +81,10 @@ class Step:
         return NOTEBOOKS[self.notebook].identity
 
     def read_files(self, graph: Graph, *run: Any) -> list[str]:
-        return [str(project.home() / "notebooks" / f"{self.notebook}.ipynb"), *map(str, self.reads(graph, *run))]
+        return [
+            str(project.home() / "notebooks" / f"{self.notebook}.ipynb"),
+            *map(str, self.reads(graph, *run)),
+        ]
 
     def made_files(self, graph: Graph, *run: Any) -> list[str]:
         """Every file that one run makes; of its wildcards, a pattern."""
@@ -66,7 +92,9 @@ class Step:
         return [*map(str, graph.executed(self.notebook, [run])), *map(str, made)]
 
     def state(self, graph: Graph, *run: Any) -> list:
-        """What makes one run stale when it changes, besides files: settings, what is known of its tasks, and code."""
+        """What makes one run stale when it changes, besides files: settings, what is known of its
+        tasks, and code.
+        """
         tasks = [run[0], graph.profile.read_by(run[0])] if run else graph.profile.read_tasks()
         facts = {task: [getattr(TASKS[task], name) for name in TASK_FACTS] for task in tasks}
         return [self.settings(graph, *run), facts, self.code]
@@ -96,21 +124,35 @@ def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Gra
     def read(graph: Graph) -> list[Path]:
         runs = graph.profile.explained_runs(judge)
         models = graph.trained(runs) if trained else []
-        stored = [*graph.explanations(runs), *models, *graph.accuracies(runs), *graph.tables_of(runs)]
+        stored = [
+            *graph.explanations(runs),
+            *models,
+            *graph.accuracies(runs),
+            *graph.tables_of(runs),
+        ]
         return [*stored, *graph.reported(paper)]
 
     return read
 
 
 def _judged_settings(paper: str, judge: str, *more: str) -> Callable[[Graph], list]:
-    """What decides over a paper's notebook: its claims, how its judge is set, and what explained its runs."""
+    """What decides over a paper's notebook: its claims, how its judge is set, and what explained
+    its runs.
+    """
     sections = (judge, "bootstrap", *more)
-    return lambda graph: [graph.claims(paper), graph.sections(*sections), graph.explaining(_runs(judge)(graph))]
+    return lambda graph: [
+        graph.claims(paper),
+        graph.sections(*sections),
+        graph.explaining(_runs(judge)(graph)),
+    ]
 
 
 def _read_agreement(graph: Graph) -> list[Path]:
     chosen = graph.profile.agreement.runs == "lowest_apd" and graph.several_seeds
-    return [*_read_judged("kamp", "agreement")(graph), *(graph.executed("05_kamp2023_seeds") if chosen else [])]
+    return [
+        *_read_judged("kamp", "agreement")(graph),
+        *(graph.executed("05_kamp2023_seeds") if chosen else []),
+    ]
 
 
 def _read_seeds(graph: Graph) -> list[Path]:
@@ -122,13 +164,24 @@ def _read_seeds(graph: Graph) -> list[Path]:
 
 def _seed_settings(graph: Graph) -> list:
     given = graph.profile
-    study = [given.study_training().model_dump(), given.study_explaining().model_dump()] if given.seed_study else []
-    return [graph.sections("seed_study", "agreement", "models"), *study, graph.explaining(graph.several_seeds)]
+    study = (
+        [given.study_training().model_dump(), given.study_explaining().model_dump()]
+        if given.seed_study
+        else []
+    )
+    return [
+        graph.sections("seed_study", "agreement", "models"),
+        *study,
+        graph.explaining(graph.several_seeds),
+    ]
 
 
 def _read_crossed(graph: Graph) -> list[Path]:
     design = graph.profile.crossed_profile()
-    return [*graph.tables(design.read_tasks()), *graph.pretrained({run[1] for run in design.trained_runs()})]
+    return [
+        *graph.tables(design.read_tasks()),
+        *graph.pretrained({run[1] for run in design.trained_runs()}),
+    ]
 
 
 def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
@@ -138,7 +191,12 @@ def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
 
 def _read_diagnosis(graph: Graph) -> list[Path]:
     runs = graph.profile.explained_runs("diagnosis")
-    own = [*graph.typed_explanations(runs), *graph.trained(runs), *graph.accuracies(runs), *graph.tables_of(runs)]
+    own = [
+        *graph.typed_explanations(runs),
+        *graph.trained(runs),
+        *graph.accuracies(runs),
+        *graph.tables_of(runs),
+    ]
     return [*own, *graph.executed("07_sun2024_agents", runs), *graph.reported("sun")]
 
 
@@ -150,7 +208,12 @@ def _read_joint(graph: Graph) -> list[Path]:
         *graph.trained(runs),
         *graph.tables_of(runs),
         *graph.executed("03_explain", graph.shards(graph.joint)),
-        *(path for s in STEPS if s.rule in before for path in graph.executed(s.notebook, s.runs(graph))),
+        *(
+            path
+            for s in STEPS
+            if s.rule in before
+            for path in graph.executed(s.notebook, s.runs(graph))
+        ),
     ]
 
 
@@ -169,7 +232,10 @@ STEPS = (
             *graph.tables([task, *graph.profile.task_of(task, model).also_train]),
             *graph.pretrained([model]),
         ],
-        settings=lambda graph, task, model, seed: [*graph.training(task, model), graph.sections("bootstrap")],
+        settings=lambda graph, task, model, seed: [
+            *graph.training(task, model),
+            graph.sections("bootstrap"),
+        ],
         makes=(lambda results, *run: results.model(*run) / "model.safetensors",),
         asks=True,
         not_run=NOT_TRAINED,

@@ -1,9 +1,10 @@
-"""Warm processes: one process imports what every step needs, and each step, and each kernel, is a fork of it.
+"""Warm processes: one process imports what every step needs, and each step, and each kernel, is a
+fork of it.
 
-Starting Python and importing torch, pandas and papermill costs a step eight seconds, twice what a small one computes.
-A fork shares nothing that is written: what a step does is what it would do in a process of its own. In a run, the
-command `attreval` and the kernel `python3` are workflow/warm_client.py, which asks for a fork, hands over its open
-files, and waits.
+Starting Python and importing torch, pandas and papermill costs a step eight seconds, twice what a
+small one computes. A fork shares nothing that is written: what a step does is what it would do in a
+process of its own. In a run, the command `attreval` and the kernel `python3` are
+workflow/warm_client.py, which asks for a fork, hands over its open files, and waits.
 """
 
 import atexit
@@ -31,20 +32,31 @@ from compendium.workflow.parallel import end_with_parent, thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
-LIBRARIES = ("torch", "transformers", "papermill", "ipykernel.kernelapp", "scipy.stats", "sklearn.linear_model")
+LIBRARIES = (
+    "torch",
+    "transformers",
+    "papermill",
+    "ipykernel.kernelapp",
+    "scipy.stats",
+    "sklearn.linear_model",
+)
 # which an optimiser, a table and a transformer import, at one to three seconds each
 LIBRARIES += ("torch._dynamo", "spacy", "transformers.models.bert.modeling_bert")
 
 
 class WarmProcess:
-    """The warm process of a run of the workflow, and a folder with a command and a kernel that ask it."""
+    """The warm process of a run of the workflow, and a folder with a command and a kernel that ask
+    it.
+    """
 
     def __init__(self, folder: Path, threads: int):
         self.folder = folder
         self.socket = folder / "socket"
         ask = [sys.executable, "-I", "-S", str(CLIENT), str(self.socket)]
         command = folder / "attreval"
-        command.write_text(f'#!/bin/sh\nexec {shlex.join([*ask, "attreval.cli"])} "$@"\n', encoding="utf-8")
+        command.write_text(
+            f'#!/bin/sh\nexec {shlex.join([*ask, "attreval.cli"])} "$@"\n', encoding="utf-8"
+        )
         command.chmod(0o755)
         kernel = get_kernel_dict()  # python -m ipykernel_launcher ...
         kernel["argv"] = [*ask, *kernel["argv"][kernel["argv"].index("-m") + 1 :]]
@@ -53,11 +65,15 @@ class WarmProcess:
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        """Start it, unless it has been; until it listens, commands start as they would without it."""
+        """Start it, unless it has been; until it listens, commands start as they would
+        without it.
+        """
         if self.process is None:
             words = [sys.executable, "-m", "compendium.workflow.warm", str(self.socket)]
             given = os.environ | self.fixed
-            self.process = subprocess.Popen(words, env=given, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
+            self.process = subprocess.Popen(
+                words, env=given, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent
+            )
 
     def end(self) -> None:
         if self.process is not None:
@@ -67,7 +83,8 @@ class WarmProcess:
 
 @contextlib.contextmanager
 def warm_process(threads: int) -> Iterator[WarmProcess | None]:
-    """The warm process of a run, not started yet; None where the system is not Linux, or ATTREVAL_WARM is 0.
+    """The warm process of a run, not started yet; None where the system is not Linux, or
+    ATTREVAL_WARM is 0.
 
     threads: of a step.
     """
@@ -101,7 +118,8 @@ def serve(path: str) -> None:
 
 
 def attend(client: socket.socket) -> None:
-    """In a fork: run the module that a client asks for as `python -m` would, and tell its status; never return.
+    """In a fork: run the module that a client asks for as `python -m` would, and tell its status;
+    never return.
 
     The files, folder and environment are the client's. Where the client ends before, so does this.
     """
@@ -118,7 +136,9 @@ def attend(client: socket.socket) -> None:
             os.close(number)
         os.environ.clear()
         os.environ.update(request["environment"])
-        os.environ.pop("JPY_PARENT_PID", None)  # a kernel would look for its parent, which is the client's
+        os.environ.pop(
+            "JPY_PARENT_PID", None
+        )  # a kernel would look for its parent, which is the client's
         os.chdir(request["folder"])
         random.seed()
         if "numpy" in sys.modules:
@@ -150,18 +170,28 @@ def _end_with(client: socket.socket) -> None:
 
 
 def main() -> None:
-    """The warm process itself: import libraries and the modules of the packages that notebooks name, then serve."""
+    """The warm process itself: import libraries and the modules of the packages that notebooks
+    name, then serve.
+    """
     from compendium import project
     from compendium.imports import closure, module_name
     from compendium.workflow.graph import code_of
 
-    sys.modules["rfc3987_syntax"] = None  # jsonschema does without this grammar, which takes two seconds to compile
-    files = closure([code_of(path) for path in sorted((project.home() / "notebooks").glob("*.ipynb"))])
+    sys.modules["rfc3987_syntax"] = (
+        None  # jsonschema does without this grammar, which takes two seconds to compile
+    )
+    files = closure(
+        [code_of(path) for path in sorted((project.home() / "notebooks").glob("*.ipynb"))]
+    )
     for name in (*LIBRARIES, *map(module_name, files)):
         with contextlib.suppress(ImportError):  # an optional extra: the step itself says so
             importlib.import_module(name)
     # a fork of a process with threads may inherit their locks; jemalloc sees to its own
-    others = [path for path in Path("/proc/self/task").glob("*/comm") if not path.read_text().startswith("jemalloc")]
+    others = [
+        path
+        for path in Path("/proc/self/task").glob("*/comm")
+        if not path.read_text().startswith("jemalloc")
+    ]
     if len(others) == 1:
         serve(sys.argv[1])
 

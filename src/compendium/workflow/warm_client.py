@@ -1,9 +1,10 @@
-"""Ask the warm process to run a module, as `python -m MODULE ARGUMENTS` would; without one, run it here.
+"""Ask the warm process to run a module, as `python -m MODULE ARGUMENTS` would; without one, run it
+here.
 
     python -I -S warm_client.py SOCKET MODULE ARGUMENTS...
 
-Standard library alone, so that it starts in hundredths of a second. It ends when what it asked for ends, with the same
-status; when it is killed, so is that.
+Standard library alone, so that it starts in hundredths of a second. It ends when what it asked for
+ends, with the same status; when it is killed, so is that.
 """
 
 import ctypes
@@ -17,8 +18,15 @@ import sys
 def main() -> int:
     """Hand over arguments, environment, folder and open files; wait for the status."""
     path, module, *arguments = sys.argv[1:]
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # end with whoever started this: a notebook's runner, a job
-    request = {"module": module, "arguments": arguments, "environment": dict(os.environ), "folder": os.getcwd()}
+    ctypes.CDLL(None).prctl(
+        1, signal.SIGKILL
+    )  # end with whoever started this: a notebook's runner, a job
+    request = {
+        "module": module,
+        "arguments": arguments,
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+    }
     message = json.dumps(request).encode()
     with socket.socket(socket.AF_UNIX) as server:
         try:

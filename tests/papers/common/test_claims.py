@@ -1,4 +1,6 @@
-"""Claims: contrasts against their slow twin, verdicts where they can be told, and a file that says what it means."""
+"""Claims: contrasts against their slow twin, verdicts where they can be told, and a file that says
+what it means.
+"""
 
 import re
 
@@ -17,22 +19,54 @@ from attreval.metrics.pointing_game import BASELINES
 from compendium import corpora
 from compendium.config import BootstrapSpec
 from compendium.papers.common import claims as common
-from compendium.papers.common.claims import FEW, INSIDE, OPEN, OUTSIDE, Turn, holds, read_claims, score
+from compendium.papers.common.claims import (
+    FEW,
+    INSIDE,
+    OPEN,
+    OUTSIDE,
+    Turn,
+    holds,
+    read_claims,
+    score,
+)
 from compendium.papers.common.verdicts import VERDICTS, Expectation, Finding
 from compendium.papers.poerner2018 import claims as pointing
-from compendium.papers.poerner2018.claims import NOTHING, MethodContrast, columns_of, contrast_methods
+from compendium.papers.poerner2018.claims import (
+    NOTHING,
+    MethodContrast,
+    columns_of,
+    contrast_methods,
+)
 from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
 
 
 def hits_of(columns):
-    """Rows as metrics.pointing_game.play gives them, from {(task, architecture): {method: [hit]}}, all hybrid."""
+    """Rows as metrics.pointing_game.play gives them, from {(task, architecture): {method: [hit]}},
+    all hybrid.
+    """
     rows = [
-        {"task": task, "architecture": kind, "model": kind.lower(), "seed": 1, "metric": "hybrid", "method": method}
-        | {"instance": f"{task}-{at}", "hit": hit, "correct": True, "discarded": "", "words": 10, "tied": 1}
+        {
+            "task": task,
+            "architecture": kind,
+            "model": kind.lower(),
+            "seed": 1,
+            "metric": "hybrid",
+            "method": method,
+        }
+        | {
+            "instance": f"{task}-{at}",
+            "hit": hit,
+            "correct": True,
+            "discarded": "",
+            "words": 10,
+            "tied": 1,
+        }
         for (task, kind), by_method in columns.items()
-        for method, values in ({"random": [0.2] * len(next(iter(by_method.values())))} | by_method).items()
+        for method, values in (
+            {"random": [0.2] * len(next(iter(by_method.values())))} | by_method
+        ).items()
         for at, hit in enumerate(values)
     ]
     return pd.DataFrame(rows)
@@ -51,7 +85,9 @@ def tables(draw):
 
 
 def contrast(rows, asked, draws=50, confidence=0.95):
-    return contrast_methods(columns_of(rows), asked, BootstrapSpec(draws=draws, confidence=confidence, nulls=19))
+    return contrast_methods(
+        columns_of(rows), asked, BootstrapSpec(draws=draws, confidence=confidence, nulls=19)
+    )
 
 
 @given(columns=tables(), others=st.booleans())
@@ -74,19 +110,34 @@ def test_the_best_of_a_group_and_the_worst_column_of_a_method_count():
     assert found.finding.value == pytest.approx(0.1)
     columns["one", "CNN"] = {"a": [0.1] * 40, "b": [0.6] * 40, "c": [0.7] * 40}
     for method, value in (("b", 1.0), ("a", 0.5)):
-        assert contrast(hits_of(columns), MethodContrast((method,), pick="worst column")).finding.value == value
+        assert (
+            contrast(hits_of(columns), MethodContrast((method,), pick="worst column")).finding.value
+            == value
+        )
 
 
 def test_columns_share_the_draws_of_their_task_and_are_chosen_by_name():
-    columns = {("one", "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8}, ("one", "CNN"): {"a": [0.0] * 8, "b": [0.0] * 8}}
+    columns = {
+        ("one", "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8},
+        ("one", "CNN"): {"a": [0.0] * 8, "b": [0.0] * 8},
+    }
     found = contrast(hits_of(columns), MethodContrast(("a",), ("b",)), 200)
-    assert (found.finding.value, *found.finding.interval(0.95), found.positive, found.cells) == (0.5, 0.5, 0.5, 1, 2)
+    assert (found.finding.value, *found.finding.interval(0.95), found.positive, found.cells) == (
+        0.5,
+        0.5,
+        0.5,
+        1,
+        2,
+    )
     assert (found.finding.texts, found.finding.models, found.tasks) == (8, 2, ("one",))
     only = contrast(hits_of(columns), MethodContrast(("a",), ("b",), architectures=("CNN",)))
     assert only.finding.value == 0 and only.cells == 1
     assert contrast(hits_of(columns), MethodContrast(("a",), ("b",), tasks=("three",))) is None
     half = {"b": [0.5] * 20}
-    opposed = {("one", "GRU"): {"a": [0.0, 1.0] * 10} | half, ("one", "CNN"): {"a": [1.0, 0.0] * 10} | half}
+    opposed = {
+        ("one", "GRU"): {"a": [0.0, 1.0] * 10} | half,
+        ("one", "CNN"): {"a": [1.0, 0.0] * 10} | half,
+    }
     found = contrast(hits_of(opposed), MethodContrast(("a",), ("b",)), 300)
     assert found.finding.interval(0.95) == pytest.approx((0, 0)), "what one loses the other gains"
 
@@ -104,7 +155,10 @@ def test_kinds_of_predictions_are_columns_of_their_own():
 
 
 def test_sentences_chosen_for_attractors_take_part_where_they_are_named():
-    both = {(task, "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8} for task in ("agreement_parsed", "agreement_linzen")}
+    both = {
+        (task, "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8}
+        for task in ("agreement_parsed", "agreement_linzen")
+    }
     for named in (None, ("agreement_linzen",)):
         found = contrast(hits_of(both), MethodContrast(("a",), ("b",), tasks=named))
         assert found.tasks == (named or ("agreement_parsed",))
@@ -113,11 +167,19 @@ def test_sentences_chosen_for_attractors_take_part_where_they_are_named():
 def test_random_scores_hit_as_often_as_there_is_evidence():
     rows = hits_of({("one", "GRU"): {"a": [1.0] * 60, "random": [0.3] * 60}})
     found = contrast(rows, MethodContrast(("a",), ("random",))).finding
-    assert found.value == pytest.approx(0.7) and abs(found.by_scores.mean()) < 0.05 and found.by_scores.std() > 0
+    assert (
+        found.value == pytest.approx(0.7)
+        and abs(found.by_scores.mean()) < 0.05
+        and found.by_scores.std() > 0
+    )
     tied = contrast(rows.assign(tied=10), MethodContrast(("a",), ("random",))).finding
-    np.testing.assert_allclose(tied.by_scores, 0, atol=1e-12)  # all ten words tied: the expected hit is chance itself
+    np.testing.assert_allclose(
+        tied.by_scores, 0, atol=1e-12
+    )  # all ten words tied: the expected hit is chance itself
     alone = contrast(rows, MethodContrast(("random",), NOTHING)).finding
-    assert alone.value == pytest.approx(0.3) and not len(alone.by_scores) and not len(alone.by_names)
+    assert (
+        alone.value == pytest.approx(0.3) and not len(alone.by_scores) and not len(alone.by_names)
+    )
 
 
 def test_games_can_be_taken_off_others():
@@ -136,17 +198,21 @@ def test_every_claim_on_pointing_can_be_asked():
     for claim in (claim for claim in read_claims("poerner2018") if claim.contrast is not None):
         asked = claim.ask(MethodContrast)
         assert {*asked.better, *asked.worse} <= {*METHODS, *BASELINES, *NOTHING}, claim.id
-        assert {*(asked.games or ())} <= set(pointing.CONDITIONS_OF) and {*(asked.tasks or ())} <= set(corpora.TASKS), (
-            claim.id
-        )
+        assert {*(asked.games or ())} <= set(pointing.CONDITIONS_OF) and {
+            *(asked.tasks or ())
+        } <= set(corpora.TASKS), claim.id
         kinds = {"GRU", "QGRU", "LSTM", "QLSTM", "CNN"} | ({"MINILM"} if claim.sequel else set())
         assert {*(asked.architectures or ())} <= kinds, claim.id
 
 
-def test_the_papers_claims_are_all_there_under_titles_of_their_own_and_sequels_are_works_of_the_bibliography():
-    """Spec C6, A6, B6 and D6: each claim has its line; C4 and C9 have two, C12 has those of two games."""
+def test_claims_have_titles_of_their_own_and_sequels_are_works_of_the_bibliography():
+    """Spec C6, A6, B6 and D6: each claim has its line; C4 and C9 have two, C12 has those of two
+    games.
+    """
     claims = read_claims()
-    counts = pd.Series([claim.paper for claim in claims if not claim.sequel]).value_counts().to_dict()
+    counts = (
+        pd.Series([claim.paper for claim in claims if not claim.sequel]).value_counts().to_dict()
+    )
     assert counts == {"poerner2018": 20, "kamp2023": 16, "zhao2023": 13, "sun2024": 28}
     assert len({claim.title for claim in claims}) == len(claims)
     works = (CHECKOUT / "paper" / "references.bib").read_text(encoding="utf-8")
@@ -170,7 +236,10 @@ def claims_of(folder, *changes):
         ([{"paper": "nobody2020"}], "claim x: paper:"),
         ([{"expects": 1}], "claim x: expects: unknown key; allowed are: id, title, paper"),
         ([{"expect": {"above": 0, "below": 1}}], "one of above, below, near"),
-        ([{"expect": {"over": 0}}], "expect.over: unknown key; allowed are: above, below, near, within"),
+        (
+            [{"expect": {"over": 0}}],
+            "expect.over: unknown key; allowed are: above, below, near, within",
+        ),
         ([{"title": "x" * 37}], "claim x: title:"),
         *(([{key: "other"}], f"claim x: {key}: ") for key in ("null_world", "kind")),
         ([{}, {}], "'x' stands there twice"),
@@ -187,12 +256,18 @@ def found(value, texts=50, **more):
 
 
 def test_scores_say_what_they_rest_on(tmp_path):
-    claims = claims_of(tmp_path, {}, {"id": "y", "why_not": "no people"}, {"id": "z"}, {"id": "few"})
-    table = score(claims, {"x": found(0.2, basis="all"), "few": found(0.2, texts=4)}, published={"x": 0.1})
+    claims = claims_of(
+        tmp_path, {}, {"id": "y", "why_not": "no people"}, {"id": "z"}, {"id": "few"}
+    )
+    table = score(
+        claims, {"x": found(0.2, basis="all"), "few": found(0.2, texts=4)}, published={"x": 0.1}
+    )
     assert table.verdict.tolist() == ["reproduced", *["not testable here"] * 3]
     few = "4 texts decide nothing; a claim needs 30 of each task"
     assert table.reason.tolist() == ["", "no people", "not run", few]
-    assert table.value.notna().tolist() == [True, False, False, True], "what decides nothing is shown all the same"
+    assert table.value.notna().tolist() == [True, False, False, True], (
+        "what decides nothing is shown all the same"
+    )
     assert table.q.notna().tolist() == [True, False, False, False] and table.published[0] == 0.1
     assert table.claimed[0] == "above 0"
     for findings, published in (({"w": found(1.0)}, None), ({}, {"w": 1.0})):
@@ -202,7 +277,13 @@ def test_scores_say_what_they_rest_on(tmp_path):
     read = common.scorecard(tmp_path)
     assert read.claim.tolist() == ["x", "y", "z", "few"]
     words = common.for_people(read)
-    for part in ("+0.200 [+0.152, +0.248]", "published +0.100", "(no people)", "3 not testable here", "1 reproduced"):
+    for part in (
+        "+0.200 [+0.152, +0.248]",
+        "published +0.100",
+        "(no people)",
+        "3 not testable here",
+        "1 reproduced",
+    ):
         assert part in words
     assert "nan" not in words
     with pytest.raises(FileNotFoundError, match="run the profile first"):
@@ -235,32 +316,47 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     step = Recorder()
     one = pointing.claim_value(claim, columns_of(hits_of(columns)), step)
     assert (one.value, one.basis, one.texts) == (1.0, "positive in 1 of 1 columns", 40)
-    nothing = pointing.claim_value(claim, columns_of(hits_of({("one", "CNN"): {"lrp": [1.0]}})), step)
+    nothing = pointing.claim_value(
+        claim, columns_of(hits_of({("one", "CNN"): {"lrp": [1.0]}})), step
+    )
     assert np.isnan(nothing.value) and "no task" in nothing.reason
     whole = pointing.pointing_claims(step, hits_of(columns), common=[])
     assert whole.set_index("claim").verdict["lrp-over-gradient"] == "reproduced"
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
     counts = whole[whole.kind == "conclusion"].verdict.value_counts()
-    assert numbers["claims.poerner2018.all"] == str(counts.sum()) and counts["not testable here"] > 10
+    assert (
+        numbers["claims.poerner2018.all"] == str(counts.sum()) and counts["not testable here"] > 10
+    )
     for verdict in VERDICTS:
-        assert numbers[f"claims.poerner2018.{verdict.replace(' ', '_')}"] == str(counts.get(verdict, 0))
+        assert numbers[f"claims.poerner2018.{verdict.replace(' ', '_')}"] == str(
+            counts.get(verdict, 0)
+        )
 
 
 def test_lrp_and_gradient_x_input_meet_where_other_methods_do_not():
-    """On 40 texts of ten words; a third method points elsewhere, and random scores meet at one word of ten."""
+    """On 40 texts of ten words; a third method points elsewhere, and random scores meet at one word
+    of ten.
+    """
     methods = ["lrp", "gradient_x_input", "deeplift"]
     shares = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
     run = ("hybrid_bbc", "cnn", 1)
     common = [pointing.WordsInCommon(run, f"t{at}", methods, shares, 10) for at in range(40)]
     found = pointing.same_word(Recorder(), common)
-    assert found.value == 1 and abs(found.by_scores.mean() - 0.1) < 0.05 and found.by_names.mean() < 0.7
-    claim = next(claim for claim in read_claims("poerner2018") if claim.id == "lrp-is-gradient-on-cnn")
+    assert (
+        found.value == 1
+        and abs(found.by_scores.mean() - 0.1) < 0.05
+        and found.by_names.mean() < 0.7
+    )
+    claim = next(
+        claim for claim in read_claims("poerner2018") if claim.id == "lrp-is-gradient-on-cnn"
+    )
     assert score([claim], {claim.id: found}).verdict[0] == "reproduced"
     assert "no run of a CNN" in pointing.same_word(Recorder(), []).reason
 
 
-# Turning one thing at a time: only what is contradicted, only what changes something, and in the right words
+# Turning one thing at a time: only what is contradicted, only what changes something, and in the
+# right words
 
 
 @pytest.mark.parametrize(
@@ -294,11 +390,18 @@ def test_only_contradicted_claims_are_turned_and_only_what_changes_them(tmp_path
         yield Turn("metric", "another", found(0.3), Expectation(below=0))
 
     table = common.turned_table(claims, judged, turn, 0.95)
-    assert asked == ["wrong"] and list(table.claimed) == ["above 0", "below 0"] and (table.low < table.value).all()
+    assert (
+        asked == ["wrong"]
+        and list(table.claimed) == ["above 0", "below 0"]
+        and (table.low < table.value).all()
+    )
     found_so = [["model", "GRU", INSIDE], ["metric", "another", OUTSIDE]]
     assert table[["what", "how", "holds"]].to_numpy().tolist() == found_so
     empty = common.turned_table(claims[1:], judged[1:], turn, 0.95)
-    assert list(empty.columns) == list(table.columns) and common.say_turned(empty.to_dict("records")) == ""
+    assert (
+        list(empty.columns) == list(table.columns)
+        and common.say_turned(empty.to_dict("records")) == ""
+    )
 
 
 def test_the_sentence_names_what_holds_and_counts_what_does_not():
@@ -307,7 +410,13 @@ def test_the_sentence_names_what_holds_and_counts_what_does_not():
 
     others = [row("method", str(at), OUTSIDE) for at in range(4)]
     said = common.say_turned([row("model", "GRU", INSIDE), row("corpus", "SST-2", OPEN), *others])
-    assert "(6 changes), it holds with model GRU (0.500 [0.250, 0.750]); is open with corpus SST-2" in said
+    assert (
+        "(6 changes), it holds with model GRU (0.500 [0.250, 0.750]); is open with corpus SST-2"
+        in said
+    )
     assert said.endswith("does not hold with the other 4.")
     few = common.say_turned([row("model", "GRU", FEW), row("corpus", "SST-2", OUTSIDE)])
-    assert "it holds with none; is undecided with model GRU" in few and "does not hold with corpus SST-2 (0.5" in few
+    assert (
+        "it holds with none; is undecided with model GRU" in few
+        and "does not hold with corpus SST-2 (0.5" in few
+    )

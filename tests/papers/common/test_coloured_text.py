@@ -24,7 +24,14 @@ def test_coloured_text_says_by_shape_what_it_says_by_colour():
     words = first.td.find_all("span")
     assert [word.text for word in words] == [*TEXT, "[are]"]
     assert [bool(word.find("u")) for word in words] == [*MARKED, False]
-    assert [bool(word.find("strong")) for word in words] == [False, True, False, False, False, False]
+    assert [bool(word.find("strong")) for word in words] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert css(1 / 1.1) in words[1]["style"] and css(-0.5 / 1.1) in words[2]["style"]
     assert not words[0].get("style") and words[2]["title"] == "-1"
     assert not any("background" in word.get("style", "") for word in flat.td.find_all("span"))
@@ -34,7 +41,9 @@ def test_coloured_text_says_by_shape_what_it_says_by_colour():
 def test_colours_are_the_papers_scale(scores):
     scaled = scale(scores)
     assert np.abs(scaled).max() <= 1 / 1.1 + 1e-9
-    assert (np.sign(scaled) == np.sign(scores)).all() or np.abs(scores).min() < 1e-10 * np.abs(scores).max()
+    assert (np.sign(scaled) == np.sign(scores)).all() or np.abs(scores).min() < 1e-10 * np.abs(
+        scores
+    ).max()
 
 
 def test_the_picture_holds_every_word_inside_its_width_and_breaks_lines():
@@ -48,7 +57,9 @@ def test_the_picture_holds_every_word_inside_its_width_and_breaks_lines():
     assert len(axes.texts) == labels + 2 * (48 + 1) + key and len(boxes) == 36
     assert len(axes.lines) == 2  # one underlined word a method
     render = axes.get_figure().canvas.get_renderer()
-    extents = [text.get_window_extent(render).transformed(axes.transData.inverted()) for text in axes.texts]
+    extents = [
+        text.get_window_extent(render).transformed(axes.transData.inverted()) for text in axes.texts
+    ]
     assert max(e.x1 for e in extents) <= 5 * 72 and max(e.y0 for e in extents) <= axes.get_ylim()[0]
     lines = {}
     for extent, text in zip(extents, axes.texts, strict=True):
@@ -56,7 +67,9 @@ def test_the_picture_holds_every_word_inside_its_width_and_breaks_lines():
     for inside in lines.values():
         assert all(a.x1 <= b.x0 for a, b in pairwise(inside)), "words overlap"
     assert len({round(b.get_y(), 3) for b in boxes}) > 1
-    assert len({text.get_position()[1] for text in axes.texts if text.get_fontweight() == "bold"}) >= 2
+    assert (
+        len({text.get_position()[1] for text in axes.texts if text.get_fontweight() == "bold"}) >= 2
+    )
 
 
 @pytest.mark.parametrize("show", [ColouredText.html, ColouredText.draw])

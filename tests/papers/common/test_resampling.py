@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from compendium.papers.common import contrasts
-from compendium.papers.common.contrasts import best_of, draw, evaluate, exchange_names, least_of, means, spread
+from compendium.papers.common.contrasts import (
+    best_of,
+    draw,
+    evaluate,
+    exchange_names,
+    least_of,
+    means,
+    spread,
+)
 
 
 def sample_of(n, draws=1, name="x"):
@@ -31,9 +39,13 @@ def variance(fit, read):
 
 @pytest.mark.parametrize("of, names", [(lead_of_best, 20), (least_of, 10), (variance, 5)])
 def test_of_equals_none_is_better_and_nothing_is_spread(of, names):
-    """Chosen and read on the same texts, the best of two equals seems worse than the best of eighteen."""
+    """Chosen and read on the same texts, the best of two equals seems worse than the best of
+    eighteen.
+    """
     rng = np.random.default_rng(0)
-    found = [evaluate(sample_of(50, 1, i), rng.normal(size=(50, names)), of, True)[0] for i in range(300)]
+    found = [
+        evaluate(sample_of(50, 1, i), rng.normal(size=(50, names)), of, True)[0] for i in range(300)
+    ]
     assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(300)
 
 
@@ -47,26 +59,34 @@ CHOSEN = {
 @pytest.mark.parametrize("texts", [20, 300])
 @pytest.mark.parametrize("of, names, truth", CHOSEN.values(), ids=CHOSEN)
 def test_intervals_hold_the_truth_of_what_chooses_and_of_spreads(of, names, truth, texts):
-    """A nominal 95 % in so many worlds of equals, of near ones and of distant ones; nearly always among equals."""
+    """A nominal 95 % in so many worlds of equals, of near ones and of distant ones; nearly always
+    among equals.
+    """
     rng = np.random.default_rng(3)
     held = {}
     for apart, i in product((0.0, 0.2, 1.0), range(60)):
         level = apart * rng.normal(size=names)
         values = level + 0.8 * rng.normal(size=(texts, names)) + 0.6 * rng.normal(size=(texts, 1))
-        low, high = np.nanquantile(evaluate(sample_of(texts, 100, i), values, of, True)[1:], [0.025, 0.975])
+        low, high = np.nanquantile(
+            evaluate(sample_of(texts, 100, i), values, of, True)[1:], [0.025, 0.975]
+        )
         held.setdefault(apart, []).append(low <= truth(level) <= high)
     assert np.mean(held[0.0]) >= 0.9 and np.mean(list(held.values())) >= 0.92
 
 
 def test_means_leave_out_what_is_not_known():
     values = np.array([[1.0, np.nan], [3.0, 4.0]])
-    np.testing.assert_allclose(means(np.array([[1.0, 1.0], [3.0, 1.0]]), values), [[2.0, 4.0], [1.5, 4.0]])
+    np.testing.assert_allclose(
+        means(np.array([[1.0, 1.0], [3.0, 1.0]]), values), [[2.0, 4.0], [1.5, 4.0]]
+    )
     np.testing.assert_allclose(means(np.ones(2), values[None]), [[2.0, 4.0]])
     assert np.isnan(means(np.ones((1, 1)), np.array([[np.nan]]))).all()
 
 
 def test_draws_are_shared_by_the_rows_of_a_text_and_seeds_are_drawn():
-    sample, again = (draw(["a", "b", "c"], [1, 2], 50, "x").sample(["a", "a", "b"], [1, 2, 1]) for _ in range(2))
+    sample, again = (
+        draw(["a", "b", "c"], [1, 2], 50, "x").sample(["a", "a", "b"], [1, 2, 1]) for _ in range(2)
+    )
     assert (sample.weights[0] == 1).all() and sample.folds[0] == sample.folds[1]
     assert sample.weights[1:].std(axis=0).min() > 0 and len(sample.weights) == 51
     np.testing.assert_array_equal(sample.weights, again.weights)
@@ -80,7 +100,9 @@ def test_exchanged_names_keep_every_text_its_values():
     assert worlds.shape == (20, 3, 4) and len({w.tobytes() for w in worlds}) > 10
     np.testing.assert_array_equal(np.sort(worlds, axis=2), np.broadcast_to(values, worlds.shape))
     orders = worlds % 4  # which name's value each name has
-    assert (orders != orders[:, :1]).any(axis=(1, 2)).mean() > 0.8, "each text of a world has an order of its own"
+    assert (orders != orders[:, :1]).any(axis=(1, 2)).mean() > 0.8, (
+        "each text of a world has an order of its own"
+    )
 
 
 def test_too_few_texts_for_a_choice_say_nothing():

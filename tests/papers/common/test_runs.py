@@ -40,7 +40,9 @@ def step():
     def read_table(name, notebook, task, model, seed):
         assert (name, notebook) == ("accuracy", "02_train")
         columns = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
-        return pd.DataFrame([ACCURACIES[task]], columns=columns).assign(macro_f1=ACCURACIES[task][0])
+        return pd.DataFrame([ACCURACIES[task]], columns=columns).assign(
+            macro_f1=ACCURACIES[task][0]
+        )
 
     profile = SimpleNamespace(read_by=lambda task: {"pair": "surely"}.get(task, task))
     return SimpleNamespace(results=SimpleNamespace(read_table=read_table), profile=profile)
@@ -52,27 +54,48 @@ def test_models_that_are_not_surely_above_the_majority_are_named(step):
     assert list(found.task.unique()) == ["perhaps", "level", "unknown", "multirc", "fever"]
     why = "perhaps: no better than the most frequent class"
     assert found.iloc[0].tolist() == ["perhaps", "m", 1, 0.7, 0.55, 0.8, 0.6, why]
-    assert list(unlearned_table(step, runs, of_papers=False).task.unique()) == ["perhaps", "level", "unknown"]
+    assert list(unlearned_table(step, runs, of_papers=False).task.unique()) == [
+        "perhaps",
+        "level",
+        "unknown",
+    ]
 
 
 def test_a_model_far_below_what_is_published_or_on_other_labels_says_nothing(step):
-    """One gate for all papers, on the paper's own measure; the least that a paper publishes stands in its tables."""
-    void = unlearned_table(step, [("multirc", "m", 1), ("sst2", "m", 1), ("fever", "m", 1)]).reason.tolist()
-    assert void == ["multirc: macro_f1 0.58, published 0.74", "fever: its third label is made by removing evidence"]
+    """One gate for all papers, on the paper's own measure; the least that a paper publishes stands
+    in its tables.
+    """
+    void = unlearned_table(
+        step, [("multirc", "m", 1), ("sst2", "m", 1), ("fever", "m", 1)]
+    ).reason.tolist()
+    assert void == [
+        "multirc: macro_f1 0.58, published 0.74",
+        "fever: its third label is made by removing evidence",
+    ]
     zhao = reported("zhao_table1_data").set_index("dataset").f1_mean / 100
     sun = reported("sun_base_f1")
     poerner = reported("poerner_task_accuracy").set_index("task").min(axis=1)
     names = {"SST": "sst2", "AG": "ag_news", "EvInf": "evidence_inference", "MultiRC": "multirc"}
     least = {names[name]: score for name, score in zhao.items()}
-    least |= {name.lower(): score / 100 for name, score in sun.groupby("dataset").test_f1.min().items()}
-    ours = {"yelp": "yelp", "20newsgroups": "newsgroups", "morphosyntactic_agreement": "agreement_linzen"}
+    least |= {
+        name.lower(): score / 100 for name, score in sun.groupby("dataset").test_f1.min().items()
+    }
+    ours = {
+        "yelp": "yelp",
+        "20newsgroups": "newsgroups",
+        "morphosyntactic_agreement": "agreement_linzen",
+    }
     least |= {ours[name]: score for name, score in poerner.items()}
     assert {name: score for name, (_, score) in PUBLISHED.items()} == pytest.approx(least)
 
 
 def test_their_rows_are_dropped_while_others_are_left(step):
-    frame = pd.DataFrame({"task": ["surely", "level"], "model": "m", "seed": 1, "value": [1.0, 2.0]})
-    unlearned = unlearned_table(step, frame[["task", "model", "seed"]].itertuples(index=False, name=None))
+    frame = pd.DataFrame(
+        {"task": ["surely", "level"], "model": "m", "seed": 1, "value": [1.0, 2.0]}
+    )
+    unlearned = unlearned_table(
+        step, frame[["task", "model", "seed"]].itertuples(index=False, name=None)
+    )
     assert drop_unlearned(frame, unlearned).value.tolist() == [1.0]
     alone = frame[1:]
     assert drop_unlearned(alone, unlearned) is alone
@@ -80,7 +103,9 @@ def test_their_rows_are_dropped_while_others_are_left(step):
 
 
 def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(tmp_path):
-    """In a live kernel, an edited profile asks for other attributions of the same run, and so do new files."""
+    """In a live kernel, an edited profile asks for other attributions of the same run, and so do
+    new files.
+    """
     asked = []
     files = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
     files[0].write_text("scores")
@@ -103,7 +128,9 @@ def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(
     assert len(asked) == 4
 
 
-def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(tmp_path, tiny, monkeypatch):
+def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(
+    tmp_path, tiny, monkeypatch
+):
     results = Results(tmp_path)
     run = ("snli", "m", 1)
     text = models.instance("good film")
@@ -116,8 +143,12 @@ def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(tmp_pat
             made = Attribution(text.id, "lime", 0, "token", ((1,), (2,)), np.array([value, 0.0]))
             write_attributions(results.attributions(*run, shard), [made])
             write_tokens(results.tokens(*run, shard), {text.id: tokens})
-        row = dict(zip(VALUE_SCHEMA.names, (*run, text.id, "lime", "soft_nc_equal", value), strict=True))
+        row = dict(
+            zip(VALUE_SCHEMA.names, (*run, text.id, "lime", "soft_nc_equal", value), strict=True)
+        )
         write_values(results.instances / "06_zhao2023.parquet", pd.DataFrame([row]))
         assert load_records_once(results, profile, *run)[text.id]["lime"].scores[0] == value
         assert readings.read_run(step, run)[0].scores["lime"][0] == value
-        assert read_stored_metrics(results, profile, *run)[text.id]["soft_nc_equal", "lime"] == value
+        assert (
+            read_stored_metrics(results, profile, *run)[text.id]["soft_nc_equal", "lime"] == value
+        )

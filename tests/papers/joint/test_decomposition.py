@@ -1,4 +1,6 @@
-"""Variance components of orders of methods: planted ones are found, and exchanged names give what chance gives."""
+"""Variance components of orders of methods: planted ones are found, and exchanged names give what
+chance gives.
+"""
 
 from itertools import product
 from types import SimpleNamespace
@@ -9,11 +11,23 @@ import pytest
 from reference import variance_components as slow
 
 from compendium.papers.joint import decomposition
-from compendium.papers.joint.decomposition import SEEDS, SHARES, average_papers, decomposition_table, gather_columns
+from compendium.papers.joint.decomposition import (
+    SEEDS,
+    SHARES,
+    average_papers,
+    decomposition_table,
+    gather_columns,
+)
 from compendium.papers.joint.figures import draw_decomposition
 from compendium.papers.joint.sentences import say_decomposition
 
-METRICS = {"pointing": "p", "people": "a", "agreement": "a", "nc": "f", "ns": "f"}  # of three papers
+METRICS = {
+    "pointing": "p",
+    "people": "a",
+    "agreement": "a",
+    "nc": "f",
+    "ns": "f",
+}  # of three papers
 KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
 MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
 FAMILY = "recurrent and convolutional networks"
@@ -27,11 +41,23 @@ def fewer_worlds(monkeypatch):
 
 
 def plant(
-    methods, paper, metric, model, both, of_seed=0.0, models="abcd", seeds=1, number=150, texts=4, error=0.0, at=0
+    methods,
+    paper,
+    metric,
+    model,
+    both,
+    of_seed=0.0,
+    models="abcd",
+    seeds=1,
+    number=150,
+    texts=4,
+    error=0.0,
+    at=0,
 ):
     """Scores that are sums of normal effects with these variances.
 
-    error: what a text makes of a method's score on all networks alike; besides, texts differ much in how high they are.
+    error: what a text makes of a method's score on all networks alike; besides, texts differ much
+        in how high they are.
     """
     rng = np.random.default_rng(at)
     rows = []
@@ -46,11 +72,20 @@ def plant(
         for seed in range(seeds):
             retrained = draw(number)
             for one, letter in METRICS.items():
-                effects = np.stack([own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)])
+                effects = np.stack(
+                    [own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)]
+                )
                 value = np.sqrt([methods, paper, metric, model, of_seed, both]) @ effects
-                value = 7 + (1 + len(rows) % 3) * (value + noise + height[:, None])  # (texts, number)
-                rows += [("t", name, seed, f"i{t}", f"m{m}", one, score) for (t, m), score in np.ndenumerate(value)]
-    return pd.DataFrame(rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"])
+                value = 7 + (1 + len(rows) % 3) * (
+                    value + noise + height[:, None]
+                )  # (texts, number)
+                rows += [
+                    ("t", name, seed, f"i{t}", f"m{m}", one, score)
+                    for (t, m), score in np.ndenumerate(value)
+                ]
+    return pd.DataFrame(
+        rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"]
+    )
 
 
 def first_row(values, draws=30, kind=None):
@@ -59,14 +94,20 @@ def first_row(values, draws=30, kind=None):
 
 
 # (components, how far texts move all scores alike)
-PLANTED = [((0.4, 0.2, 0.1, 0.2, 0.1), 0.8), ((0.2, 0.1, 0.0, 0.6, 0.1), 0.0), ((0.9, 0.0, 0.0, 0.0, 0.1), 0.8)]
+PLANTED = [
+    ((0.4, 0.2, 0.1, 0.2, 0.1), 0.8),
+    ((0.2, 0.1, 0.0, 0.6, 0.1), 0.0),
+    ((0.9, 0.0, 0.0, 0.0, 0.1), 0.8),
+]
 
 
 @pytest.mark.parametrize(("planted", "error"), PLANTED)
 def test_planted_components_are_found_whatever_texts_do_to_all_alike(planted, error):
     row = first_row(plant(*planted, error=error, texts=6))
     assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
-    assert row[PARTS].sum() == pytest.approx(1) and row.judge == pytest.approx(row.paper + row.metric)
+    assert row[PARTS].sum() == pytest.approx(1) and row.judge == pytest.approx(
+        row.paper + row.metric
+    )
     assert row.p_judge < 0.05 or not planted[1]
     assert row.p_model < 0.05 or not planted[3]
     assert row.lead_low <= row.lead <= row.lead_high
@@ -76,7 +117,9 @@ def test_planted_components_are_found_whatever_texts_do_to_all_alike(planted, er
 def test_equals_its_slow_twins():
     rng = np.random.default_rng(3)
     values = plant(0.3, 0.2, 0.1, 0.2, 0.2, models="abx", number=7, texts=5, error=0.3)
-    values.loc[(values.instance == "i2") & (values.metric == "nc") & (values.model == "b"), "value"] = np.nan
+    values.loc[
+        (values.instance == "i2") & (values.metric == "nc") & (values.model == "b"), "value"
+    ] = np.nan
     values = values[~((values.model == "x") & (values.metric == "ns"))].dropna()
     columns = gather_columns(values)
     covariances = columns.covariances(np.ones(5)).reshape(3, 5, 3, 5)
@@ -89,7 +132,9 @@ def test_equals_its_slow_twins():
                 part = values[(values.model == model) & (values.metric == metric)]
                 wide = part.pivot(index="method", columns="instance", values="value")
                 wide = wide.reindex(columns=[f"i{t}" for t in range(5)])
-                here.append(wide.assign(i2=np.nan) if metric == "nc" else wide)  # not every network has it
+                here.append(
+                    wide.assign(i2=np.nan) if metric == "nc" else wide
+                )  # not every network has it
             expected = slow.covariance(*(wide.to_numpy() for wide in here))
             assert covariances[u, j, v, k] == pytest.approx(expected), (one, other, first, second)
     made = rng.uniform(-1, 1, (3, 5, 3, 5))
@@ -99,7 +144,9 @@ def test_equals_its_slow_twins():
     found = average_papers(made, columns.judges)
     judges = list(columns.judges)
     for (at, level), a, b in product(enumerate(("metric", "paper", "neither")), range(3), range(3)):
-        assert found[at, a, b] == pytest.approx(slow.mean_by_paper(made, judges, a, b, level), nan_ok=True)
+        assert found[at, a, b] == pytest.approx(
+            slow.mean_by_paper(made, judges, a, b, level), nan_ok=True
+        )
 
 
 def test_texts_drawn_twice_are_no_two_texts():
@@ -107,7 +154,9 @@ def test_texts_drawn_twice_are_no_two_texts():
     columns = gather_columns(values)
     draws = ([2.0, 1, 1, 0], [1.0] * 4, [3.0, 2, 0, 0], [1.0, 1, 0, 0])
     twice, once, only, again = (columns.covariances(np.array(drawn)) for drawn in draws)
-    assert not np.allclose(twice, once) and only == pytest.approx(again)  # of two texts, however often they are there
+    assert not np.allclose(twice, once) and only == pytest.approx(
+        again
+    )  # of two texts, however often they are there
 
 
 def test_the_share_of_training_anew_is_told_from_that_of_another_model():
@@ -118,8 +167,14 @@ def test_the_share_of_training_anew_is_told_from_that_of_another_model():
     assert (anew.networks, other.networks) == (12, 12)
     assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.08)
     assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.12)
-    assert anew.judge == pytest.approx(other.judge, abs=0.06) and max(anew.p_model, other.p_model) < 0.05
-    assert anew.model_low - 0.03 <= 0.1 <= anew.model_high + 0.03 and other.model_low <= 0.3 <= other.model_high
+    assert (
+        anew.judge == pytest.approx(other.judge, abs=0.06)
+        and max(anew.p_model, other.p_model) < 0.05
+    )
+    assert (
+        anew.model_low - 0.03 <= 0.1 <= anew.model_high + 0.03
+        and other.model_low <= 0.3 <= other.model_high
+    )
 
 
 def test_models_are_drawn_with_all_their_seeds():
@@ -127,24 +182,41 @@ def test_models_are_drawn_with_all_their_seeds():
     of_model = np.array([0, 0, 1, 1])
     rng = np.random.default_rng(0)
     drawn = np.array([decomposition._draw_pairs(pairs, of_model, rng) for _ in range(2000)])
-    # a model is there .75 of the time, both of its seeds half of that; one of each model's with both models (.5)
-    assert (drawn > 0).mean(axis=0) == pytest.approx([0.375, 0.5 * 0.75**2, 0.5 * 0.75**2, 0.375], abs=0.04)
-    single = np.array([decomposition._draw_pairs(np.array([(0, 1)]), np.arange(2), rng)[0] for _ in range(2000)])
+    # a model is there .75 of the time, both of its seeds half of that; one of each model's with
+    # both models (.5)
+    assert (drawn > 0).mean(axis=0) == pytest.approx(
+        [0.375, 0.5 * 0.75**2, 0.5 * 0.75**2, 0.375], abs=0.04
+    )
+    single = np.array(
+        [decomposition._draw_pairs(np.array([(0, 1)]), np.arange(2), rng)[0] for _ in range(2000)]
+    )
     assert set(single) == {0, 1} and single.mean() == pytest.approx(0.5, abs=0.04)
 
 
 def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
-    """Two models with three seeds each: exchanged with all their seeds, they have two orders, and p is large."""
+    """Two models with three seeds each: exchanged with all their seeds, they have two orders, and p
+    is large.
+    """
     values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
     assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are
-    columns = gather_columns(plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9))
+    columns = gather_columns(
+        plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9)
+    )
     marked = np.zeros((4, 5, 4, 5)) + np.arange(5)[None, :, None, None]  # which metric stood there
     pairs = np.array([(0, 2), (0, 3), (1, 2), (1, 3)])
     rng = np.random.default_rng(0)
     moved = decomposition._exchange_metrics(marked, columns, pairs, FAMILY, rng)[:, :, 0, 0]
-    assert (moved[0] == moved[1]).all() and (moved[2] == moved[3]).all() and (moved[0] != moved[2]).any()
-    apart = decomposition._exchange_metrics(marked, columns, np.array([(0, 1), (2, 3)]), SEEDS, rng)[:, :, 0, 0]
-    assert (apart[0] != apart[1]).any() and all(sorted(row) == list(range(5)) for row in (*moved, *apart))
+    assert (
+        (moved[0] == moved[1]).all()
+        and (moved[2] == moved[3]).all()
+        and (moved[0] != moved[2]).any()
+    )
+    apart = decomposition._exchange_metrics(
+        marked, columns, np.array([(0, 1), (2, 3)]), SEEDS, rng
+    )[:, :, 0, 0]
+    assert (apart[0] != apart[1]).any() and all(
+        sorted(row) == list(range(5)) for row in (*moved, *apart)
+    )
 
 
 def test_kinds_of_models_and_what_the_sentence_says():
@@ -153,22 +225,32 @@ def test_kinds_of_models_and_what_the_sentence_says():
     table = decomposition_table(pd.concat([alike, apart]), MODELS, 30, 0.95)
     assert set(table.kind) == {"transformers", FAMILY, "one of each"}
     mixed = table[(table.kind == "one of each") & (table.reading == "all")].iloc[0]
-    assert mixed.methods == pytest.approx(0, abs=0.12) and mixed.model == pytest.approx(0.5, abs=0.15)
+    assert mixed.methods == pytest.approx(0, abs=0.12) and mixed.model == pytest.approx(
+        0.5, abs=0.15
+    )
     said = say_decomposition(table)
-    assert said.startswith("Within a family of models the judge makes 0.") and "from one family" in said
+    assert (
+        said.startswith("Within a family of models the judge makes 0.")
+        and "from one family" in said
+    )
     assert draw_decomposition(table).get_legend_handles_labels()[1][1] == "with the paper"
 
 
 def test_needed_orders_follow_spearman_and_brown():
     row = first_row(plant(0.5, 0.2, 0.1, 0.1, 0.1, number=50), 2)
-    mean_of = [count * row.methods / (1 + (count - 1) * row.methods) for count in (row.needed - 1, row.needed)]
+    mean_of = [
+        count * row.methods / (1 + (count - 1) * row.methods)
+        for count in (row.needed - 1, row.needed)
+    ]
     assert mean_of[0] < 0.8 <= mean_of[1]
     nothing = first_row(plant(0.0, 0.5, 0.0, 0.3, 0.2, number=9, at=3), 2)
     assert np.isfinite(nothing.needed) == (nothing.methods > 0)
 
 
 def test_one_rule_leaves_out_the_methods_whose_rules_differ():
-    """The components are those of the other methods alone; without such a method there is no such reading."""
+    """The components are those of the other methods alone; without such a method there is no such
+    reading.
+    """
     values = plant(0.4, 0.1, 0.1, 0.2, 0.2, models="abx", number=8, texts=20)
     named = values.assign(method=values.method.replace({"m0": "lrp", "m1": "deeplift"}))
     table = decomposition_table(named, MODELS, 5, 0.95)
@@ -182,13 +264,19 @@ def test_one_rule_leaves_out_the_methods_whose_rules_differ():
 
 def test_nothing_to_compare():
     table = decomposition_table(plant(0.5, 0.2, 0.1, 0.1, 0.1, models="a"), MODELS, 2, 0.95)
-    assert table.empty and "no rows" in say_decomposition(table) and draw_decomposition(table) is not None
+    assert (
+        table.empty
+        and "no rows" in say_decomposition(table)
+        and draw_decomposition(table) is not None
+    )
     noisy = plant(0.5, 0.2, 0.1, 0.1, 0.1, error=6.0)  # the texts make nearly all of what is seen
     assert decomposition_table(noisy, MODELS, 2, 0.95)[list(SHARES)].isna().all(axis=None)
 
 
 def test_exchanged_names_have_no_share():
-    chance = [first_row(plant(0.5, 0.3, 0.0, 0.0, 0.2, number=12, at=at), 2).p_model for at in range(6)]
+    chance = [
+        first_row(plant(0.5, 0.3, 0.0, 0.0, 0.2, number=12, at=at), 2).p_model for at in range(6)
+    ]
     assert np.mean(chance) == pytest.approx(0.5, abs=0.25)
 
 
@@ -196,9 +284,22 @@ def test_intervals_hold_what_many_models_would_give(monkeypatch):
     monkeypatch.setattr(decomposition, "EXCHANGES", 1)
     held = []
     for at in range(10):
-        many = plant(0.4, 0.2, 0.1, 0.1, 0.2, models=[f"m{at}" for at in range(16)], number=20, error=0.5, at=at)
+        many = plant(
+            0.4,
+            0.2,
+            0.1,
+            0.1,
+            0.2,
+            models=[f"m{at}" for at in range(16)],
+            number=20,
+            error=0.5,
+            at=at,
+        )
         models = {name: MODELS["a"] for name in many.model.unique()}
         few = many[many.model.isin([*models][:4])]
-        truth, told = (decomposition_table(part, models, draws, 0.95).iloc[0] for part, draws in ((many, 1), (few, 60)))
+        truth, told = (
+            decomposition_table(part, models, draws, 0.95).iloc[0]
+            for part, draws in ((many, 1), (few, 60))
+        )
         held.append(told.lead_low <= truth.lead <= told.lead_high)
     assert np.mean(held) >= 0.8

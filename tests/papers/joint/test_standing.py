@@ -17,7 +17,10 @@ from compendium.papers.joint.figures import draw_pareto, draw_places
 from compendium.papers.joint.standing import MEAN, WORDS, places_table, shares_beaten
 from compendium.project import Results
 
-MODELS = {"small": SimpleNamespace(architecture="transformer"), "gru": SimpleNamespace(architecture="gru")}
+MODELS = {
+    "small": SimpleNamespace(architecture="transformer"),
+    "gru": SimpleNamespace(architecture="gru"),
+}
 PAID = dict(zip(METHODS, (0, 1, 1, 1, 20, 30, 300), strict=True))
 PLAIN = tuple(method for method in METHODS_OF_ALL if method != "random")[:12]
 FAITHFUL = VOTES["faithfulness"]
@@ -25,7 +28,9 @@ FAITHFUL = VOTES["faithfulness"]
 
 def costs():
     rows = [("snli", "small", "tokens", m, c, c / 2) for m, c in PAID.items() if m != "random"]
-    return pd.DataFrame(rows, columns=[*RUN, "method", "requested", "unique"]).set_index([*RUN, "method"])
+    return pd.DataFrame(rows, columns=[*RUN, "method", "requested", "unique"]).set_index(
+        [*RUN, "method"]
+    )
 
 
 def chosen(values, draws=300):
@@ -40,10 +45,16 @@ def test_planted_order_is_found_and_a_metric_of_the_other_order_turns_it():
     nc = table[table.metric == "nc"].set_index("method")
     expected = pd.Series(np.arange(7) / 6, METHODS)  # each beats those planted below it
     assert np.allclose(nc.place[[*METHODS]], expected)
-    assert nc["rank"]["lime"] == 1 and nc["of"]["lime"] == len(METHODS) and nc.verdict["lime"] == "above"
+    assert (
+        nc["rank"]["lime"] == 1
+        and nc["of"]["lime"] == len(METHODS)
+        and nc.verdict["lime"] == "above"
+    )
     other = table[table.metric == "agreement"].set_index("method")
     assert np.allclose(other.place[[*METHODS]], 1 - expected) and other.verdict["lime"] == "below"
-    assert np.isclose(table[table.metric == MEAN].set_index("method").place["lime"], (1 + 1 + 0) / 3)
+    assert np.isclose(
+        table[table.metric == MEAN].set_index("method").place["lime"], (1 + 1 + 0) / 3
+    )
 
 
 def test_equal_methods_stand_at_one_half_and_noise_is_not_told():
@@ -65,7 +76,10 @@ def places_of(true, texts, tails, rng):
     means = values.mean(axis=0)
     runs = {}
     for run in range(len(true)):
-        of_metric = [dict(zip(("nc", "ns"), of, strict=True)) for of in (means[run], drawn[:, run].swapaxes(0, 1))]
+        of_metric = [
+            dict(zip(("nc", "ns"), of, strict=True))
+            for of in (means[run], drawn[:, run].swapaxes(0, 1))
+        ]
         counts = dict.fromkeys(("nc", "ns"), np.full(len(PLAIN), texts))
         runs[run, "small", "tokens"] = Drawn(PLAIN, *of_metric, counts)
     return places_table(SimpleNamespace(runs=runs), MODELS, 0.95)
@@ -83,7 +97,9 @@ def test_an_interval_of_a_place_holds_the_truth_as_often_as_it_says(texts):
         assert table.place.between(table.low, table.high).all()
         for metric, truth in {"nc": shares[0], "ns": shares[1], MEAN: shares.mean(axis=0)}.items():
             of = table[table.metric == metric].set_index("method").loc[[*PLAIN]]
-            held.setdefault((runs, metric == MEAN), []).append((of.low <= truth + 1e-9) & (truth <= of.high + 1e-9))
+            held.setdefault((runs, metric == MEAN), []).append(
+                (of.low <= truth + 1e-9) & (truth <= of.high + 1e-9)
+            )
     said = {cell: round(float(np.mean(of)), 3) for cell, of in held.items()}
     assert 0.92 <= np.mean([*said.values()]) <= 0.98 and min(said.values()) >= 0.9, said
 
@@ -114,20 +130,31 @@ def test_costs_are_means_over_shards(tmp_path):
     results = Results(tmp_path)
     results.tables.mkdir()
     for shard, (instances, asked) in enumerate([(1, 10.0), (3, 20.0)]):
-        cost = {"method": ["prediction", "lime"], "instances": instances, "requested": asked, "unique": 1.0}
-        pd.DataFrame(cost).to_csv(results.table("cost", "03_explain", "snli", "small", 1, shard), index=False)
+        cost = {
+            "method": ["prediction", "lime"],
+            "instances": instances,
+            "requested": asked,
+            "unique": 1.0,
+        }
+        pd.DataFrame(cost).to_csv(
+            results.table("cost", "03_explain", "snli", "small", 1, shard), index=False
+        )
     profile = profile_of(joint={"tasks": {"snli": 2}}, explain={"methods": ["random"], "shards": 2})
     found = standing.read_costs(SimpleNamespace(profile=profile, results=results))
     assert found.requested.to_dict() == {("snli", "small", "tokens", "lime"): 17.5}
 
 
 def test_shares_beaten_is_a_count_of_wins():
-    assert np.allclose(shares_beaten(np.array([3.0, 1.0, 1.0, 2.0])), np.array([3, 0.5, 0.5, 2]) / 3)
+    assert np.allclose(
+        shares_beaten(np.array([3.0, 1.0, 1.0, 2.0])), np.array([3, 0.5, 0.5, 2]) / 3
+    )
     assert np.allclose(shares_beaten(np.ones((2, 5))), 0.5) and shares_beaten(np.ones(1)) == 0
 
 
 def test_a_judge_of_few_texts_has_no_vote():
-    """Of 40 texts people have marked two, and say the opposite: that is not enough to say anything."""
+    """Of 40 texts people have marked two, and say the opposite: that is not enough to say
+    anything.
+    """
     values = planted_values(texts=40, metrics=(*FAITHFUL, "people_dynamic"))
     people = values.metric == "people_dynamic"
     values.loc[people, "value"] *= -1
@@ -138,11 +165,23 @@ def test_a_judge_of_few_texts_has_no_vote():
 def test_the_planted_best_is_recommended_and_its_weakness_named():
     table, against = chosen(planted_values(texts=40, metrics=(*FAITHFUL, "agreement")))
     first = table.iloc[0]
-    assert first.method == "lime" and first.recommended and first.settled and first.best == 1 and first.requested == 300
+    assert (
+        first.method == "lime"
+        and first.recommended
+        and first.settled
+        and first.best == 1
+        and first.requested == 300
+    )
     assert table.recommended.sum() == 1 == table.leading.sum() and table.method.iloc[-1] == "random"
     against = against.set_index("metric")
-    assert against["rank"]["nc"] == 1 and not against.surely["nc"] and not against.below_random["nc"]
-    assert against["rank"]["agreement"] == 6 and against.surely["agreement"] and against.below_random["agreement"]
+    assert (
+        against["rank"]["nc"] == 1 and not against.surely["nc"] and not against.below_random["nc"]
+    )
+    assert (
+        against["rank"]["agreement"] == 6
+        and against.surely["agreement"]
+        and against.below_random["agreement"]
+    )
     assert not against.votes["agreement"] and against.rival["agreement"] == "gradient_l1"
     few, _ = chosen(planted_values(texts=20, metrics=FAITHFUL))
     assert few.method[0] == "lime" and not few.settled.any() and (few.texts == 20).all()
@@ -154,7 +193,9 @@ def test_the_planted_best_is_recommended_and_its_weakness_named():
 
 def test_of_equal_methods_the_cheaper_is_recommended():
     values = planted_values(texts=40, metrics=FAITHFUL)
-    values.loc[values.method == "gradient_l1", "value"] = values[values.method == "lime"].value.to_numpy()
+    values.loc[values.method == "gradient_l1", "value"] = values[
+        values.method == "lime"
+    ].value.to_numpy()
     table, _ = chosen(values)
     assert set(table.method[:2]) == {"gradient_l1", "lime"} and table.settled[0]
     assert set(table[table.recommended].method) == {"gradient_l1"} and table.equal.sum() == 2
@@ -164,7 +205,9 @@ def test_of_equal_methods_the_cheaper_is_recommended():
 def test_texts_made_from_a_task_vote_with_it():
     hybrid = planted_values(texts=40, metrics=("pointing",)).assign(task="hybrid_bbc")
     hybrid["value"] = -hybrid.value
-    table, against = chosen(pd.concat([planted_values(texts=40, metrics=FAITHFUL).assign(task="bbc"), hybrid]))
+    table, against = chosen(
+        pd.concat([planted_values(texts=40, metrics=FAITHFUL).assign(task="bbc"), hybrid])
+    )
     assert set(table.task) == {"bbc"} and {"pointing", "faithfulness"} <= set(table)
     assert np.allclose(table.score, 0, atol=0.01)  # the two judges say the opposite of each other
     assert set(against.metric) == {*FAITHFUL, "pointing"}
@@ -174,5 +217,7 @@ def test_without_a_vote_there_is_no_choice():
     with pytest.raises(ValueError, match="no metric with a vote"):
         weigh_metrics(MethodMeans(("a", "b"), {"simplicity": np.ones(2)}, {}, {}, np.ones(2)))
     assert standing.choice_table({}, 0.95).empty
-    assert standing.measured_models(scores_of(planted_values(metrics=("agreement",))), costs()) == {}
+    assert (
+        standing.measured_models(scores_of(planted_values(metrics=("agreement",))), costs()) == {}
+    )
     assert set(VOTING) <= set(joint.JOINT)

@@ -1,4 +1,6 @@
-"""The order of training seeds: what chance gives, what a planted order gives, and the same by plain loops."""
+"""The order of training seeds: what chance gives, what a planted order gives, and the same by plain
+loops.
+"""
 
 import numpy as np
 import pytest
@@ -12,11 +14,15 @@ SETTINGS = BootstrapSpec(draws=400, nulls=199)
 
 
 def differences(shifts, texts=40, methods=3, seed=0):
-    """(r, p) differences of runs that lie above each other by `shifts`, and whose profile each column is."""
+    """(r, p) differences of runs that lie above each other by `shifts`, and whose profile each
+    column is.
+    """
     rng = np.random.default_rng(seed)
     common = rng.gamma(4, 1, texts * methods)
     noise = rng.normal(0, 0.2, (len(shifts), texts * methods))
-    return common + noise + np.array(shifts)[:, None], np.repeat([f"t{i}" for i in range(texts)], methods)
+    return common + noise + np.array(shifts)[:, None], np.repeat(
+        [f"t{i}" for i in range(texts)], methods
+    )
 
 
 def test_a_planted_order_is_sure_and_one_of_noise_is_not():
@@ -37,7 +43,10 @@ def test_intervals_are_those_of_plain_loops():
     excess = []
     least = []
     for counts in draw_counts(generator("order of runs", "loops"), len(names), SETTINGS.draws):
-        drawn = [np.flatnonzero(texts == name).repeat(int(n)) for name, n in zip(names, counts, strict=True)]
+        drawn = [
+            np.flatnonzero(texts == name).repeat(int(n))
+            for name, n in zip(names, counts, strict=True)
+        ]
         means = [np.mean([run[at] for at in np.concatenate(drawn)]) for run in values]
         first = int(np.argmin(values.mean(axis=1)))
         excess.append([mean / means[first] - 1 for mean in means])

@@ -1,4 +1,6 @@
-"""What the notebooks call, where it can be told without a run: training sets, costs, gaps, pairs of methods."""
+"""What the notebooks call, where it can be told without a run: training sets, costs, gaps, pairs of
+methods.
+"""
 
 import re
 from types import SimpleNamespace
@@ -22,7 +24,13 @@ from compendium.papers.pipeline import explaining, training
 from compendium.papers.pipeline.data import draw_lengths
 from compendium.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
 from compendium.papers.pipeline.overview import cost_table, task_table
-from compendium.papers.pipeline.training import around_marks, confusion_table, last_words, shortened, training_set
+from compendium.papers.pipeline.training import (
+    around_marks,
+    confusion_table,
+    last_words,
+    shortened,
+    training_set,
+)
 from compendium.project import Results
 from compendium.workflow.parameters import check
 from compendium.workflow.step import Step
@@ -39,13 +47,20 @@ def test_last_words_keep_the_last_words_and_their_places(words):
 
 
 @pytest.mark.parametrize(
-    ("words", "text"), [(0, "c f"), (1, "b c, d e f g"), (2, "a b c, d e f g."), (9, "a b c, d e f g. h")]
+    ("words", "text"),
+    [(0, "c f"), (1, "b c, d e f g"), (2, "a b c, d e f g."), (9, "a b c, d e f g. h")],
 )
 def test_around_marks_are_the_marked_words_and_their_neighbours(words, text):
     marks = np.zeros((2, 10))
     marks[0, 2] = marks[1, 5] = marks[1, 9] = 1
-    places = [(0, at, at + 1) for at in (0, 2, 4, 7, 9, 11, 13)] + [(0, 14, 15), (0, 16, 17), (1, 0, 1)]
-    whole = Instance("x", ("a b c, d e f g. h", "q"), 1, np.array(places), "train", Evidence(marks=marks))
+    places = [(0, at, at + 1) for at in (0, 2, 4, 7, 9, 11, 13)] + [
+        (0, 14, 15),
+        (0, 16, 17),
+        (1, 0, 1),
+    ]
+    whole = Instance(
+        "x", ("a b c, d e f g. h", "q"), 1, np.array(places), "train", Evidence(marks=marks)
+    )
     cut = around_marks(whole, words)
     assert cut.segments == (text, "q") and cut.label == 1
     assert set(cut.word_texts()) <= set(whole.word_texts()) and cut.word_texts()[-1] == "q"
@@ -65,7 +80,9 @@ def test_training_set_adds_the_other_task(monkeypatch):
 
     def load(task, split, rows):
         assert split == "train"
-        return [models.instance(text, name=f"{task}-{i}") for i, text in enumerate(given[task][:rows])]
+        return [
+            models.instance(text, name=f"{task}-{i}") for i, text in enumerate(given[task][:rows])
+        ]
 
     monkeypatch.setattr(corpora, "load", load)
     spec = TaskSpec(**ROWS, also_train={"imdb": AlsoTrain(rows=2, last_words=2)})
@@ -80,22 +97,34 @@ def record(method, gap=float("nan"), cost=None, scores=(1.0, 2.0)):
 def test_a_gap_is_an_error_only_where_more_nodes_were_allowed():
     free = Budget(path_steps=8, path_steps_most=64)
     fixed = Budget(path_steps=50, path_steps_most=50)
-    check_gaps([record("integrated_gradients", 0.05), record("lime")], free)  # 0.05 of about 3 owed: within 2 %
+    check_gaps(
+        [record("integrated_gradients", 0.05), record("lime")], free
+    )  # 0.05 of about 3 owed: within 2 %
     with pytest.raises(ArithmeticError, match=r"miss the sum they owe .*path_steps_most"):
         check_gaps([record("integrated_gradients", 0.2)], free)
     check_gaps([record("integrated_gradients", 0.2)], fixed)
 
 
 def test_costs_are_summed_by_method_and_shared_out():
-    records = [record("lime", cost=Cost(10, 8, 100, 80)), record("lime", cost=Cost(20, 20, 200, 200)), record("random")]
+    records = [
+        record("lime", cost=Cost(10, 8, 100, 80)),
+        record("lime", cost=Cost(20, 20, 200, 200)),
+        record("random"),
+    ]
     table = sum_costs(records, Cost(2, 2, 20, 20), 2).set_index("method")
     assert table.loc["lime", ["requested", "unique", "reused"]].tolist() == [15, 14, 1]
     assert table.loc["prediction", "requested"] == 1 and table.loc["random", "requested"] == 0
 
 
 PAIRS = {("random", "lime"): "with random", ("lime", "gradient_l2"): "gradient and perturbation"}
-PAIRS |= {("occlusion_1", "lime"): "both perturbation", ("attention", "scaled_attention"): "both attention"}
-PAIRS |= {("deeplift", "lime"): "perturbation and propagation", ("attention", "gradient_l1"): "gradient and attention"}
+PAIRS |= {
+    ("occlusion_1", "lime"): "both perturbation",
+    ("attention", "scaled_attention"): "both attention",
+}
+PAIRS |= {
+    ("deeplift", "lime"): "perturbation and propagation",
+    ("attention", "gradient_l1"): "gradient and attention",
+}
 PAIRS |= {("integrated_gradients_zero", "gradient_x_input_absolute"): "both gradient"}
 
 
@@ -118,7 +147,9 @@ def profile(**tasks) -> Profile:
     words = {"architecture": "gru", "hidden": 8}
     models = {"tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}, "other": words}
     models["gru"] = words | {"training": {"epochs": 4, "patience": 9}}
-    return Profile(name="made-up", models=models, tasks=tasks, explain={"methods": ["random"], "shards": 2})
+    return Profile(
+        name="made-up", models=models, tasks=tasks, explain={"methods": ["random"], "shards": 2}
+    )
 
 
 BBC = ROWS | {"models": ["gru", "other"], "seeds": [1, 2], "explain_rows": 0}
@@ -128,20 +159,29 @@ HYBRID = {"models": ["gru"], "explain_rows": 5}
 def test_runs_are_trained_once_and_read_by_the_tasks_made_from_theirs():
     also = {"explain_rows": 0, "also_train": {"imdb": {"rows": 1, "last_words": 1}}}
     hybrid = HYBRID | {"seeds": [2], "judges": ["pointing"]}
-    made = profile(bbc=BBC, hybrid_bbc=hybrid, snli=ROWS | {"explain_rows": 2}, rotten_tomatoes=ROWS | also)
+    made = profile(
+        bbc=BBC, hybrid_bbc=hybrid, snli=ROWS | {"explain_rows": 2}, rotten_tomatoes=ROWS | also
+    )
     assert made.read_by("hybrid_bbc") == "bbc" and made.read_by("bbc") == "bbc"
     bbc = [("bbc", model, seed) for model in ("gru", "other") for seed in (1, 2)]
     assert made.trained_runs() == [*bbc, ("snli", "tiny", 1), ("rotten_tomatoes", "tiny", 1)]
     assert made.explained_runs() == [("hybrid_bbc", "gru", 2), ("snli", "tiny", 1)]
     assert made.explained_runs("pointing") == [("hybrid_bbc", "gru", 2)]
-    assert made.explained_runs("agreement") == made.explained_runs("faithfulness") == [("snli", "tiny", 1)]
+    assert (
+        made.explained_runs("agreement")
+        == made.explained_runs("faithfulness")
+        == [("snli", "tiny", 1)]
+    )
     assert set(made.read_tasks()) == {"bbc", "hybrid_bbc", "snli", "rotten_tomatoes", "imdb"}
 
 
 def test_changes_go_from_profile_to_model_to_task():
     fewer = {"explain_rows": 9, "of_model": {"gru": {"explain_rows": 4}}}
     made = profile(bbc=BBC | {"training": {"patience": 5}, "explain": {"shards": 3}} | fewer)
-    assert made.training_of("bbc", "gru").model_dump() == made.training.model_dump() | {"epochs": 4, "patience": 5}
+    assert made.training_of("bbc", "gru").model_dump() == made.training.model_dump() | {
+        "epochs": 4,
+        "patience": 5,
+    }
     assert made.training_of("bbc", "other").epochs == made.training.epochs
     assert made.explaining_of("bbc").shards == 3 and made.explain.shards == 2
     assert (made.rows_explained("bbc", "gru"), made.rows_explained("bbc", "other")) == (4, 9)
@@ -158,7 +198,10 @@ def test_changes_go_from_profile_to_model_to_task():
         ({"bbc": BBC | {"of_model": {"tiny": {"explain_rows": 2}}}}, "of_model names 'tiny'"),
         ({"bbc": BBC | {"explain": {"method": []}}}, "unknown explain key 'method'"),
         ({"bbc": BBC | {"judges": ["taste"]}}, "judges"),
-        ({"snli": ROWS | {"also_train": {"bbc": {"rows": 1, "last_words": 1}}}}, "cannot also train on 'bbc'"),
+        (
+            {"snli": ROWS | {"also_train": {"bbc": {"rows": 1, "last_words": 1}}}},
+            "cannot also train on 'bbc'",
+        ),
     ],
 )
 def test_a_task_that_nobody_can_read_or_train_on_is_an_error(tasks, said):
@@ -171,28 +214,46 @@ def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
     sampled = [name for name, method in METHODS.items() if method.sampled]
     asked = (texts[:2], list(METHODS), budget, ("x",), "predicted")
     table = precision_table(Scorer(tiny, sampled_precision="bfloat16"), *asked).set_index("method")
-    assert list(table.index) == sampled and (table.instances == 2).all() and set(table.precision) == {"bfloat16"}
-    silent = table.index.str.startswith("proxyspex")  # below 79 coalitions all its scores are 0, which rank nothing
-    assert table.correlation[silent].isna().all() and table.correlation[~silent].between(0.8, 1).all()
+    assert (
+        list(table.index) == sampled
+        and (table.instances == 2).all()
+        and set(table.precision) == {"bfloat16"}
+    )
+    silent = table.index.str.startswith(
+        "proxyspex"
+    )  # below 79 coalitions all its scores are 0, which rank nothing
+    assert (
+        table.correlation[silent].isna().all() and table.correlation[~silent].between(0.8, 1).all()
+    )
     assert (table.correlation < 1).any()
     exact = precision_table(Scorer(tiny), *asked).set_index("method")
     assert (exact.correlation[~silent] == 1).all() and list(exact.index) == sampled
 
 
-def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(tiny, texts, tmp_path, monkeypatch):
+def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(
+    tiny, texts, tmp_path, monkeypatch
+):
     given = check("03_explain", {"model": "tiny", "methods": ["lime"]})
     step = Step("03_explain", given, load("smoke"), Results(tmp_path))
     monkeypatch.setattr(explaining, "load_model", lambda *run: tiny)
     monkeypatch.setattr(explaining, "to_explain", lambda *which: texts[:2])
     found = explaining.explain_shard(step)
-    assert found.precision.method.tolist() == ["lime"] and "partition_shap" in step.profile.explain.methods
+    assert (
+        found.precision.method.tolist() == ["lime"]
+        and "partition_shap" in step.profile.explain.methods
+    )
     assert set(found.cost.method) == {"prediction", "lime"} and len(found.instances) == 2
 
 
 def test_lengths_are_drawn_a_row_a_task_the_shortest_first():
-    lengths = pd.DataFrame({"task": ["imdb"] * 20 + ["snli"] * 20, "words": [*range(100, 120), *range(1, 21)]})
+    lengths = pd.DataFrame(
+        {"task": ["imdb"] * 20 + ["snli"] * 20, "words": [*range(100, 120), *range(1, 21)]}
+    )
     axes = draw_lengths(lengths)
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["SNLI", "IMDB"] and axes.get_legend() is None
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "SNLI",
+        "IMDB",
+    ] and axes.get_legend() is None
     assert list(axes.lines[0].get_xdata()) == [10.5, 109.5]
     plt.close("all")
 
@@ -205,7 +266,9 @@ NUMBERED = ("LABEL_0", "LABEL_1", "LABEL_2")
 
 
 def copy(tmp_path, own, given):
-    """The copy of a classifier whose configuration names its classes `own`, where a profile says `given`."""
+    """The copy of a classifier whose configuration names its classes `own`, where a profile says
+    `given`.
+    """
     names = {"id2label": dict(enumerate(own)), "label2id": {name: k for k, name in enumerate(own)}}
     source = architectures.save_tiny("roberta", tmp_path / "mine", **names)
     models = {"mine": ModelSpec(weights=str(source), labels=given, max_length=64)}
@@ -230,38 +293,78 @@ def test_other_names_stop_the_run(tmp_path, own, given):
         copy(tmp_path, own, given and list(given))
 
 
-# What notebook 03_overview puts together from the tables of shards, with and without those of single texts
+# What notebook 03_overview puts together from the tables of shards, with and without those of
+# single texts
 
 MODELS = {"long": 3, "short": 2}  # texts that each is explained on, in shards of one and the rest
 
 
 @pytest.fixture
 def step(tmp_path):
-    """A step whose run has explained texts of 4, 6, ... tokens with two models, in two shards each."""
-    spec = {"models": list(MODELS), "train_rows": 4, "dev_rows": 2, "test_rows": 4, "explain_rows": 3}
+    """A step whose run has explained texts of 4, 6, ... tokens with two models, in two
+    shards each.
+    """
+    spec = {
+        "models": list(MODELS),
+        "train_rows": 4,
+        "dev_rows": 2,
+        "test_rows": 4,
+        "explain_rows": 3,
+    }
     given = {"models": dict.fromkeys(MODELS, TINY), "explain": {"methods": ["lime"], "shards": 2}}
-    profile = Profile(name="made-up", tasks={"snli": spec | {"of_model": {"short": {"explain_rows": 2}}}}, **given)
+    profile = Profile(
+        name="made-up", tasks={"snli": spec | {"of_model": {"short": {"explain_rows": 2}}}}, **given
+    )
     results = Results(tmp_path)
     for model, texts in MODELS.items():
         for shard, some in enumerate((range(1), range(1, texts))):
             run = ("03_explain", "snli", model, 1, shard)
             tokens = np.array([4 + 2 * at for at in some])
-            asked = {"method": ["prediction", "lime"], "instances": len(some), "requested": [1.0, 10.0]}
-            asked |= {"gradients": 0.0, "unique": [1.0, 8.0], "reused": [0.0, 2.0], "unique_tokens": 1.0}
+            asked = {
+                "method": ["prediction", "lime"],
+                "instances": len(some),
+                "requested": [1.0, 10.0],
+            }
+            asked |= {
+                "gradients": 0.0,
+                "unique": [1.0, 8.0],
+                "reused": [0.0, 2.0],
+                "unique_tokens": 1.0,
+            }
             asked |= {"requested_tokens": [tokens.mean(), 10 * tokens.mean()]}
-            single = {"instance": [f"t{at}" for at in some], "tokens": tokens, "dropped": [at % 2 for at in some]}
-            single |= {"predicted": 1, "label": [at % 2 for at in some], "gap": 0.5, "gap_share": 0.25}
-            precise = {"method": ["lime"], "precision": ["float32"], "correlation": [1.0], "instances": 1}
+            single = {
+                "instance": [f"t{at}" for at in some],
+                "tokens": tokens,
+                "dropped": [at % 2 for at in some],
+            }
+            single |= {
+                "predicted": 1,
+                "label": [at % 2 for at in some],
+                "gap": 0.5,
+                "gap_share": 0.25,
+            }
+            precise = {
+                "method": ["lime"],
+                "precision": ["float32"],
+                "correlation": [1.0],
+                "instances": 1,
+            }
             for name, table in (("cost", asked), ("instances", single), ("precision", precise)):
                 write_csv(results.table(name, *run), pd.DataFrame(table))
     return SimpleNamespace(profile=profile, results=results)
 
 
-def test_tables_of_single_texts_say_how_right_predictions_are_and_without_them_costs_say_the_rest(step):
+def test_tables_of_single_texts_say_how_right_predictions_are_and_without_them_costs_say_the_rest(
+    step,
+):
     row = task_table(step, cost_table(step)).iloc[0]
     assert (row.task, row.instances, row.tokens_mean, row.truncated) == ("snli", 3, 6.0, 1)
     assert (row.accuracy, row.gap_max, row.gap_share_max) == (2 / 5, 0.5, 0.25)
-    assert (row.reused_share, row.sampled_precision, row.sampled_correlation) == (pytest.approx(2 / 11), "float32", 1.0)
+    assert (row.reused_share, row.sampled_precision, row.sampled_correlation) == (
+        pytest.approx(2 / 11),
+        "float32",
+        1.0,
+    )
     for path in step.results.tables.glob("*_instances.csv"):
         path.unlink()
     without = task_table(step, cost_table(step)).iloc[0]

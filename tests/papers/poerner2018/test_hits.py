@@ -1,4 +1,6 @@
-"""What notebook 04 calls: hits over runs, blocks, exceptions, and texts to be shown, on a planted model."""
+"""What notebook 04 calls: hits over runs, blocks, exceptions, and texts to be shown, on a planted
+model.
+"""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,10 @@ from compendium.workflow.parameters import Parameters
 from compendium.workflow.step import Step
 
 TEXTS = ("a key b . c d e .", "a b . c key d .", "key a . b .", "c d . e f .")
-MODELS = {"gru": {"architecture": "gru", "hidden": 8}, "again": {"architecture": "gru", "hidden": 4}}
+MODELS = {
+    "gru": {"architecture": "gru", "hidden": 8},
+    "again": {"architecture": "gru", "hidden": 4},
+}
 MODELS |= {"cnn": {"architecture": "cnn", "hidden": 8}, "tiny": TINY}
 
 
@@ -28,15 +33,24 @@ def word_tokens(instance) -> Tokens:
     """Every word is a token."""
     n = len(instance.words)
     none = np.zeros(n, bool)
-    return Tokens(np.arange(n), instance.words[:, 0], none, np.arange(n), instance.words, ("w",) * n, 0, 0)
+    return Tokens(
+        np.arange(n), instance.words[:, 0], none, np.arange(n), instance.words, ("w",) * n, 0, 0
+    )
 
 
 @pytest.fixture
 def step(tmp_path, monkeypatch):
-    """A run of notebook 04 over made-up hybrid documents: the class of the sentence that holds the key is predicted."""
+    """A run of notebook 04 over made-up hybrid documents: the class of the sentence that holds the
+    key is predicted.
+    """
     rows = {"train_rows": 1, "dev_rows": 1, "test_rows": 1}
     tasks = {"bbc": rows | {"models": ["cnn"], "explain_rows": 0}}
-    tasks["hybrid_bbc"] = {"models": ["cnn"], "explain_rows": 4, "judges": ["pointing"], "explain": {"shards": 1}}
+    tasks["hybrid_bbc"] = {
+        "models": ["cnn"],
+        "explain_rows": 4,
+        "judges": ["pointing"],
+        "explain": {"shards": 1},
+    }
     more = {"explain": {"methods": ["gradient_l2", "lrp", "deeplift"]}, "bootstrap": {"draws": 40}}
     profile = Profile(name="made-up", models=MODELS, tasks=tasks, **more)
     made = Step("04_poerner2018", Parameters(), profile, project.Results(tmp_path))
@@ -47,17 +61,29 @@ def step(tmp_path, monkeypatch):
         plain = models.instance(text, name=f"doc-{at}")
         words = plain.word_texts()
         sentence = np.cumsum([0, *(word == "." for word in words)])[:-1]
-        classes = tuple(int(k) for k in sentence)  # the first sentence is of class 0, the second of class 1
-        instances.append(models.instance(text, name=f"doc-{at}", evidence=Evidence(classes=classes)))
+        classes = tuple(
+            int(k) for k in sentence
+        )  # the first sentence is of class 0, the second of class 1
+        instances.append(
+            models.instance(text, name=f"doc-{at}", evidence=Evidence(classes=classes))
+        )
         predicted = classes[words.index("key")] if "key" in words else 4
         said.append({"instance": f"doc-{at}", "label": 0, "predicted": predicted})
         right = np.array([word == "key" for word in words], dtype=float)
-        for name, scores in (("lrp", right), ("gradient_l2", -right), ("deeplift", np.zeros(len(words)))):
+        for name, scores in (
+            ("lrp", right),
+            ("gradient_l2", -right),
+            ("deeplift", np.zeros(len(words))),
+        ):
             places = tuple((i,) for i in range(len(words)))
             records.append(Attribution(f"doc-{at}", name, predicted, "token", places, scores))
     write_attributions(made.results.attributions("hybrid_bbc", "cnn", 1, 0), records)
-    write_csv(made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said))
-    write_tokens(made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances})
+    write_csv(
+        made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said)
+    )
+    write_tokens(
+        made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances}
+    )
     for module in (hits.runs, figures):
         monkeypatch.setattr(module, "to_explain", lambda *_: instances)
     return made
@@ -68,33 +94,57 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
     assert hits.attractor_table(step, played).empty
     assert set(played.architecture) == {"CNN"}
     assert set(played.method) == {"random", "random_drawn", "gradient_l2", "lrp", "deeplift"}
-    assert played[played.instance == "doc-3"].discarded.ne("").all(), "its class is that of no sentence"
+    assert played[played.instance == "doc-3"].discarded.ne("").all(), (
+        "its class is that of no sentence"
+    )
     summary = hits.accuracy_table(step, played).set_index("method")
     assert summary.loc["lrp", "accuracy"] == 1 and summary.loc["gradient_l2", "accuracy"] < 1
-    assert summary.accuracy["deeplift"] == pytest.approx(summary.accuracy["random"]), "ties by expectation"
+    assert summary.accuracy["deeplift"] == pytest.approx(summary.accuracy["random"]), (
+        "ties by expectation"
+    )
     assert summary.instances.eq(3).all() and summary.discarded.eq(0.25).all()
 
 
-def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_listed_but_for_norms(step):
+def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_listed_but_for_norms(
+    step,
+):
     summary = hits.accuracy_table(step, hits.pointing_hits(step))
     exceptions = hits.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
     step.table("blocks", hits.block_table(summary))
-    numbers = read_numbers(step.results.tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    numbers = read_numbers(
+        step.results.tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+    )
     assert (numbers["pointing.hybrid.cells"], numbers["pointing.hybrid.beat_random"]) == ("2", "1")
-    assert numbers["pointing.topics.best_method"] == "LRP" and numbers["pointing.topics.instances"] == "3"
+    assert (
+        numbers["pointing.topics.best_method"] == "LRP"
+        and numbers["pointing.topics.instances"] == "3"
+    )
     assert numbers["pointing.sentiment.best"] == "not part of this run"
     write_blocks(step, table_2(summary))
-    for block, begins in (("topics", "1.00* ("), ("manual", "– (0.")):  # published values, and a gap of ours
-        shown = pd.read_csv(step.results.tables / f"04_poerner2018_table2_{block}.csv").set_index("method")
-        assert list(shown) == list(ARCHITECTURES) and len(shown) == 22 and shown.CNN["LRP"].startswith(begins)
+    for block, begins in (
+        ("topics", "1.00* ("),
+        ("manual", "– (0."),
+    ):  # published values, and a gap of ours
+        shown = pd.read_csv(step.results.tables / f"04_poerner2018_table2_{block}.csv").set_index(
+            "method"
+        )
+        assert (
+            list(shown) == list(ARCHITECTURES)
+            and len(shown) == 22
+            and shown.CNN["LRP"].startswith(begins)
+        )
         assert shown.MINILM.isna().all()
 
 
 def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
-    example = figures.shortest_example(step, BLOCKS["topics"].tasks, "gru", ["lrp", "gradient_l2", "lime"])
+    example = figures.shortest_example(
+        step, BLOCKS["topics"].tasks, "gru", ["lrp", "gradient_l2", "lime"]
+    )
     assert example.words == tuple(models.instance(TEXTS[2]).word_texts()) and example.after == ""
-    assert list(example.rows) == ["LRP", "Gradient (L2)"], "of the methods asked those that were run"
+    assert list(example.rows) == ["LRP", "Gradient (L2)"], (
+        "of the methods asked those that were run"
+    )
     assert example.evidence.tolist() == [True, True, True, False, False]
     assert example.model == "CNN"
     nothing = figures.figure_2(step, "plural")  # the profile has no such text
@@ -104,25 +154,47 @@ def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
 
 def test_architectures_name_models_where_they_can():
     rows = TASK | {"judges": ["pointing"]}
-    tasks = {"bbc": rows | {"models": ["gru", "cnn", "tiny"]}, "imdb": rows | {"models": ["gru", "again"]}}
+    tasks = {
+        "bbc": rows | {"models": ["gru", "cnn", "tiny"]},
+        "imdb": rows | {"models": ["gru", "again"]},
+    }
     profile = Profile(name="x", models=MODELS, tasks=tasks, explain={"methods": ["random"]})
     assert hits.architecture_names(profile, "bbc") == {"gru": "GRU", "cnn": "CNN", "tiny": "TINY"}
     assert hits.architecture_names(profile, "imdb") == {"gru": "GRU", "again": "AGAIN"}
 
 
-# Choices: each field of the paper's variants is tried where it differs, and hits move as far as they must
+# Choices: each field of the paper's variants is tried where it differs, and hits move as far as
+# they must
 
 
 def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every_other_value():
     found = {(one.field, one.value): one for one in other_choices(Budget())}
-    assert {field for field, _ in found} == {*VARIANTS["poerner2018"]["paper"]["explain"], "windows"}
-    known = {("limsse_sampling", "random"), ("limsse_solver", "exact"), ("decomposition_output_gate", False)}
+    assert {field for field, _ in found} == {
+        *VARIANTS["poerner2018"]["paper"]["explain"],
+        "windows",
+    }
+    known = {
+        ("limsse_sampling", "random"),
+        ("limsse_solver", "exact"),
+        ("decomposition_output_gate", False),
+    }
     assert set(found) == known | {("windows", rule) for rule in ("cut_right", "mean", "whole")}
     gate = found["decomposition_output_gate", False]
     assert gate.texts == 8 and found["windows", "mean"].texts is None
-    assert gate.methods == ("decomposition",) and gate.budget == Budget(decomposition_output_gate=False)
-    assert found["limsse_solver", "exact"].methods == ("limsse_class", "limsse_logit", "limsse_probability")
-    assert found["windows", "mean"].methods == ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
+    assert gate.methods == ("decomposition",) and gate.budget == Budget(
+        decomposition_output_gate=False
+    )
+    assert found["limsse_solver", "exact"].methods == (
+        "limsse_class",
+        "limsse_logit",
+        "limsse_probability",
+    )
+    assert found["windows", "mean"].methods == (
+        "occlusion_3",
+        "occlusion_7",
+        "omission_3",
+        "omission_7",
+    )
     other = {(one.field, one.value) for one in other_choices(gate.budget)}
     assert ("decomposition_output_gate", True) in other and len(other) == 6
 
@@ -130,7 +202,10 @@ def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every
 @pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
 def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
     profile = config.load(name)
-    rules = {task: profile.explaining_of(task).windows for task, _, _ in profile.explained_runs("pointing")}
+    rules = {
+        task: profile.explaining_of(task).windows
+        for task, _, _ in profile.explained_runs("pointing")
+    }
     assert rules == {task: "cut" if task.startswith("agreement") else "whole" for task in rules}
     if name == "quick":  # choices are tried on a gated model that reads short texts
         task, model, _ = tried_run(profile)
@@ -138,13 +213,22 @@ def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
 
 
 def test_ties_move_hits_as_far_as_they_must(step):
-    """Gradient norms tie on all words but the key; 3 of 7, 3 of 6 and 2 of 4 of these are evidence."""
+    """Gradient norms tie on all words but the key; 3 of 7, 3 of 6 and 2 of 4 of these are
+    evidence.
+    """
     played = hits.pointing_hits(step)
     found = hits.choice_table(step, played).set_index(["choice", "value"])
     row = found.loc["ties", "first"]
     assert row.largest == pytest.approx((4 / 7 - 3 / 6 + 2 / 4) / 3) and row.method == "gradient_l2"
-    assert (row.texts, row.methods, row.on, row.instead_of) == (3, 3, "all stored scores", "expectation")
-    assert row.moved == pytest.approx(6 / 9), "LRP has no tie, the two others have one in every text"
+    assert (row.texts, row.methods, row.on, row.instead_of) == (
+        3,
+        3,
+        "all stored scores",
+        "expectation",
+    )
+    assert row.moved == pytest.approx(6 / 9), (
+        "LRP has no tie, the two others have one in every text"
+    )
     assert found.loc["affix"].texts.eq(0).all() and len(found.loc["affix"]) == 2
 
 
@@ -158,18 +242,34 @@ def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step
     places = tuple((i,) for i in range(len(wrong)))
     path = step.results.attributions(*run, exact.part)
     write_attributions(path, [Attribution(some.id, "lrp", 0, "token", places, wrong)])
-    found = hits.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
-    assert (found.change, found.largest, found.moved, found.texts, found.methods) == (-1, -1, 1, 1, 1)
+    found = (
+        hits.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
+    )
+    assert (found.change, found.largest, found.moved, found.texts, found.methods) == (
+        -1,
+        -1,
+        1,
+        1,
+        1,
+    )
     assert found.on == "1 texts of cnn, hybrid_bbc" and found.instead_of == "descent"
 
 
 def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step):
-    """LRP points at the key; the negated scores tie on all other words; a constant hits any word."""
+    """LRP points at the key; the negated scores tie on all other words; a constant hits
+    any word.
+    """
     met = {text: (methods, common) for _, text, methods, common, _ in hits.words_in_common(step)}
     # in doc-3 all scores are constant, and each method breaks its ties by itself
-    expected = {"gradient_l2": [0, 0, 0, 1 / 6], "deeplift": [1 / 8, 1 / 7, 1 / 5, 1 / 6], "lrp": [1, 1, 1, 1 / 6]}
+    expected = {
+        "gradient_l2": [0, 0, 0, 1 / 6],
+        "deeplift": [1 / 8, 1 / 7, 1 / 5, 1 / 6],
+        "lrp": [1, 1, 1, 1 / 6],
+    }
     for other, chances in expected.items():
-        found = [common[methods.index("lrp"), methods.index(other)] for methods, common in met.values()]
+        found = [
+            common[methods.index("lrp"), methods.index(other)] for methods, common in met.values()
+        ]
         assert found == pytest.approx(chances)
         (share,) = hits.same_word_share(step, "lrp", other).itertuples()
         assert share.instances == 4 and share.share == pytest.approx(np.mean(chances))
@@ -178,9 +278,16 @@ def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step):
 
 
 def test_accuracies_stand_beside_the_published(step):
-    write_csv(step.results.table("accuracy", "02_train", "bbc", "cnn", 1), pd.DataFrame({"accuracy": [0.8]}))
+    write_csv(
+        step.results.table("accuracy", "02_train", "bbc", "cnn", 1),
+        pd.DataFrame({"accuracy": [0.8]}),
+    )
     summary = hits.accuracy_table(step, hits.pointing_hits(step))
     (row,) = hits.accuracy_beside_published(step, summary).to_dict("records")
-    assert (row["experiment"], row["architecture"], row["trained_on"]) == ("20newsgroups hybrid", "CNN", "bbc")
+    assert (row["experiment"], row["architecture"], row["trained_on"]) == (
+        "20newsgroups hybrid",
+        "CNN",
+        "bbc",
+    )
     assert row["published"] == 0.705 and row["ours_less_published"] == pytest.approx(0.095)
     assert (row["discarded"], row["published_low"], row["published_high"]) == (0.25, 0.14, 0.2)

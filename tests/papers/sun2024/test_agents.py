@@ -1,4 +1,6 @@
-"""What agents are shown: explanations on ids, in place or behind the text, and what their gain is."""
+"""What agents are shown: explanations on ids, in place or behind the text, and what their
+gain is.
+"""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,13 @@ from sklearn.metrics import f1_score
 
 from attreval.core.units import find_units
 from attreval.metrics.unified import simulatability
-from attreval.metrics.unified.simulatability import Marks, append_text, bootstrap_gain, inform, insert_symbols
+from attreval.metrics.unified.simulatability import (
+    Marks,
+    append_text,
+    bootstrap_gain,
+    inform,
+    insert_symbols,
+)
 from compendium.config import BootstrapSpec
 from compendium.papers.sun2024.agents import agents_learned
 
@@ -28,7 +36,9 @@ def case(tiny):
 
 def shown(told, tokens):
     """Ids as words: marks by their sign, ranks by number."""
-    names = {OPEN: "<", CLOSE: ">", WITHIN: ",", BETWEEN: ";"} | {910 + r: str(r + 1) for r in range(9)}
+    names = {OPEN: "<", CLOSE: ">", WITHIN: ",", BETWEEN: ";"} | {
+        910 + r: str(r + 1) for r in range(9)
+    }
     own = dict(zip(tokens.ids.tolist(), tokens.texts, strict=True))
     return " ".join(names.get(i) or own[i] for i in told.ids.tolist())
 
@@ -37,11 +47,17 @@ def shown(told, tokens):
     ("pieces", "said", "parts"),
     [
         ([((0,), (3,)), ((1,), (3,))], "< WORD > 1 < film > 2 [SEP] slow < plot > 1 2", [0, 0, 1]),
-        ([((0, 1), (2, 3)), ((1,), (2,))], "< WORD < film > 2 > 1 [SEP] < < slow > 2 plot > 1", [0, 0, 1, 1]),
+        (
+            [((0, 1), (2, 3)), ((1,), (2,))],
+            "< WORD < film > 2 > 1 [SEP] < < slow > 2 plot > 1",
+            [0, 0, 1, 1],
+        ),
         ([((), (2,))], "WORD film [SEP] < slow > 1 plot", [1]),
     ],
 )
-def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside(case, pieces, said, parts):
+def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside(
+    case, pieces, said, parts
+):
     tokens, units = case
     told = insert_symbols(tokens, units, pieces, MARKS)
     said = said.replace("WORD", "un ##believ ##able")
@@ -49,11 +65,16 @@ def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside
     assert told.segments[told.ids == OPEN].tolist() == parts
 
 
-def test_text_follows_behind_the_separator_and_what_does_not_fit_is_left_out_from_the_last_rank_on(case):
+def test_text_follows_behind_the_separator_and_what_does_not_fit_is_left_out_from_the_last_rank_on(
+    case,
+):
     tokens, units = case
     pieces = [((0,), (2,)), ((1,), (3,))]
     told = append_text(tokens, units, [((0, 1), (3,)), ((), (2,))], MARKS)
-    said = "[CLS] un ##believ ##able film [SEP] slow plot [SEP] un ##believ ##able film , plot ; slow [SEP]"
+    said = (
+        "[CLS] un ##believ ##able film [SEP] slow plot [SEP] un ##believ ##able film , plot ; "
+        "slow [SEP]"
+    )
     assert shown(told, tokens) == said and set(told.segments[9:]) == {1}
     lengths = [len(inform(tokens, units, pieces[:k], MARKS, "text", 99)) for k in (1, 2)]
     assert len(inform(tokens, units, pieces, MARKS, "text", lengths[1] - 1)) == lengths[0]
@@ -74,9 +95,13 @@ def test_weighted_f1_is_scikit_learns_on_the_drawn_instances():
     labels = rng.integers(0, 3, 12)
     predicted = rng.integers(0, 4, 12)
     weights = rng.multinomial(12, np.full(12, 1 / 12), size=40)
-    for row, found in zip(weights, simulatability.weighted_f1(predicted, labels, weights.astype(float)), strict=True):
+    for row, found in zip(
+        weights, simulatability.weighted_f1(predicted, labels, weights.astype(float)), strict=True
+    ):
         drawn = np.repeat(np.arange(12), row)
-        assert found == pytest.approx(f1_score(labels[drawn], predicted[drawn], average="macro", zero_division=0))
+        assert found == pytest.approx(
+            f1_score(labels[drawn], predicted[drawn], average="macro", zero_division=0)
+        )
 
 
 def test_gain():
@@ -100,17 +125,29 @@ def said(right, texts=120, seeds=(1,), model="tiny"):
         labels = np.arange(texts) % 3
         own = np.where(rng.random(texts) < right, labels, rng.integers(0, 3, texts))
         rows += [("t", model, 1, agent, f"i{i}", labels[i], own[i]) for i in range(texts)]
-    return pd.DataFrame(rows, columns=["task", "model", "seed", "agent_seed", "instance", "label", "predicted"])
+    return pd.DataFrame(
+        rows, columns=["task", "model", "seed", "agent_seed", "instance", "label", "predicted"]
+    )
 
 
 def test_agents_that_guess_have_not_learned_and_say_so():
     frame = pd.concat([said(0.6, model="good"), said(0.0, model="guessing")])
     found = agents_learned(frame, BootstrapSpec(draws=400)).set_index("model")
-    assert found.learned.to_dict() == {"good": True, "guessing": False} and found.reason["good"] == ""
-    assert found.reason["guessing"].startswith("agents") and "chance 0.33)" in found.reason["guessing"]
+    assert (
+        found.learned.to_dict() == {"good": True, "guessing": False} and found.reason["good"] == ""
+    )
+    assert (
+        found.reason["guessing"].startswith("agents") and "chance 0.33)" in found.reason["guessing"]
+    )
     stuck = agents_learned(said(0.5).assign(predicted=0), BootstrapSpec(draws=100)).iloc[0]
-    assert not stuck.learned and stuck.f1 == pytest.approx(stuck.majority) and "not learned (F1 0.17" in stuck.reason
-    assert found.uniform.to_numpy() == pytest.approx(1 / 3) and found.majority.to_numpy() == pytest.approx(1 / 6)
+    assert (
+        not stuck.learned
+        and stuck.f1 == pytest.approx(stuck.majority)
+        and "not learned (F1 0.17" in stuck.reason
+    )
+    assert found.uniform.to_numpy() == pytest.approx(
+        1 / 3
+    ) and found.majority.to_numpy() == pytest.approx(1 / 6)
     empty = agents_learned(said(0.5).iloc[:0], BootstrapSpec(draws=10))
     assert empty.empty and set(empty) == set(found.reset_index())
     one = said(0.6)
@@ -119,23 +156,34 @@ def test_agents_that_guess_have_not_learned_and_say_so():
 
 
 def test_seeds_of_agents_widen_the_interval():
-    """One agent has learned and two have not: texts alone would not show that the mean is unsure."""
+    """One agent has learned and two have not: texts alone would not show that the mean is
+    unsure.
+    """
     mixed = pd.concat([said(0.9, seeds=(1,)), said(0.0, seeds=(2, 3))])
     alike = said(0.3, seeds=(1, 2, 3))
     wide = agents_learned(mixed, BootstrapSpec(draws=400)).iloc[0]
     narrow = agents_learned(alike, BootstrapSpec(draws=400)).iloc[0]
-    assert wide.agents == narrow.agents == 3 and wide.high - wide.low > 2 * (narrow.high - narrow.low)
+    assert wide.agents == narrow.agents == 3 and wide.high - wide.low > 2 * (
+        narrow.high - narrow.low
+    )
     assert not wide.learned and wide.reason.startswith("agents are not surely better than chance")
-    each = [agents_learned(said(0.3, seeds=(seed,)), BootstrapSpec(draws=2)).f1[0] for seed in (1, 2, 3)]
+    each = [
+        agents_learned(said(0.3, seeds=(seed,)), BootstrapSpec(draws=2)).f1[0] for seed in (1, 2, 3)
+    ]
     assert narrow.f1 == pytest.approx(np.mean(each)), "what several agents get is their mean"
 
 
 @pytest.mark.parametrize("counts", [(700, 200, 100), (600, 0, 400)])
 def test_uniform_guessing_is_what_many_draws_give(counts):
-    """Of the classes that the model predicts: where it never predicts one, no agent would draw it."""
+    """Of the classes that the model predicts: where it never predicts one, no agent would
+    draw it.
+    """
     labels = np.repeat([0, 1, 2], counts)
     frame = said(0.0, texts=1000).assign(label=labels)
     found = agents_learned(frame, BootstrapSpec(draws=10, confidence=0.9)).iloc[0]
     some = np.unique(labels)
-    draws = [f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro") for s in range(60)]
+    draws = [
+        f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro")
+        for s in range(60)
+    ]
     assert found.uniform == pytest.approx(np.mean(draws), abs=0.01)

@@ -1,4 +1,6 @@
-"""Leaks: a class that the places encode is told, random places tell nothing, and the head's number is seen."""
+"""Leaks: a class that the places encode is told, random places tell nothing, and the head's number
+is seen.
+"""
 
 import numpy as np
 import pandas as pd
@@ -27,20 +29,32 @@ SIDES = st.lists(st.sampled_from([0, 1]), min_size=1, max_size=30).map(sorted)
 def test_places_equal_their_slow_twin(sides, seed):
     units = Units(tuple((u,) for u in range(len(sides))), np.array(sides))
     shown = np.flatnonzero(np.random.default_rng(seed).random(len(sides)) < 0.3).tolist()
-    feature = (tuple(u for u in shown if sides[u] == sides[0]), tuple(u for u in shown if sides[u] != sides[0]))
+    feature = (
+        tuple(u for u in shown if sides[u] == sides[0]),
+        tuple(u for u in shown if sides[u] != sides[0]),
+    )
     found = agents.place_features(units, [feature])
-    assert found.tolist() == leaking.places(sides, set(shown), agents.BINS) and len(found) == 2 + 2 * agents.BINS
+    assert (
+        found.tolist() == leaking.places(sides, set(shown), agents.BINS)
+        and len(found) == 2 + 2 * agents.BINS
+    )
 
 
 def world(place_of_class, texts=240, seed=0):
-    """(N, F) places and (N,) classes: six units a part, one of each part shown where `place_of_class` says."""
+    """(N, F) places and (N,) classes: six units a part, one of each part shown where
+    `place_of_class` says.
+    """
     rng = np.random.default_rng(seed)
     classes = rng.integers(0, 3, texts)
     places = []
     for k in classes.tolist():
         lengths = rng.integers(6, 15, 2)
         units = Units(tuple((u,) for u in range(lengths.sum())), np.repeat([0, 1], lengths))
-        places.append(agents.place_features(units, [((place_of_class(k, lengths[0], rng),), (int(lengths[0]),))]))
+        places.append(
+            agents.place_features(
+                units, [((place_of_class(k, lengths[0], rng),), (int(lengths[0]),))]
+            )
+        )
     return np.array(places), classes
 
 
@@ -83,8 +97,13 @@ def test_the_head_for_all_classes_depends_on_neither_class_nor_text(tiny, texts)
             heads[choice, target] = scorer.converse(jobs)
     assert heads["class_mean", 0] == heads["class_mean", 1] == heads["class_mean", 2]
     assert len({head for target in range(3) for head in heads["one_for_all", target]}) == 1
-    assert heads["per_class", 0] != heads["per_class", 1] or heads["per_class", 1] != heads["per_class", 2]
-    assert UnitSettings().head_choice == explanations.HEAD_CHOICES[0] == "per_class", "the default is the paper's"
+    assert (
+        heads["per_class", 0] != heads["per_class", 1]
+        or heads["per_class", 1] != heads["per_class", 2]
+    )
+    assert UnitSettings().head_choice == explanations.HEAD_CHOICES[0] == "per_class", (
+        "the default is the paper's"
+    )
 
 
 def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
@@ -94,25 +113,38 @@ def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
     name = "07_sun2024_explanations"
     step = Step(name, check(name, {"model": "tiny"}), profile, Results(tmp_path))
     some = [models.instance("the brave film", "was not bad", name=f"i{n}") for n in range(3)]
-    some += [models.instance("a slow plot was", "the film . very good", name=f"j{n}") for n in range(3)]
+    some += [
+        models.instance("a slow plot was", "the film . very good", name=f"j{n}") for n in range(3)
+    ]
     budget = explanations.budget_of_types(profile, "snli")
     scorer = Scorer(tiny)
     methods = explanations._methods_of(TECHNIQUES)
     made: list[Explained] = explain(scorer, some, methods, budget, ("levels",))
     run = ("snli", "tiny", 1)
-    write_attributions(step.results.typed_attributions(*run, 0), [a for e in made for a in e.attributions.values()])
+    write_attributions(
+        step.results.typed_attributions(*run, 0), [a for e in made for a in e.attributions.values()]
+    )
     write_tokens(step.results.typed_tokens(*run, 0), {e.instance.id: e.tokens for e in made})
     heads = explanations._explain_by_other_heads(step, scorer, made, budget, ("levels",))
     write_csv(step.results.table("heads", "07_sun2024_explanations", *run, 0), heads)
     assert sorted(heads.head_choice.value_counts().tolist()) == [6, 6, 6]
-    gains = [(*run, "attention", "span", form, gain) for form, gain in (("symbol", 7.5), ("text", 1.0))]
-    gained = pd.DataFrame(gains, columns=["task", "model", "seed", "technique", "type", "form", "gain"])
+    gains = [
+        (*run, "attention", "span", form, gain) for form, gain in (("symbol", 7.5), ("text", 1.0))
+    ]
+    gained = pd.DataFrame(
+        gains, columns=["task", "model", "seed", "technique", "type", "form", "gain"]
+    )
     found = agents.leak_table(step, gained)
     assert len(found) == 4 * (len(TECHNIQUES) - 1) + 4 * len(explanations.HEAD_CHOICES)
     assert found.instances.eq(6).all() and found.kind.eq("encoder").all()
-    gains = found.dropna(subset=["agents_gain"])[["technique", "type", "head_choice", "agents_gain"]]
+    gains = found.dropna(subset=["agents_gain"])[
+        ["technique", "type", "head_choice", "agents_gain"]
+    ]
     assert gains.values.tolist() == [["attention", "span", "per_class", 7.5]]
     predicted = {e.predicted for e in made}
     assert found.positions.notna().all() == (len(predicted) > 1)
     assert found[found.technique != "attention"]["head"].isna().all()
-    assert list(found)[:3] == ["task", "model", "kind"] and list(found)[-2:] == ["head", "agents_gain"]
+    assert list(found)[:3] == ["task", "model", "kind"] and list(found)[-2:] == [
+        "head",
+        "agents_gain",
+    ]

@@ -26,13 +26,25 @@ from compendium.papers.common.runs import with_evidence
 from compendium.papers.sun2024 import claims as sun_claims
 from compendium.papers.sun2024 import properties as sun_properties
 from compendium.papers.sun2024 import tables as sun_tables
-from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
+from compendium.papers.sun2024.contrasts import (
+    TypeContrast,
+    contrast_types,
+    count_cells,
+    mean_of_cells,
+)
 from compendium.papers.sun2024.figures import figure_2, gain_figure
 from compendium.papers.sun2024.properties import Properties, measure_properties
 from compendium.project import Results
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
-CELL = {"task": "t", "model": "one", "kind": "encoder", "technique": "shapley", "form": "-", "agent": 0}
+CELL = {
+    "task": "t",
+    "model": "one",
+    "kind": "encoder",
+    "technique": "shapley",
+    "form": "-",
+    "agent": 0,
+}
 RUN = ("snli", "tiny", 1)
 CHANGES = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
 
@@ -42,10 +54,22 @@ def tables(draw):
     """Rows as contrast_values gives them, some missing."""
     rows = []
     number = st.sampled_from([0.0, 0.25, 0.5, 1.0])
-    for model, technique, kind in product(KINDS, ("shapley", "attention"), ("token", "pair", "span")):
-        about = {"model": model, "kind": KINDS[model], "technique": technique, "type": kind, "property": "sufficiency"}
+    for model, technique, kind in product(
+        KINDS, ("shapley", "attention"), ("token", "pair", "span")
+    ):
+        about = {
+            "model": model,
+            "kind": KINDS[model],
+            "technique": technique,
+            "type": kind,
+            "property": "sufficiency",
+        }
         for instance in range(draw(st.integers(0, 3))):
-            rows.append(CELL | about | {"instance": f"i{instance}", "value": draw(number), "chance": draw(number)})
+            rows.append(
+                CELL
+                | about
+                | {"instance": f"i{instance}", "value": draw(number), "chance": draw(number)}
+            )
     return rows
 
 
@@ -62,7 +86,9 @@ ASKED = (
 def test_a_contrast_equals_its_slow_twin(rows, asked):
     frame = pd.DataFrame(rows, columns=sun_claims.COLUMNS)
     found = contrast_types(frame, asked, SETTINGS)
-    expected = slow.contrast([row for row in rows if row["kind"] in (asked.kinds or KINDS.values())], asked)
+    expected = slow.contrast(
+        [row for row in rows if row["kind"] in (asked.kinds or KINDS.values())], asked
+    )
     if expected is None:
         assert found is None
     else:
@@ -73,7 +99,11 @@ def test_a_contrast_equals_its_slow_twin(rows, asked):
 
 def typed(values, texts=10, prop="comprehensiveness", chance=0.5):
     """Rows of one cell in which every text says the same of a type."""
-    about = ({"instance": f"i{i}", "type": kind, "value": v} for i in range(texts) for kind, v in values.items())
+    about = (
+        {"instance": f"i{i}", "type": kind, "value": v}
+        for i in range(texts)
+        for kind, v in values.items()
+    )
     return pd.DataFrame([CELL | {"property": prop, "chance": chance} | one for one in about])
 
 
@@ -87,7 +117,10 @@ def test_several_others_become_one_number(pick, lead):
 
 def test_what_training_agents_anew_does_is_in_the_interval():
     gains = {1: 0.4, 2: -0.2, 3: 0.1}
-    one = pd.concat(typed({"span": 0.5 + gain, "token": 0.5}, 40).assign(agent=seed) for seed, gain in gains.items())
+    one = pd.concat(
+        typed({"span": 0.5 + gain, "token": 0.5}, 40).assign(agent=seed)
+        for seed, gain in gains.items()
+    )
     asked = TypeContrast("comprehensiveness", "span", ("token",))
     found = contrast_types(one, asked, SETTINGS).finding
     low, high = found.interval(0.9)
@@ -104,8 +137,13 @@ def test_an_explanation_and_random_tokens_change_places():
 
 
 def test_the_share_of_properties_that_a_type_leads():
-    frame = pd.concat(typed({"span": 0.9, "token": 0.7}, prop=name) for name in ("comprehensiveness", "complexity"))
-    asked = TypeContrast(properties=("comprehensiveness", "complexity"), better="span", worse=("token",))
+    frame = pd.concat(
+        typed({"span": 0.9, "token": 0.7}, prop=name)
+        for name in ("comprehensiveness", "complexity")
+    )
+    asked = TypeContrast(
+        properties=("comprehensiveness", "complexity"), better="span", worse=("token",)
+    )
     found = contrast_types(frame, asked, SETTINGS)  # lower is better for complexity
     assert found.finding.value == 0.5 and found.cells == 2
     for less in ({"properties": ("comprehensiveness",)}, {"techniques": ("attention",)}):
@@ -128,17 +166,27 @@ def test_what_is_comprehensive_against_what_is_plausible():
 
 
 def test_agents_that_have_not_learned_decide_nothing():
-    learned = pd.DataFrame([{"task": "t", "model": "one", "learned": False, "reason": "no better than chance"}])
-    told = typed({"span": 0.9, "token": 0.7, "pair": 0.5}, 40, "simulatability").assign(form="symbol")
+    learned = pd.DataFrame(
+        [{"task": "t", "model": "one", "learned": False, "reason": "no better than chance"}]
+    )
+    told = typed({"span": 0.9, "token": 0.7, "pair": 0.5}, 40, "simulatability").assign(
+        form="symbol"
+    )
     both = pd.concat([typed({"span": 0.9, "token": 0.7}), told], ignore_index=True)
     step = Recorder()
     step.profile = step.profile.model_copy(update={"bootstrap": SETTINGS})
     reasons = sun_claims.claims_table(step, both, learned).set_index("claim").reason
-    assert reasons["spans-help-agents"] == reasons["text-for-encoders"] == "t, one: no better than chance"
+    assert (
+        reasons["spans-help-agents"]
+        == reasons["text-for-encoders"]
+        == "t, one: no better than chance"
+    )
     assert reasons["tokens-comprehensive"].startswith("10 texts decide nothing")
     learned = learned.assign(learned=True)
     alone = sun_claims.claims_table(step, both, learned).set_index("claim").reason
-    assert alone["spans-help-agents"] == sun_claims.ONE_AGENT, "what training anew does is not in the interval"
+    assert alone["spans-help-agents"] == sun_claims.ONE_AGENT, (
+        "what training anew does is not in the interval"
+    )
     two_agents = step.profile.diagnosis.changed(agents=AgentsSpec(seeds=[1, 2]))
     step.profile = step.profile.model_copy(update={"diagnosis": two_agents})
     asked = sun_claims.claims_table(step, both, learned).set_index("claim")
@@ -149,14 +197,20 @@ def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
     """What claims.yml reports is what the published tables say, wherever they show it."""
     claims = read_claims("sun2024")
     shown = 0
-    counted = {row.claim: (row.held, row.cells) for row in sun_claims.published_claims().itertuples()}
+    counted = {
+        row.claim: (row.held, row.cells) for row in sun_claims.published_claims().itertuples()
+    }
     for claim in claims:
         if not claim.contrast:
             assert claim.id == "comprehensive-against-plausible"
             continue
         asked = claim.ask(TypeContrast)
         named = (asked.better, *asked.worse)
-        known = {"type": {*TYPES, "random"}, "technique": set(TECHNIQUES), "form": {"symbol", "text"}}[asked.across]
+        known = {
+            "type": {*TYPES, "random"},
+            "technique": set(TECHNIQUES),
+            "form": {"symbol", "text"},
+        }[asked.across]
         properties = asked.properties or (asked.property,)
         assert set(named) <= known and set(properties) <= set(sun_tables.PROPERTIES), claim.id
         held, cells = counted[claim.id]
@@ -167,14 +221,20 @@ def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
             assert claim.reported.endswith(f"{held} of {cells} cells"), claim.id
             shown += 1
         else:
-            assert asked.property in ("comprehensiveness", "sufficiency"), "only these are in a figure alone"
+            assert asked.property in ("comprehensiveness", "sufficiency"), (
+                "only these are in a figure alone"
+            )
     assert shown >= 13
-    with pytest.raises(ValueError, match="claim x: a contrast has no 'side'; it has: property, better"):
+    with pytest.raises(
+        ValueError, match="claim x: a contrast has no 'side'; it has: property, better"
+    ):
         claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}).ask(TypeContrast)
 
 
 def test_the_papers_own_statements_against_its_tables():
-    """Integrated gradients make the most helpful spans in one of four; spans help most in ten of twelve, not nine."""
+    """Integrated gradients make the most helpful spans in one of four; spans help most in ten of
+    twelve, not nine.
+    """
     frame = sun_tables.published_cells()
     best = TypeContrast("simulatability", "span", ("token", "pair"), pick="best", forms=("symbol",))
     assert count_cells(frame, best) == (10, 12)
@@ -185,18 +245,29 @@ def test_the_papers_own_statements_against_its_tables():
 
 
 def test_models_are_told_apart_by_kind():
-    known = {("transformer", "facebook/bart-base"): "encoder-decoder", ("encoder_decoder", None): "encoder-decoder"}
+    known = {
+        ("transformer", "facebook/bart-base"): "encoder-decoder",
+        ("encoder_decoder", None): "encoder-decoder",
+    }
     for (architecture, weights), kind in (known | {("transformer", "x"): "encoder"}).items():
-        assert sun_tables.model_family(SimpleNamespace(architecture=architecture, weights=weights)) == kind
+        assert (
+            sun_tables.model_family(SimpleNamespace(architecture=architecture, weights=weights))
+            == kind
+        )
 
 
 def changes():
     """Two instances, one technique, two types, two thresholds, and random units drawn twice."""
     rows = []
     for instance, k in product(("a", "b"), (1, 2)):
-        for technique, kind, without in (("shapley", "token", k == 2), ("shapley", "span", instance == "a")):
+        for technique, kind, without in (
+            ("shapley", "token", k == 2),
+            ("shapley", "span", instance == "a"),
+        ):
             rows.append((*RUN, instance, technique, kind, k, 3, float(without), 0.0, 0.1 * k, 0.2))
-        rows += [(*RUN, instance, "random", "random", k, 3, draw, 1.0, 0.0, 0.0) for draw in (0.0, 1.0)]
+        rows += [
+            (*RUN, instance, "random", "random", k, 3, draw, 1.0, 0.0, 0.0) for draw in (0.0, 1.0)
+        ]
     return pd.DataFrame(rows, columns=CHANGES)
 
 
@@ -205,7 +276,9 @@ def faithfulness_means(changes):
 
 
 def test_changes_are_averaged_over_pieces_and_then_over_texts():
-    uneven = pd.concat([changes(), changes().query("instance == 'a' and k == 1")])  # a threshold counts once
+    uneven = pd.concat(
+        [changes(), changes().query("instance == 'a' and k == 1")]
+    )  # a threshold counts once
     for frame in (changes(), uneven):
         table = faithfulness_means(frame).set_index(["technique", "type", "measure"])["mean"]
         kinds = (("shapley", "token"), ("shapley", "span"), ("random", "random"))
@@ -222,10 +295,17 @@ def test_the_summary_sets_each_type_beside_what_chance_gives():
     entropy = part((1, "shapley", "token", "entropy", 1.5), (1, "shapley", "token", "random", 2.0))
     known = product((1, 2), (("shapley", 0.7), ("random", 0.6)))
     agreement = part(*((seed, name, "span", "token", value) for seed, (name, value) in known))
-    gains = [("snli", "tiny", "shapley", "span", form, gain, 1.0, 4.0) for form, gain in (("symbol", 2.5), ("text", 9))]
+    gains = [
+        ("snli", "tiny", "shapley", "span", form, gain, 1.0, 4.0)
+        for form, gain in (("symbol", 2.5), ("text", 9))
+    ]
     agents = pd.DataFrame(gains, columns=[*sun_tables.KEYS, "form", "gain", "low", "high"])
     specs = {"tiny": ModelSpec(weights="x")}
-    parts = {"faithfulness": faithfulness_means(changes()), "agreement": agreement, "complexity": entropy}
+    parts = {
+        "faithfulness": faithfulness_means(changes()),
+        "agreement": agreement,
+        "complexity": entropy,
+    }
     found = sun_tables.property_means(parts, agents, specs).set_index(["property", "type"])
     expected = {  # value and chance, and the ends: a mean over seeds has no interval of one of them
         ("comprehensiveness", "token"): (0.5, 0.5, None),
@@ -252,12 +332,21 @@ def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
     step.results = Results(tmp_path)
     step.results.tables.mkdir()
     for model in ("tiny", "tiny_bart"):
-        pd.DataFrame({"macro_f1": [0.5]}).to_csv(tmp_path / "tables" / f"02_train-snli-{model}-s1_accuracy.csv")
+        pd.DataFrame({"macro_f1": [0.5]}).to_csv(
+            tmp_path / "tables" / f"02_train-snli-{model}-s1_accuracy.csv"
+        )
     run = dict(zip(("task", "model", "seed"), RUN, strict=True))
-    spans = [run | {"instance": i, "technique": t} for i, t in (("a", "shapley"), ("a", "attention"), ("b", "shapley"))]
+    spans = [
+        run | {"instance": i, "technique": t}
+        for i, t in (("a", "shapley"), ("a", "attention"), ("b", "shapley"))
+    ]
     spans.append(run | {"instance": "a", "technique": "gradients"})
-    agreement = pd.DataFrame([run | {"instance": "a", "token": 0.5}, run | {"instance": "b", "token": math.nan}])
-    properties = Properties(changes(), agreement, pd.DataFrame(spans), pd.DataFrame(columns=[*run, "instance"]))
+    agreement = pd.DataFrame(
+        [run | {"instance": "a", "token": 0.5}, run | {"instance": "b", "token": math.nan}]
+    )
+    properties = Properties(
+        changes(), agreement, pd.DataFrame(spans), pd.DataFrame(columns=[*run, "instance"])
+    )
     agents = pd.DataFrame([{"task": "snli", "model": "tiny", "train": 12, "tested": 6}])
     found = sun_tables.tables_1_and_2(step, properties, agents).set_index("model")
     assert found.f1.to_dict() == {"tiny": "50.0 [88.4]", "tiny_bart": "50.0 [85.4]"}
@@ -268,8 +357,20 @@ def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
 def test_rules_are_set_against_as_many_single_units():
     kinds = (("span", 0.0), ("token", 1.0))
     known = product((("a", 1), ("b", 1), ("b", 2)), ("louvain", "other"), kinds)
-    rows = [(*RUN, i, "shapley", rule, kind, k, 4, 2 * k, value, 1.0) for (i, k), rule, (kind, value) in known]
-    names = ["technique", "rule", "type", "k", "pieces", "units", "comprehensiveness", "sufficiency"]
+    rows = [
+        (*RUN, i, "shapley", rule, kind, k, 4, 2 * k, value, 1.0)
+        for (i, k), rule, (kind, value) in known
+    ]
+    names = [
+        "technique",
+        "rule",
+        "type",
+        "k",
+        "pieces",
+        "units",
+        "comprehensiveness",
+        "sufficiency",
+    ]
     frame = pd.DataFrame(rows, columns=["task", "model", "seed", "instance", *names])
     found = sun_tables.span_rule_means(frame).set_index("rule").loc["louvain"]
     assert (found.instances, found.pieces, found.units) == (2, 4, 2.5)
@@ -283,12 +384,17 @@ def an_instance(tiny):
     rng = np.random.default_rng(0)
     positions = [(int(p),) for p in tokens.content]
     pairs = [(a[0], b[0]) for a in positions[:3] for b in positions[3:]]
-    spans = [tuple(p[0] for p in positions[:2] + positions[3:5]), (positions[2][0], positions[5][0])]
+    spans = [
+        tuple(p[0] for p in positions[:2] + positions[3:5]),
+        (positions[2][0], positions[5][0]),
+    ]
     features = {"token": positions, "pair": pairs, "span": spans, "combined": spans[:1]}
     records = {}
     for kind, method in (pair for methods in TECHNIQUES.values() for pair in methods.items()):
         some = tuple(features[kind])
-        records[method] = Attribution(one.id, method, 0, METHODS[method].level, some, rng.random(len(some)))
+        records[method] = Attribution(
+            one.id, method, 0, METHODS[method].level, some, rng.random(len(some))
+        )
     return one, records, DiagnosisSpec(units={"unit": "word"}, random_draws=3)
 
 
@@ -302,7 +408,10 @@ def test_a_case_is_judged_without_the_model(tiny):
     case = sun_properties.rank_instance(one, records, tiny, settings, RUN, lent)
     assert case.gold[0].units["low"] == {1, 4} and set(case.rankings) == set(TECHNIQUES)
     rows = list(sun_properties.agreement_rows(case, settings, RUN))
-    assert {r[:2] for r in rows} == {*product(TECHNIQUES, TYPES), *product(["random"], ("token", "pair", "span"))}
+    assert {r[:2] for r in rows} == {
+        *product(TECHNIQUES, TYPES),
+        *product(["random"], ("token", "pair", "span")),
+    }
     for technique, kind, people, token, interaction in rows:
         assert people == 1 and 0 <= token <= 1, technique
         assert math.isnan(interaction) == (kind == "token")
@@ -317,7 +426,10 @@ def test_a_case_without_marks_or_spans_has_nothing_to_agree_on(tiny):
     assert case.gold == [] and list(sun_properties.agreement_rows(case, settings, ("x",))) == []
     for methods in TECHNIQUES.values():
         empty = Attribution(one.id, methods["span"], 0, "span", (), np.zeros(0))
-        records |= {methods["span"]: empty, methods["combined"]: replace(empty, method=methods["combined"])}
+        records |= {
+            methods["span"]: empty,
+            methods["combined"]: replace(empty, method=methods["combined"]),
+        }
     case = sun_properties.rank_instance(one, records, tiny, settings, RUN, {})
     assert case.rankings == {} and list(sun_properties.complexity_rows(case, settings)) == []
 
@@ -340,7 +452,11 @@ def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
         (DiagnosisSpec, {"row": 3}, "Extra inputs"),
         (DiagnosisSpec, {"units": {"units": "word"}}, "Extra inputs"),
         (DiagnosisSpec, {"techniques": ["lime"]}, "'shapley', 'attention' or 'gradients'"),
-        (DiagnosisSpec, {"techniques": ["shapley"], "agents": {"techniques": ["attention"]}}, "agents ask for 'attent"),
+        (
+            DiagnosisSpec,
+            {"techniques": ["shapley"], "agents": {"techniques": ["attention"]}},
+            "agents ask for 'attent",
+        ),
         (AgentsSpec, {"split": [1.0, 0.0, 0.0]}, "three shares above 0 that sum to 1"),
     ],
 )
@@ -356,10 +472,14 @@ def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():
 
 
 def test_as_many_random_units_are_as_many(tiny):
-    """By default random units are as many as techniques have on average; `each` adds those of every technique."""
+    """By default random units are as many as techniques have on average; `each` adds those of every
+    technique.
+    """
     one, records, settings = an_instance(tiny)
     wide = records["attention_head_spans"]
-    records["attention_head_spans"] = replace(wide, features=(tuple(sorted(sum(wide.features, ()))),), scores=[1.0])
+    records["attention_head_spans"] = replace(
+        wide, features=(tuple(sorted(sum(wide.features, ()))),), scores=[1.0]
+    )
     frames = {}
     for sizes in ("mean", "each"):
         asked = settings.changed(random_sizes=sizes, span_rules=[])
@@ -368,28 +488,46 @@ def test_as_many_random_units_are_as_many(tiny):
         assert all(len(chosen) == key[3] for key, chosen in sets)
         rows = [(*RUN, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in sets]
         frames[sizes] = pd.DataFrame(rows, columns=CHANGES)
-    assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"
+    assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), (
+        "the mean's own draws stay"
+    )
     spans = frames["mean"].query("type == 'span'").groupby("technique").units.mean()
     exact = sun_properties.chance_changes(frames["each"]).set_index("technique")
     rough = sun_properties.chance_changes(frames["mean"]).set_index("technique")
-    assert exact.exact.all() and exact.units.to_dict() == spans.to_dict() == exact.comprehensiveness.to_dict()
+    assert (
+        exact.exact.all()
+        and exact.units.to_dict() == spans.to_dict() == exact.comprehensiveness.to_dict()
+    )
     assert not rough.exact.any() and rough.units.to_dict() != spans.to_dict()
     means = faithfulness_means(frames["each"])
     parts = {"faithfulness": means, "agreement": means.iloc[:0], "complexity": means.iloc[:0]}
     agents = pd.DataFrame(columns=[*sun_tables.KEYS, "form", "gain", "low", "high"])
     found = sun_tables.property_means(parts, agents, {"tiny": ModelSpec(weights="x")})
     chance = found[found.property == "comprehensiveness"].groupby("technique").chance.unique()
-    assert {name: values.tolist() for name, values in chance.items()} == {n: [v] for n, v in spans.to_dict().items()}
+    assert {name: values.tolist() for name, values in chance.items()} == {
+        n: [v] for n, v in spans.to_dict().items()
+    }
 
 
 def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers(monkeypatch):
-    run = {"task": "snli", "model": "m", "seed": 1, "instance": "a", "technique": "lime", "type": "token"}
+    run = {
+        "task": "snli",
+        "model": "m",
+        "seed": 1,
+        "instance": "a",
+        "technique": "lime",
+        "type": "token",
+    }
     marked = pd.DataFrame([run | {"people": 1, "token": 0.5, "interaction": 0.25}])
     some = pd.DataFrame([run | {"value": 1.0}])
     unmarked = Properties(some, marked.iloc[:0].astype(object), some, some.iloc[:0])
     parts = [(Properties(some, marked, some, some), {}), (unmarked, {})]
-    profile = SimpleNamespace(explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20))
-    step = SimpleNamespace(profile=profile, results=None, side_by_side=lambda *_: parts, note_evaluations=list)
+    profile = SimpleNamespace(
+        explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20)
+    )
+    step = SimpleNamespace(
+        profile=profile, results=None, side_by_side=lambda *_: parts, note_evaluations=list
+    )
     found = measure_properties(step)
     assert found.agreement[["token", "interaction"]].dtypes.unique().tolist() == [np.dtype(float)]
     assert len(found.agreement) == len(found.rules) == 1 and len(found.changes) == 2
@@ -402,26 +540,45 @@ def written_in(figure):
 
 
 def test_properties_name_models_and_what_nobody_measured():
-    rows = [("snli", "minilm", "token", "token agreement", 0.5), ("snli", "minilm", "span", "complexity", 2.0)]
+    rows = [
+        ("snli", "minilm", "token", "token agreement", 0.5),
+        ("snli", "minilm", "span", "complexity", 2.0),
+    ]
     rows += [("fever", "minilm_256", "token", "complexity", 3.0)]
     summary = pd.DataFrame(rows, columns=["task", "model", "type", "property", "value"])
     summary = summary.assign(technique="shapley", chance=0.1)
     summary = summary.assign(low=summary.value - 0.25, high=summary.value + 0.5)
     figure = figure_2(summary).figure
     complexity = figure.axes[2:]
-    ends = [path.vertices[:, 1].tolist() for axes in complexity for path in axes.collections[1].get_paths()]
-    assert ends == [[1.75, 2.5], [2.75, 3.5]] and complexity[0].get_ylim()[1] > 3.5, "intervals are drawn and fit"
+    ends = [
+        path.vertices[:, 1].tolist()
+        for axes in complexity
+        for path in axes.collections[1].get_paths()
+    ]
+    assert ends == [[1.75, 2.5], [2.75, 3.5]] and complexity[0].get_ylim()[1] > 3.5, (
+        "intervals are drawn and fit"
+    )
     said = written_in(figure)
     assert said.count("nobody marked these") == 1 and not any("minilm" in text for text in said)
-    assert {"SNLI, MiniLM", "FEVER, MiniLM (256 tokens)", "TokenEx", "SpanIntEx", "random"} <= set(said)
+    assert {"SNLI, MiniLM", "FEVER, MiniLM (256 tokens)", "TokenEx", "SpanIntEx", "random"} <= set(
+        said
+    )
     assert "TokenIntEx" not in said
     plt.close(figure)
 
 
 def test_gains_of_a_form_that_only_one_type_has_are_named():
     columns = ["technique", "type", "form", "gain", "low", "high"]
-    rows = [("none", "none", "none", None, None, None), ("attention", "token", "symbol", 1.0, 0.5, 2.0)]
+    rows = [
+        ("none", "none", "none", None, None, None),
+        ("attention", "token", "symbol", 1.0, 0.5, 2.0),
+    ]
     rows.append(("attention", "span", "text", -1.0, -2.0, 0.0))
     figure = gain_figure(pd.DataFrame(rows, columns=columns)).figure
-    assert written_in(figure) == ["explanation as symbol", "explanation as text", "TokenEx", "SpanIntEx"]
+    assert written_in(figure) == [
+        "explanation as symbol",
+        "explanation as text",
+        "TokenEx",
+        "SpanIntEx",
+    ]
     plt.close(figure)

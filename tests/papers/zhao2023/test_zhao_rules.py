@@ -1,4 +1,6 @@
-"""Soft against hard under several rules, the tests over texts, and what decides the level of hard measures."""
+"""Soft against hard under several rules, the tests over texts, and what decides the level of hard
+measures.
+"""
 
 from types import SimpleNamespace
 
@@ -20,7 +22,9 @@ RULED = ("main", "equal_means", "released")
 
 
 def null_world(rng, texts=25):
-    """Wins of five methods against one random vector a text: a text's methods go up and down together, by chance."""
+    """Wins of five methods against one random vector a text: a text's methods go up and down
+    together, by chance.
+    """
     values = made_up(texts=texts, tasks=("snli",), seed=rng)
     lead = {m: rng.standard_normal(texts) for m in FAITHFULNESS}
     own = values.method != "random"
@@ -48,7 +52,9 @@ def test_two_equal_metrics_differ_by_nothing():
 
 
 def test_null_worlds_get_no_more_stars_than_the_level():
-    """Five methods share a text and its random scores: the test knows, the paper's rank-sum test does not."""
+    """Five methods share a text and its random scores: the test knows, the paper's rank-sum test
+    does not.
+    """
     stage = stage_of(("snli",))
     worlds = 60
     level = 0.05
@@ -56,7 +62,9 @@ def test_null_worlds_get_no_more_stars_than_the_level():
     paper = []
     starred = 0
     for world in range(worlds):
-        pairs = diagnosticity.pair_with_rivals(null_world(np.random.default_rng(world)), stage.profile)
+        pairs = diagnosticity.pair_with_rivals(
+            null_world(np.random.default_rng(world)), stage.profile
+        )
         summary = diagnosticity.summary_table(pairs, "task").dropna(subset=["p"])
         averages = summary[summary.task == "average"]
         found += list(averages.p < level)
@@ -79,7 +87,10 @@ def test_the_test_over_texts_equals_its_twin(seed):
 def test_rules_differ_by_what_they_say():
     values = made_up(RULED)
     stage = stage_of()
-    for setting, tie in (("main", 0.5), ("released", 0.25)):  # of a half and of a quarter of the texts, one value
+    for setting, tie in (
+        ("main", 0.5),
+        ("released", 0.25),
+    ):  # of a half and of a quarter of the texts, one value
         even = values.instance.astype(int) % int(1 / tie) == 0
         values.loc[(values.setting == setting) & even, list(FAITHFULNESS)] = 0.5
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
@@ -91,15 +102,21 @@ def test_rules_differ_by_what_they_say():
     assert one.ties["published"].tolist() == one.ties["ties_half"].tolist() == [0.5] * 4
     np.testing.assert_allclose(one.chance["published"], 0.25)
     np.testing.assert_allclose(one.chance["ties_half"], 0.5)
-    np.testing.assert_allclose(one.diagnosticity["ties_half"] - one.diagnosticity["published"], 0.25)
+    np.testing.assert_allclose(
+        one.diagnosticity["ties_half"] - one.diagnosticity["published"], 0.25
+    )
     np.testing.assert_allclose(one.chance["released"], 0.5 + 0.25 / 2)
     assert (one.ties[["equal_means", "equal_means_half"]] == 0).all()
     np.testing.assert_allclose(one.above_chance, one.diagnosticity - one.chance)
     means = found["table2_rules"].set_index(["method", "rule", "metric"])
-    plain = diagnosticity.summary_table(pairs, "method").set_index(["method", "metric"]).diagnosticity
+    plain = (
+        diagnosticity.summary_table(pairs, "method").set_index(["method", "metric"]).diagnosticity
+    )
     for method in (*METHODS, "average"):
         for metric in FAITHFULNESS:
-            np.testing.assert_allclose(means.diagnosticity[method, "published", metric], plain[method, metric])
+            np.testing.assert_allclose(
+                means.diagnosticity[method, "published", metric], plain[method, metric]
+            )
     printed = tables.printed_rules(found["table3_rules"], ["task"])
     assert len(printed) == 3 * 4 and (printed.texts.max(), printed.texts.min()) == (40, 20)
 
@@ -110,16 +127,29 @@ def test_rules_follow_the_profile():
     assert plain["released"].methods == SWAPPED and plain["released"].protocol.draws == 1
     other = profile_of(norm="calibrated", ties="half", rival="permuted")
     settings = list_settings(other, "snli")
-    assert (settings["main"].protocol.norm, settings["main"].protocol.ties) == ("calibrated", "half")
+    assert (settings["main"].protocol.norm, settings["main"].protocol.ties) == (
+        "calibrated",
+        "half",
+    )
     assert settings["main"].permuted and settings["control"].permuted
-    assert settings["published"].protocol == plain["main"].protocol and not settings["published"].permuted
+    assert (
+        settings["published"].protocol == plain["main"].protocol
+        and not settings["published"].permuted
+    )
     few = [list_settings(profile_of(released_rows=1), "snli", at) for at in range(2)]
-    assert all("equal_means" in one for one in few) and ["released" in one for one in few] == [True, False]
+    assert all("equal_means" in one for one in few) and ["released" in one for one in few] == [
+        True,
+        False,
+    ]
     released = profile_of(variants={"zhao2023": "released"})
     made = list_settings(released, "snli")["main"]
     assert main_protocol(released, "snli").inverted and made.methods == SWAPPED
-    assert main_protocol(released, "snli").erased == "first"  # as published; the library's metrics erase to padding
-    assert made.protocol.ratios == RELEASED["ratios"].fields["ratios"] and made.protocol.ties == "win"
+    assert (
+        main_protocol(released, "snli").erased == "first"
+    )  # as published; the library's metrics erase to padding
+    assert (
+        made.protocol.ratios == RELEASED["ratios"].fields["ratios"] and made.protocol.ties == "win"
+    )
     with pytest.raises(ValueError, match="released sets ties itself"):
         profile_of(variants={"zhao2023": "released"}, ties="half")
     with pytest.raises(ValueError, match=r"faithfulness.protocol: is set by a variant"):
@@ -130,13 +160,21 @@ def test_a_change_is_one_number_with_its_own_interval():
     """Texts of unequal tasks: the mean over tasks lies inside the interval of the same mean."""
     profile = profile_of(("snli", "rotten_tomatoes"), scale_rows=50)
     values = made_up(("main", "control", "rank"), 40)
-    values = values[(values.task != "snli") | (values.instance.astype(int) < 5)].reset_index(drop=True)
-    for metric in FAITHFULNESS:  # the change decides every text of the small task, and none of the large one
+    values = values[(values.task != "snli") | (values.instance.astype(int) < 5)].reset_index(
+        drop=True
+    )
+    for (
+        metric
+    ) in FAITHFULNESS:  # the change decides every text of the small task, and none of the large one
         values.loc[values.setting != "main", metric] = 0.5
         own = (values.method != "random") & (values.setting == "rank")
         values.loc[own & (values.task == "snli"), metric] = 1.0
     pairs = diagnosticity.pair_with_rivals(values, profile)
-    row = protocol_changes.changes_table(pairs, SimpleNamespace(profile=profile)).set_index("setting").loc["rank"]
+    row = (
+        protocol_changes.changes_table(pairs, SimpleNamespace(profile=profile))
+        .set_index("setting")
+        .loc["rank"]
+    )
     for metric in FAITHFULNESS:
         assert row[f"{metric}_change"] == row[f"{metric}_low"] == row[f"{metric}_high"] == 0.5
     assert (row.texts, row.least) == (45, 5)
@@ -144,7 +182,9 @@ def test_a_change_is_one_number_with_its_own_interval():
 
 def test_averages_beside_the_published_one_are_over_the_papers_tasks():
     tasks = ("snli", "sst2", "multirc")
-    assert compared_tasks(list(tasks)) == ["sst2", "multirc"] and compared_tasks(["snli"]) == ["snli"]
+    assert compared_tasks(list(tasks)) == ["sst2", "multirc"] and compared_tasks(["snli"]) == [
+        "snli"
+    ]
     stage = stage_of(tasks)
     values = made_up(texts=12, tasks=tasks)
     values.loc[values.task == "snli", list(FAITHFULNESS)] = 0.0  # ties: no wins at all
@@ -156,12 +196,18 @@ def test_averages_beside_the_published_one_are_over_the_papers_tasks():
         assert summary.texts["nc", "average"] == 24 and summary.least["nc", "average"] == 12
     assert diagnosticity.summary_table(pairs, "task").task.isin(["snli"]).any()
     counted = diagnosticity.texts_by_task(pairs).set_index("task")
-    assert (counted.texts == 12).all() and not counted.enough.any() and (counted.least == LEAST_TEXTS).all()
+    assert (
+        (counted.texts == 12).all()
+        and not counted.enough.any()
+        and (counted.least == LEAST_TEXTS).all()
+    )
     assert counted.averaged.tolist() == [False, True, True]
 
 
 def test_drivers_say_what_moves_hard_measures():
-    known = [name for name, change in HARD.items() if not change.queries_only]  # no task here asks a question
+    known = [
+        name for name, change in HARD.items() if not change.queries_only
+    ]  # no task here asks a question
     stage = stage_of()
     values = made_up(("main", *[f"hard: {name}" for name in known]), 30)
     hard = values.setting.str.startswith("hard: ")
@@ -175,12 +221,26 @@ def test_drivers_say_what_moves_hard_measures():
     largest = protocol_changes.largest_drivers(table.reset_index()).set_index("metric")
     assert largest.change["nc"] == "swaps" and largest.published["nc"] == pytest.approx(0.394)
     assert largest.gap_left["nc"] == pytest.approx(-0.394)
-    assert not diagnosticity.pair_with_rivals(values, stage.profile).setting.str.startswith("hard: ").any()
+    assert (
+        not diagnosticity.pair_with_rivals(values, stage.profile)
+        .setting.str.startswith("hard: ")
+        .any()
+    )
 
 
 def test_deeplift_is_compared_with_gradient_x_input():
-    scores = {"a": ([-3.0, 1.0, 2.0], [9.0, 1.0, 4.0]), "b": ([1.0, 2.0], [2.0, 1.0]), "c": ([1.0, 2.0],)}
+    scores = {
+        "a": ([-3.0, 1.0, 2.0], [9.0, 1.0, 4.0]),
+        "b": ([1.0, 2.0], [2.0, 1.0]),
+        "c": ([1.0, 2.0],),
+    }
     names = ("deeplift", "gradient_x_input_absolute")
-    made = {text: [SimpleNamespace(scores=np.array(one)) for one in both] for text, both in scores.items()}
+    made = {
+        text: [SimpleNamespace(scores=np.array(one)) for one in both]
+        for text, both in scores.items()
+    }
     records = {text: dict(zip(names, both, strict=False)) for text, both in made.items()}
-    assert protocol_changes.gradient_correlations(records).round(9).to_dict() == {"a": 1.0, "b": -1.0}
+    assert protocol_changes.gradient_correlations(records).round(9).to_dict() == {
+        "a": 1.0,
+        "b": -1.0,
+    }

@@ -14,18 +14,24 @@ from compendium.papers.zhao2023 import diagnosticity as zhao
 
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
 def test_published_cells_average_to_the_published_tables(by, table, rows):
-    """The averages of Table 6 are those of Tables 2 and 3, to the digits that are printed; so is the average's sd."""
+    """The averages of Table 6 are those of Tables 2 and 3, to the digits that are printed; so is
+    the average's sd.
+    """
     cells = tables.published_cells().rename(columns={"dataset": "task"})
     found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
     name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
     printed = reported(f"zhao_{name}").set_index("metric")
-    names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()} if by == "method" else {}
+    names = (
+        {ours: theirs for theirs, ours in methods_in("zhao2023").items()} if by == "method" else {}
+    )
     assert len(cells) == 20 and cells.notna().all(axis=None) and len(found) == rows + 2
     assert set(cells.task) == set(settings.PUBLISHED_TASKS.values())
     for metric, title in ((m, METRICS[m].title) for m in FAITHFULNESS):
         for row, value in found[metric].items():
             column = {"average": "avg"}.get(row) or names.get(row, row)
-            np.testing.assert_allclose(value, printed.loc[title, column], atol=0.0011, err_msg=f"{title} {row}")
+            np.testing.assert_allclose(
+                value, printed.loc[title, column], atol=0.0011, err_msg=f"{title} {row}"
+            )
 
 
 STAGE = stage_of(scale_rows=2)
@@ -53,7 +59,9 @@ def test_pairs_are_with_random_scores_of_the_same_text_or_the_methods_own_permut
 def test_cells_and_summaries_are_means_of_wins():
     pairs = zhao.pair_with_rivals(made_up(texts=30, methods=TWO), PROFILE)
     cells = zhao.diagnosticity_cells(pairs, STAGE)
-    one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
+    one = cells[
+        (cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")
+    ].iloc[0]
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
     np.testing.assert_allclose(one.diagnosticity, part.win_ns.mean())
     assert one.low <= one.diagnosticity <= one.high and one.instances == 30
@@ -69,18 +77,27 @@ def test_keep_rates_say_who_wins_when_nothing_else_does():
     values = made_up(("main",), texts=40, methods=TWO)
     values["soft_ns"] = values.keep_rate
     values["soft_nc"] = 1 - values.drop_rate
-    table = protocol_changes.keep_rate_table(zhao.pair_with_rivals(values, PROFILE)).set_index("method")
+    table = protocol_changes.keep_rate_table(zhao.pair_with_rivals(values, PROFILE)).set_index(
+        "method"
+    )
     assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
     even = zhao.pair_with_rivals(values.assign(keep_rate=0.5), PROFILE)
     assert protocol_changes.keep_rate_table(even).follows_ns.isna().all()
 
 
 def curves_of(values, ratios=(0.1, 0.5)):
-    """NC and NS at each ratio, as papers.zhao2023.erasure gives them: the values themselves, a little higher each."""
+    """NC and NS at each ratio, as papers.zhao2023.erasure gives them: the values themselves, a
+    little higher each.
+    """
     keys = ["task", "model", "seed", "instance", "method"]
     names = {"nc": "normalised_comprehensiveness", "ns": "normalised_sufficiency"}
-    main = values[(values.setting == "main") & (values.role == "own")][[*keys, *names]].rename(columns=names)
-    parts = [main.assign(ratio=r, **{n: main[n] + 0.01 * at for n in names.values()}) for at, r in enumerate(ratios)]
+    main = values[(values.setting == "main") & (values.role == "own")][[*keys, *names]].rename(
+        columns=names
+    )
+    parts = [
+        main.assign(ratio=r, **{n: main[n] + 0.01 * at for n in names.values()})
+        for at, r in enumerate(ratios)
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -97,14 +114,22 @@ def test_claims_come_from_the_cells_that_they_speak_of():
     assert soft.by_scores.max() < 0.5, "methods and their rival in each other's place"
     assert found["rises-with-ratio"].value == 1 and "topics-trade-off" not in found
     tasks, methods = claims.values_by_task(pairs, curves_of(values), STAGE)
-    assert methods == ("attention", "deeplift") and [t.values.shape for t in tasks] == [(30, 3, 4)] * 2
+    assert (
+        methods == ("attention", "deeplift") and [t.values.shape for t in tasks] == [(30, 3, 4)] * 2
+    )
     won = tasks[1].won()[0].mean(axis=0)
-    wide = pairs[pairs.task == "snli"].groupby("method", sort=False)[[f"win_{m}" for m in FAITHFULNESS]].mean()
+    wide = (
+        pairs[pairs.task == "snli"]
+        .groupby("method", sort=False)[[f"win_{m}" for m in FAITHFULNESS]]
+        .mean()
+    )
     np.testing.assert_allclose(won, wide.to_numpy())
 
 
 def test_equal_settings_lead_each_other_by_nothing():
-    """Dropout against alternatives that are the same on every shared text: 0, though other texts have only dropout."""
+    """Dropout against alternatives that are the same on every shared text: 0, though other texts
+    have only dropout.
+    """
     values = made_up(("control",), texts=60, methods=TWO, seed=1)
     few = values[values.instance.isin(values.instance.unique()[:35])]
     same = [few.assign(setting=name) for name in ("noise_1", "noise_0.1", "attend")]
@@ -124,7 +149,9 @@ def test_tasks_of_few_texts_do_not_vote_beside_larger_ones():
 
 
 def test_a_curve_that_only_falls_does_not_rise_and_fall():
-    """Diagnosticity that is best at the first ratio: no rise, so the number is below 0 (it was .4, reproduced)."""
+    """Diagnosticity that is best at the first ratio: no rise, so the number is below 0 (it was .4,
+    reproduced).
+    """
     falling = np.linspace(0.8, 0.4, 5) * np.ones((1, 1, 1, 2, 1))
     cells = claim_statistics.Cells(np.zeros((1, 1, 1, 4)), ("sst2",), ("attention",), falling)
     assert claim_statistics.rise_and_fall(cells, cells)[0] < 0
@@ -141,7 +168,9 @@ def test_settings_say_what_their_pairs_say():
     assert list(table.index) == ["main", "control", "rank"]
     assert table.loc["main", ["pairs", "tasks", "methods", "instances"]].tolist() == [80, 2, 2, 40]
     means = zhao.mean_diagnosticity(pairs[pairs.setting == "main"])
-    np.testing.assert_allclose(table.loc["main", "soft_ns_difference"], means["soft_ns"] - means["ns"])
+    np.testing.assert_allclose(
+        table.loc["main", "soft_ns_difference"], means["soft_ns"] - means["ns"]
+    )
     assert table.loc["rank", "no_effect"] == 1 and table.loc["main", "no_effect"] < 1
     spec = PROFILE.faithfulness_of("rotten_tomatoes")
     assert table.draws.to_dict() == {"main": spec.draws, "control": 1, "rank": 1}
@@ -151,6 +180,11 @@ def test_the_largest_change_is_that_of_the_greatest_size():
     values = made_up(("main", "control", "rank"), texts=20, methods=TWO)
     changes = protocol_changes.changes_table(zhao.pair_with_rivals(values, PROFILE), STAGE)
     other = changes.assign(setting="other", title="another", nc=0.0, nc_change=-2.0)
-    table = protocol_changes.largest_changes(pd.concat([changes, other], ignore_index=True)).set_index("metric")
+    table = protocol_changes.largest_changes(
+        pd.concat([changes, other], ignore_index=True)
+    ).set_index("metric")
     assert table.loc["nc", ["setting", "title", "change"]].tolist() == ["other", "another", -2.0]
-    assert table.loc["ns", "setting"] == "rank" and len(protocol_changes.largest_changes(changes.iloc[:0])) == 0
+    assert (
+        table.loc["ns", "setting"] == "rank"
+        and len(protocol_changes.largest_changes(changes.iloc[:0])) == 0
+    )

@@ -1,6 +1,8 @@
-"""Explanations as HTML that needs nothing else: of each text a table, a row a method, words coloured by their scores.
+"""Explanations as HTML that needs nothing else: of each text a table, a row a method, words
+coloured by their scores.
 
-Backgrounds are half transparent and text keeps the colour of its surroundings, so light and dark pages serve alike.
+Backgrounds are half transparent and text keeps the colour of its surroundings, so light and dark
+pages serve alike.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
 .note{opacity:.75;font-size:.9rem}.wide{overflow-x:auto}.wide table{border-collapse:collapse;font-size:.9rem}
 .wide th,.wide td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line)}
 .wide th:first-child,.wide td:first-child{text-align:left}
-"""
+"""  # noqa: E501
 PAGE_STYLE = """:root{color-scheme:light dark}
 body{font:16px/1.55 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}"""
 PAGE = """<!doctype html>
@@ -54,17 +56,24 @@ PAGE = """<!doctype html>
 def page(explained: Iterable[Shown]) -> str:
     """A whole page."""
     explained = list(explained)
-    return whole_page(f"{len(explained)} explained text{'s' if len(explained) != 1 else ''}", fragment(explained))
+    return whole_page(
+        f"{len(explained)} explained text{'s' if len(explained) != 1 else ''}", fragment(explained)
+    )
 
 
 def whole_page(title: str, body: str, style: str = "") -> str:
-    """HTML that needs nothing else. title: plain text; body: HTML below it; style: more rules of CSS."""
+    """HTML that needs nothing else. title: plain text; body: HTML below it; style: more rules of
+    CSS.
+    """
     return PAGE.format(title=escape(title), style=PAGE_STYLE + style, body=body)
 
 
 def wide_table(head: str, rows: Iterable[str]) -> str:
     """A table for a page of REPORT_STYLE. head: its cells; rows: each a whole one."""
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return (
+        "<div "
+        f'class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
 
 
 def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe) -> str:
@@ -72,7 +81,9 @@ def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describ
     explained = list(explained)
     alike, own = gather_remarks(explained)
     head = "\n".join(f'<p class="note">{escape(line)}</p>' for line in [KEY, *alike])
-    tables = "\n".join(_table(one, about(one), remarks) for one, remarks in zip(explained, own, strict=True))
+    tables = "\n".join(
+        _table(one, about(one), remarks) for one, remarks in zip(explained, own, strict=True)
+    )
     return f'<div class="attreval-shown"><style>{STYLE}</style>{head}\n{tables}</div>'
 
 
@@ -85,14 +96,23 @@ def _row(one: Shown, method: str, remarks: Iterable[str]) -> str:
     """One method, with what is to be known of its scores below them."""
     scores = one.scores(method)
     gap = one.gaps.get(method)
-    about = "" if gap is None else f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
-    parts = [_part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments))]
+    about = (
+        "" if gap is None else f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
+    )
+    parts = [
+        _part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments))
+    ]
     parts += [f'<span class="note">{escape(remark)}</span>' for remark in remarks]
-    return f'<tr><th scope="row"{about}>{escape(title_of(one, method))}</th><td>{"".join(parts)}</td></tr>'
+    return (
+        "<tr><th "
+        f'scope="row"{about}>{escape(title_of(one, method))}</th><td>{"".join(parts)}</td></tr>'
+    )
 
 
 def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
-    """One text, or one of a pair, up to the last word read; what stands between words stays as it is."""
+    """One text, or one of a pair, up to the last word read; what stands between words stays as it
+    is.
+    """
     text = one.instance.segments[segment]
     at = 0
     out = []
@@ -101,7 +121,9 @@ def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
             continue
         shown = text[max(at, unit.start) : unit.end]
         out.append(escape(text[at : unit.start]))
-        out.append(_word(shown or "\N{MIDDLE DOT}", score, strength, signed))  # pieces inside one character
+        out.append(
+            _word(shown or "\N{MIDDLE DOT}", score, strength, signed)
+        )  # pieces inside one character
         at = max(at, unit.end)
     unread = [u for u in one.unread if u.segment == segment and u.start >= at]
     out.append(escape(text[at : unread[0].start if unread else len(text)]))

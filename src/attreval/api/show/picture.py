@@ -1,4 +1,6 @@
-"""Explanations as a picture: every text once a method, its words on coloured ground, lines broken where they end."""
+"""Explanations as a picture: every text once a method, its words on coloured ground, lines broken
+where they end.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def save(explained: Iterable[Shown], path: Path) -> None:
 
 
 def draw(explained: Iterable[Shown], width: float = 9.0) -> Figure:
-    """A figure of `width` inches; its height is what the texts need. Letters that no font has are drawn as boxes."""
+    """A figure of `width` inches; its height is what the texts need. Letters that no font has are
+    drawn as boxes.
+    """
     pen = Pen(width)
     explained = list(explained)
     alike, own = gather_remarks(explained)
@@ -72,7 +76,9 @@ def _words(one: Shown, method: str) -> Iterator[dict | None]:
 
 
 class Pen:
-    """Where the next word goes on a figure of `width` inches. placed: what has its place, in points."""
+    """Where the next word goes on a figure of `width` inches. placed: what has its place, in
+    points.
+    """
 
     def __init__(self, width: float):
         font_manager = need("matplotlib.font_manager", "plots", "a picture")
@@ -112,7 +118,9 @@ class Pen:
         weight: str = "normal",
         underlined: bool = False,
     ) -> None:
-        """One word, on a new line where it does not fit; one wider than a line is cut into pieces that fit."""
+        """One word, on a new line where it does not fit; one wider than a line is cut into pieces
+        that fit.
+        """
         advance = self.width(text, size, weight)
         most = self.room + MARGIN - self.left
         if advance > most and len(text) > 1:
@@ -126,7 +134,9 @@ class Pen:
         self.placed.append((self.x, self.y, text, ground, advance, underlined, style))
         self.x += advance + SIZE * 0.42
 
-    def line(self, text: str, colour: str = "black", size: float = SIZE, weight: str = "normal") -> None:
+    def line(
+        self, text: str, colour: str = "black", size: float = SIZE, weight: str = "normal"
+    ) -> None:
         """A sentence of its own, from the left edge."""
         self.start()
         for word in text.split():
@@ -152,7 +162,9 @@ class Pen:
         self.y = max(self.y, lowest)
 
     def finish(self) -> Figure:
-        """The figure, as high as what was put on it; its one axes counts points from the upper left corner."""
+        """The figure, as high as what was put on it; its one axes counts points from the upper left
+        corner.
+        """
         from matplotlib.patches import Rectangle
 
         width = self.figure.get_figwidth()
@@ -163,7 +175,11 @@ class Pen:
         for x, y, text, ground, advance, underlined, style in self.placed:
             if ground is not None:
                 colour = [c / 255 for c in ground]
-                axes.add_patch(Rectangle((x - 1.2, y - SIZE), advance + 2.4, SIZE + 3.2, color=colour, linewidth=0))
+                axes.add_patch(
+                    Rectangle(
+                        (x - 1.2, y - SIZE), advance + 2.4, SIZE + 3.2, color=colour, linewidth=0
+                    )
+                )
             if underlined:
                 axes.plot([x, x + advance], [y + 2.2] * 2, color="black", linewidth=0.8)
             axes.text(x, y, text, va="baseline", parse_math=False, fontfamily=self.fonts, **style)

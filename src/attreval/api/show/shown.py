@@ -1,7 +1,8 @@
-"""What is said of an explained text in words and in colours, in pages, terminals and pictures alike.
+"""What is said of an explained text in words and in colours, in pages, terminals and pictures
+alike.
 
-Colours are told apart by colour-blind people: blue for the class, orange against it, violet unsigned. This is the one
-place where a score becomes a colour, of the library and of the study.
+Colours are told apart by colour-blind people: blue for the class, orange against it, violet
+unsigned. This is the one place where a score becomes a colour, of the library and of the study.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ AGAINST = (217, 95, 2)
 UNSIGNED = (117, 90, 180)
 TINT = 0.6  # of the full colour at most: black and white text stay readable on it
 FAINT = 0.005  # strengths below this are not coloured
-KEY = "blue: for the class; orange: against it; violet: scores without a sign; full colour: a method's strongest word"
+KEY = (
+    "blue: for the class; orange: against it; violet: scores without a sign; full colour: a "
+    "method's strongest word"
+)
 
 
 def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
@@ -30,20 +34,26 @@ def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
 
 
 def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], float]:
-    """The full colour of a strength in [-1, 1], red, green and blue from 0 to 255, and how opaque it is, up to TINT."""
+    """The full colour of a strength in [-1, 1], red, green and blue from 0 to 255, and how opaque
+    it is, up to TINT.
+    """
     full = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
     return full, TINT * min(1.0, abs(strength))
 
 
 def blend(strength: float, signed: bool = True, paper: int = 255) -> tuple[int, int, int]:
-    """The colour of a strength on white, or on paper of another grey, as red, green and blue from 0 to 255."""
+    """The colour of a strength on white, or on paper of another grey, as red, green and blue from 0
+    to 255.
+    """
     full, share = colour(strength, signed)
     red, green, blue = (round(share * c + (1 - share) * paper) for c in full)
     return red, green, blue
 
 
 def css(strength: float, signed: bool = True) -> str:
-    """The colour of a strength for a page; it is in part transparent, so that light and dark pages serve alike."""
+    """The colour of a strength for a page; it is in part transparent, so that light and dark pages
+    serve alike.
+    """
     full, share = colour(strength, signed)
     return f"rgba({', '.join(map(str, full))}, {share:.2f})"
 
@@ -65,14 +75,25 @@ def has_sign(one: Shown, method: str) -> bool:
 
 
 def gather_remarks(explained: Sequence[Shown]) -> tuple[list[str], list[dict[str, list[str]]]]:
-    """Remarks that hold for every text, to be said once; and of each text by method those that are its own."""
+    """Remarks that hold for every text, to be said once; and of each text by method those that are
+    its own.
+    """
     remarks = [one.remarks for one in explained]
     alike: dict[str, list[str]] = {}
     if len(remarks) > 1:
         for method, found in remarks[0].items():
-            alike[method] = [said for said in found if all(said in other.get(method, ()) for other in remarks)]
-    lines = [f"{title_of(explained[0], method)}: {said}" for method, found in alike.items() for said in found]
-    own = [{m: [said for said in found if said not in alike.get(m, ())] for m, found in one.items()} for one in remarks]
+            alike[method] = [
+                said for said in found if all(said in other.get(method, ()) for other in remarks)
+            ]
+    lines = [
+        f"{title_of(explained[0], method)}: {said}"
+        for method, found in alike.items()
+        for said in found
+    ]
+    own = [
+        {m: [said for said in found if said not in alike.get(m, ())] for m, found in one.items()}
+        for one in remarks
+    ]
     return lines, own
 
 
@@ -81,6 +102,7 @@ def how_many_unread(one: Shown) -> str:
     count = len(one.unread)
     all_words = len(one.instance.words)
     return (
-        f"{count} of {all_words} words were not read: the model takes no more than these {len(one.tokens)} tokens, or "
+        f"{count} of {all_words} words were not read: the model takes no more than these "
+        f"{len(one.tokens)} tokens, or "
         "its tokenizer knows none for them"
     )

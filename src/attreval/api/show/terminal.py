@@ -1,4 +1,6 @@
-"""Explanations in a terminal: coloured words; where nobody looks at colours, words with their scores in columns."""
+"""Explanations in a terminal: coloured words; where nobody looks at colours, words with their
+scores in columns.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,14 @@ from attreval.api.show.shown import (
 PLAIN_WIDTH = 100  # of output that goes to a file
 WIDEST_WORD = 24
 PALE = 0.15  # strengths below this are not coloured
-PAPER = 200  # the grey that colours are on: on white the palest would be the brightest of a dark terminal
+# the grey that colours are on: on white the palest would be the brightest of a dark terminal
+PAPER = 200
 NUMBER = 8  # columns of a score
 
 
-def show(explained: Iterable[Shown], stream: TextIO | None = None, width: int | None = None) -> None:
+def show(
+    explained: Iterable[Shown], stream: TextIO | None = None, width: int | None = None
+) -> None:
     """Print explanations: in colour where `takes_colours`, else as plain tables.
 
     width: columns to fill; those of the terminal where not given, or 100 where there is none.
@@ -43,8 +48,14 @@ def show(explained: Iterable[Shown], stream: TextIO | None = None, width: int | 
 
 
 def takes_colours(console: Console) -> bool:
-    """Whether it is a terminal that shades of a colour can be told apart on, and NO_COLOR is not set."""
-    return console.is_terminal and not console.no_color and console.color_system in ("256", "truecolor")
+    """Whether it is a terminal that shades of a colour can be told apart on, and NO_COLOR is not
+    set.
+    """
+    return (
+        console.is_terminal
+        and not console.no_color
+        and console.color_system in ("256", "truecolor")
+    )
 
 
 def draw(console: Console, explained: Sequence[Shown]) -> None:
@@ -55,7 +66,10 @@ def draw(console: Console, explained: Sequence[Shown]) -> None:
         return
     alike, own = gather_remarks(explained)
     parts = [fold(printable(said), console.width) for said in alike]
-    parts += [plain_lines(one, console.width, remarks) for one, remarks in zip(explained, own, strict=True)]
+    parts += [
+        plain_lines(one, console.width, remarks)
+        for one, remarks in zip(explained, own, strict=True)
+    ]
     for lines in parts:
         print("\n".join(lines), end="\n\n", file=console.file)
 
@@ -63,16 +77,21 @@ def draw(console: Console, explained: Sequence[Shown]) -> None:
 def coloured(explained: Sequence[Shown]) -> Iterator[RenderableType]:
     """Each text once a method, the same words below each other.
 
-    A word of some strength is black on its colour, others are as the terminal has them, so that light and dark ones
-    serve alike.
+    A word of some strength is black on its colour, others are as the terminal has them, so that
+    light and dark ones serve alike.
     """
     alike, own = gather_remarks(explained)
-    yield Text("\n".join([f"{KEY}; no colour: below {PALE:.0%} of it", *map(printable, alike)]), style="dim")
+    yield Text(
+        "\n".join([f"{KEY}; no colour: below {PALE:.0%} of it", *map(printable, alike)]),
+        style="dim",
+    )
     for one, remarks in zip(explained, own, strict=True):
         yield Text(printable(describe(one)), style="bold")
         rows = Table.grid(padding=(0, 1, 0, 0))
         for method in one.methods:
-            rows.add_row(Text(f"{printable(title_of(one, method))}:", style="bold"), _words(one, method))
+            rows.add_row(
+                Text(f"{printable(title_of(one, method))}:", style="bold"), _words(one, method)
+            )
             for remark in remarks.get(method, ()):
                 rows.add_row("", Text(printable(remark), style="italic"))
         yield rows
@@ -96,11 +115,14 @@ def _words(one: Shown, method: str) -> Text:
 
 
 def plain_lines(one: Shown, width: int, remarks: Mapping[str, Sequence[str]]) -> list[str]:
-    """A table with a line a word and a column a method, none wider than `width`; further methods follow below."""
+    """A table with a line a word and a column a method, none wider than `width`; further methods
+    follow below.
+    """
     words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
     room = max([4, *map(cell_len, words)])
     columns = {
-        method: [f"{score:+.3f}" for score in one.scores(method).round(3) + 0] for method in one.methods
+        method: [f"{score:+.3f}" for score in one.scores(method).round(3) + 0]
+        for method in one.methods
     }  # no -0.000
     wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
     out = fold(printable(describe(one)), width)
@@ -129,10 +151,14 @@ def notes(one: Shown) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """A text without control characters, which could move the cursor, change colours or turn the line round."""
+    """A text without control characters, which could move the cursor, change colours or turn the
+    line round.
+    """
     kept = ("\N{ZERO WIDTH JOINER}", "\N{ZERO WIDTH NON-JOINER}")
     return "".join(
-        c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in kept else "\N{REPLACEMENT CHARACTER}"
+        c
+        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in kept
+        else "\N{REPLACEMENT CHARACTER}"
         for c in text
     )
 

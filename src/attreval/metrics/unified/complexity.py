@@ -1,7 +1,9 @@
-"""Unified complexity: entropy of an explanation's scores (Sun et al. 2024, section 2.5; Bhatt et al. 2020).
+"""Unified complexity: entropy of an explanation's scores (Sun et al. 2024, section 2.5; Bhatt et
+al. 2020).
 
-The entropy of the shares that the first k features have of their importance, k the number of pairs of spans, the same
-for each type of explanation. Lower is simpler. Letters used for shapes: k features.
+The entropy of the shares that the first k features have of their importance, k the number of pairs
+of spans, the same for each type of explanation. Lower is simpler. Letters used for shapes: k
+features.
 """
 
 from functools import cache
@@ -18,7 +20,8 @@ DRAWS = 4000
 
 
 def entropy(scores: np.ndarray) -> float:
-    """Entropy in nats of the shares of the magnitudes of (k,) scores; ln k where all are 0, NaN where there is none.
+    """Entropy in nats of the shares of the magnitudes of (k,) scores; ln k where all are 0, NaN
+    where there is none.
 
     ValueError for scores that are not finite.
     """
@@ -30,15 +33,19 @@ def entropy(scores: np.ndarray) -> float:
 
 
 def unified_entropy(scores: np.ndarray, k: int) -> float:
-    """Entropy of the k highest of (n,) falling scores; of all where there are fewer (eq. 19-20). NaN for k = 0."""
+    """Entropy of the k highest of (n,) falling scores; of all where there are fewer (eq. 19-20).
+    NaN for k = 0.
+    """
     return entropy(scores[:k])
 
 
 @cache
 def random_entropy(k: int, distribution: str = "uniform") -> float:
-    """Expected entropy of k random scores: `uniform` on (0, 1), by many draws, or `exponential`, in closed form.
+    """Expected entropy of k random scores: `uniform` on (0, 1), by many draws, or `exponential`, in
+    closed form.
 
-    Shares of exponential scores are uniform on the simplex, where the expectation is psi(k + 1) - psi(2).
+    Shares of exponential scores are uniform on the simplex, where the expectation is psi(k + 1) -
+    psi(2).
     """
     if distribution == "exponential":
         return float(digamma(k + 1) - digamma(2))
@@ -90,7 +97,8 @@ UNIFIED_SIMPLICITY = metric(
     name="unified_simplicity",
     judge="diagnosis",
     source="Sun et al. 2024, section 2.5, eq. 19",
-    about="How few of its first pieces hold an explanation's importance: 1 for one piece, 0 where all count alike.",
+    about="How few of its first pieces hold an explanation's importance: 1 for one piece, 0 where "
+    "all count alike.",
     needs=("scores",),
     higher_is_better=True,
     order=68,

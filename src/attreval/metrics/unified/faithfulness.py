@@ -1,10 +1,12 @@
-"""Unified comprehensiveness and sufficiency (Sun et al. 2024, section 2.2), at equal numbers of units.
+"""Unified comprehensiveness and sufficiency (Sun et al. 2024, section 2.2), at equal numbers of
+units.
 
-A feature is a unit, a pair of units across the two parts of an input, or a pair of spans. Explanations of any type are
-compared by the units that the first of their ranked features hold: as many as the first k pairs of spans (section 2.1,
-eq. 5-7). 1 where the predicted class changes when these units go, or when only they stay, else 0; averaged over numbers
-of features and then over instances. Units that go become the mask token.
-Letters used for shapes: n units, F features, m sets of units.
+A feature is a unit, a pair of units across the two parts of an input, or a pair of spans.
+Explanations of any type are compared by the units that the first of their ranked features hold: as
+many as the first k pairs of spans (section 2.1, eq. 5-7). 1 where the predicted class changes when
+these units go, or when only they stay, else 0; averaged over numbers of features and then over
+instances. Units that go become the mask token. Letters used for shapes: n units, F features, m sets
+of units.
 """
 
 from collections.abc import Sequence
@@ -35,8 +37,8 @@ _unified = partial(
 class Ranking:
     """Features and their (F,) scores, highest first.
 
-    unit_weights: (n,) sum of the scores of the features that hold a unit. tie: (n,) random order of units, which
-    decides where nothing else does.
+    unit_weights: (n,) sum of the scores of the features that hold a unit. tie: (n,) random order of
+    units, which decides where nothing else does.
     """
 
     features: tuple[Feature, ...]
@@ -55,11 +57,14 @@ class Ranking:
 def rank_features(attribution: Attribution, units: Units, rng: np.random.Generator) -> Ranking:
     """An attribution's features by falling score, equal scores in random order.
 
-    Scores of word pieces are summed to those of their units. ValueError for an input that is not in two parts.
+    Scores of word pieces are summed to those of their units. ValueError for an input that is not in
+    two parts.
     """
     sides = np.unique(units.side)
     if len(sides) > 2:
-        raise ValueError(f"explanations of pairs need an input of two parts; this one has {len(sides)}")
+        raise ValueError(
+            f"explanations of pairs need an input of two parts; this one has {len(sides)}"
+        )
     at = units.of_position()
     if attribution.level == "token":
         held: list[tuple[int, ...]] = [(u,) for u in range(len(units))]
@@ -86,33 +91,45 @@ def make_ranking(
 def feature_of(units: Units, chosen: Sequence[int]) -> Feature:
     """Units as a feature: those of the first part, those of the second."""
     first = units.side.min(initial=0)
-    return tuple(u for u in chosen if units.side[u] == first), tuple(u for u in chosen if units.side[u] != first)
+    return tuple(u for u in chosen if units.side[u] == first), tuple(
+        u for u in chosen if units.side[u] != first
+    )
 
 
 def take_units(ranking: Ranking, size: int, fill: Ranking | None = None) -> list[Feature]:
     """The first features that hold `size` units between them: exactly so many (eq. 6-7).
 
-    Where the last feature holds too many new ones, those of them that weigh least are left out of it. Where features
-    run out, units follow in the order of `fill`, a ranking of units. ValueError where there are fewer units than asked.
+    Where the last feature holds too many new ones, those of them that weigh least are left out of
+    it. Where features run out, units follow in the order of `fill`, a ranking of units. ValueError
+    where there are fewer units than asked.
     """
     chosen: set[int] = set()
     out = []
     for feature in (*ranking.features, *(fill.features if fill else ())):
         if len(chosen) == size:
             break
-        fresh = sorted(units_in([feature]) - chosen, key=lambda u: (-ranking.unit_weights[u], ranking.tie[u]))
+        fresh = sorted(
+            units_in([feature]) - chosen, key=lambda u: (-ranking.unit_weights[u], ranking.tie[u])
+        )
         left_out = set(fresh[size - len(chosen) :])
         first, second = feature
-        kept = (tuple(u for u in first if u not in left_out), tuple(u for u in second if u not in left_out))
+        kept = (
+            tuple(u for u in first if u not in left_out),
+            tuple(u for u in second if u not in left_out),
+        )
         out.append(kept)
         chosen |= set(fresh) - left_out
     if len(chosen) < size:
-        raise ValueError(f"the features of an explanation hold {len(chosen)} units; {size} were asked for")
+        raise ValueError(
+            f"the features of an explanation hold {len(chosen)} units; {size} were asked for"
+        )
     return out
 
 
 def features_needed(ranking: Ranking, size: int) -> int:
-    """How many of the first features, each whole, it takes to hold `size` units; all where they never do."""
+    """How many of the first features, each whole, it takes to hold `size` units; all where they
+    never do.
+    """
     return next((k for k in range(len(ranking)) if len(ranking.units(k)) >= size), len(ranking))
 
 
@@ -122,14 +139,17 @@ def units_in(features: Sequence[Feature]) -> set[int]:
 
 
 def piece_counts(spans: Ranking, asked: Sequence[int], most: int) -> list[int]:
-    """The numbers of first features to look at: those asked for, else 1, 2, ... to `most`, as far as there are any."""
+    """The numbers of first features to look at: those asked for, else 1, 2, ... to `most`, as far
+    as there are any.
+    """
     return [k for k in (asked or range(1, most + 1)) if k <= len(spans)]
 
 
 @dataclass(frozen=True)
 class Changes:
-    """(m,) each. without: the sets of units masked; only: all but them masked. flips are 0 or 1, drops differences of
-    the probability of the class predicted on the whole text."""
+    """(m,) each. without: the sets of units masked; only: all but them masked. flips are 0 or 1,
+    drops differences of the probability of the class predicted on the whole text.
+    """
 
     flips_without: np.ndarray
     flips_only: np.ndarray
@@ -138,7 +158,9 @@ class Changes:
 
 
 def match_budget(rankings: dict[str, Ranking], k: int) -> dict[str, set[int]]:
-    """Of each type of explanation its first units, as many as the first k pairs of spans hold (eq. 5-7)."""
+    """Of each type of explanation its first units, as many as the first k pairs of spans hold (eq.
+    5-7).
+    """
     size = len(rankings["span"].units(k))
     fill = rankings.get("token")
     return {kind: units_in(take_units(ranking, size, fill)) for kind, ranking in rankings.items()}
@@ -166,11 +188,15 @@ def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]) -> Conve
 def rank_text(text: ScoredText, method: str) -> Ranking:
     """The features of a method's attribution, ties by its own random draws."""
     assert text.units is not None, "pieces of a text are ranked by its units"
-    return rank_features(text.attributions[method], text.units, generator("ties", *text.names_of(method)))
+    return rank_features(
+        text.attributions[method], text.units, generator("ties", *text.names_of(method))
+    )
 
 
 def ask_masked(text: ScoredText, method: str) -> Conversation:
-    """The conversation that masks a method's first units, and all but them, at the text's sizes: returns Changes."""
+    """The conversation that masks a method's first units, and all but them, at the text's sizes:
+    returns Changes.
+    """
     ranking = rank_text(text, method)
     assert text.units is not None
     taken = [units_in(take_units(ranking, size)) for size in text.sizes]
@@ -192,7 +218,8 @@ def mean_only(text: ScoredText, method: str) -> Conversation:
 unified_comprehensiveness = _unified(
     "Comprehensiveness (unified)",
     name="unified_comprehensiveness",
-    about="How often the predicted class changes when the first pieces are masked, mean over numbers of pieces.",
+    about="How often the predicted class changes when the first pieces are masked, mean over "
+    "numbers of pieces.",
     higher_is_better=True,
     order=61,
     stored="unified_comprehensiveness",

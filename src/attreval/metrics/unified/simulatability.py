@@ -1,9 +1,10 @@
-"""Simulatability: an agent that is shown explanations predicts the model (Sun et al. 2024, section 2.4, appendix A).
+"""Simulatability: an agent that is shown explanations predicts the model (Sun et al. 2024, section
+2.4, appendix A).
 
-An explanation is shown on token ids in one of two forms. `symbol`: every unit or span of the first features is quoted
-in place, with the ranks of its features behind it; `text`: the features follow the input, best first. The symbols are
-lost in the paper's text: `<`, `>` and the number of the rank are ours, and no vocabulary is added.
-Letters used for shapes: L tokens.
+An explanation is shown on token ids in one of two forms. `symbol`: every unit or span of the first
+features is quoted in place, with the ranks of its features behind it; `text`: the features follow
+the input, best first. The symbols are lost in the paper's text: `<`, `>` and the number of the rank
+are ours, and no vocabulary is added. Letters used for shapes: L tokens.
 """
 
 from collections.abc import Sequence
@@ -44,8 +45,11 @@ def read_marks(tokenizer: Any, most: int) -> Marks:
     return Marks(ids(" <"), ids(" >"), ids(","), ids(";"), ranks, separator)
 
 
-def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks) -> Tokens:
-    """The tokens with each part of each feature quoted, followed by the ranks of all features that it is a part of.
+def insert_symbols(
+    tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks
+) -> Tokens:
+    """The tokens with each part of each feature quoted, followed by the ranks of all features that
+    it is a part of.
 
     What is quoted twice in the same place is quoted once; longer quotes go around shorter ones.
     """
@@ -57,17 +61,24 @@ def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], ma
                 ranks.setdefault(ends, []).append(rank)
     before: dict[int, list[int]] = {}
     behind: dict[int, list[int]] = {}
-    for start, end in sorted(ranks, key=lambda span: (span[1] - span[0], span)):  # short ones first: they go inside
+    for start, end in sorted(
+        ranks, key=lambda span: (span[1] - span[0], span)
+    ):  # short ones first: they go inside
         before[start] = [*marks.opening, *before.get(start, ())]
         numbers = [i for rank in dict.fromkeys(ranks[start, end]) for i in marks.ranks[rank]]
         behind[end] = [*behind.get(end, ()), *marks.closing, *numbers]
-    pieces = [[*before.get(at, ()), own, *behind.get(at, ())] for at, own in enumerate(tokens.ids.tolist())]
+    pieces = [
+        [*before.get(at, ()), own, *behind.get(at, ())]
+        for at, own in enumerate(tokens.ids.tolist())
+    ]
     segments = np.repeat(tokens.segments, [len(piece) for piece in pieces])
     return replace(tokens, ids=np.concatenate(pieces), segments=segments)
 
 
 def append_text(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks) -> Tokens:
-    """The tokens, which end with a separator, and behind them the features: parts parted by `,`, features by `;`."""
+    """The tokens, which end with a separator, and behind them the features: parts parted by `,`,
+    features by `;`.
+    """
     text: list[int] = []
     for feature in features:
         text += marks.between if text else ()
@@ -79,8 +90,11 @@ def append_text(tokens: Tokens, units: Units, features: Sequence[Feature], marks
     return replace(tokens, ids=np.concatenate([tokens.ids, added]), segments=segments)
 
 
-def inform(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks, form: str, longest: int) -> Tokens:
-    """The tokens with an explanation, in one of the two forms; the last features are left out while it is too long.
+def inform(
+    tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks, form: str, longest: int
+) -> Tokens:
+    """The tokens with an explanation, in one of the two forms; the last features are left out while
+    it is too long.
 
     Only ids and segments are those of the longer text. ValueError for another form.
     """
@@ -95,7 +109,9 @@ def inform(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Mar
 
 
 def agreement_f1(predicted: np.ndarray, labels: np.ndarray) -> float:
-    """Macro F1 of an agent's predictions against the model's, over the classes that either predicts."""
+    """Macro F1 of an agent's predictions against the model's, over the classes that either
+    predicts.
+    """
     from sklearn.metrics import f1_score
 
     return float(f1_score(labels, predicted, average="macro", zero_division=0))
@@ -121,11 +137,17 @@ def bootstrap_gain(
     confidence: float,
     rng: np.random.Generator,
 ) -> tuple[float, float, float]:
-    """(F1 of the informed agent less that of the other, lower, upper) with a percentile bootstrap over instances."""
+    """(F1 of the informed agent less that of the other, lower, upper) with a percentile bootstrap
+    over instances.
+    """
     weights = draw_counts(rng, len(labels), draws)
     gains = weighted_f1(informed, labels, weights) - weighted_f1(uninformed, labels, weights)
     low, high = percentile_interval(gains, confidence)
-    return agreement_f1(informed, labels) - agreement_f1(uninformed, labels), float(low), float(high)
+    return (
+        agreement_f1(informed, labels) - agreement_f1(uninformed, labels),
+        float(low),
+        float(high),
+    )
 
 
 SIMULATABILITY = metric(
@@ -133,7 +155,8 @@ SIMULATABILITY = metric(
     name="simulatability",
     judge="diagnosis",
     source="Sun et al. 2024, section 2.4, eq. 14",
-    about="How often agents that see the explanation predict what the model does, mean over its forms.",
+    about="How often agents that see the explanation predict what the model does, mean over its "
+    "forms.",
     needs=("scores", "model", "agent"),
     higher_is_better=True,
     order=66,

@@ -1,4 +1,6 @@
-"""What can be asked of a model, a file a type of question: what it asks, and how the ledger has it answered."""
+"""What can be asked of a model, a file a type of question: what it asks, and how the ledger has it
+answered.
+"""
 
 # ruff: noqa: F401 - what is imported here is what this package offers
 

@@ -1,4 +1,5 @@
-"""Attention weights of a transformer, and gradients with respect to them along a path on which they grow.
+"""Attention weights of a transformer, and gradients with respect to them along a path on which they
+grow.
 
 Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 """
@@ -9,15 +10,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs, to_array
+from attreval.models.questions.question import (
+    Item,
+    Ledger,
+    Pass,
+    Question,
+    check_attention,
+    check_needs,
+    to_array,
+)
 
 
 @dataclass(frozen=True)
 class AttentionAnswer:
-    """attention: (S, H, L, L) weights, from token to token, unscaled. gradient: (S, H, L, L) weighted sum over nodes.
+    """attention: (S, H, L, L) weights, from token to token, unscaled. gradient: (S, H, L, L)
+    weighted sum over nodes.
 
-    With `rows`, r of them, (S, H, r, L). values: (S, m) the logit or probability at each node; NaN gradients where
-    there are no nodes.
+    With `rows`, r of them, (S, H, r, L). values: (S, m) the logit or probability at each node; NaN
+    gradients where there are no nodes.
     """
 
     attention: np.ndarray
@@ -27,14 +37,17 @@ class AttentionAnswer:
 
 @dataclass(frozen=True)
 class AttentionPath(Question):
-    """Ask a transformer for its attention weights and for weighted sums of gradients with respect to them.
+    """Ask a transformer for its attention weights and for weighted sums of gradients with respect
+    to them.
 
     ids, segments: (L,). layers: S encoder layers, -1 the last one; all where none is named.
-    nodes, weights: m factors and their quadrature weights. At each node the weights of one layer, the same in every
-    layer below it as in the plain text, are multiplied by the factor while the rest of the network runs as usual, and
-    the gradient with respect to these multiplied weights is taken; done for each layer apart. The node 1 is the text
-    itself, where one pass serves all layers. Without nodes only the weights are asked for.
-    of: differentiate the `logit` or the `probability` of the target. rows: keep only what these tokens attend to.
+    nodes, weights: m factors and their quadrature weights. At each node the weights of one layer,
+    the same in every layer below it as in the plain text, are multiplied by the factor while the
+    rest of the network runs as usual, and the gradient with respect to these multiplied weights is
+    taken; done for each layer apart. The node 1 is the text itself, where one pass serves all
+    layers. Without nodes only the weights are asked for.
+    of: differentiate the `logit` or the `probability` of the target. rows: keep only what these
+        tokens attend to.
     summary: refuse a model whose classes are not read off the encoder's state of the first token.
     """
 
@@ -78,7 +91,9 @@ class AttentionPath(Question):
             scales = torch.tensor(nodes, dtype=dtype, device=ids.device)
             factors = {wanted[0]: scales[:, None, None, None]}
         with torch.set_grad_enabled(graph):
-            logits, seen = ledger.model.attend(ids, mask, segments, ledger.precision, wanted, factors)
+            logits, seen = ledger.model.attend(
+                ids, mask, segments, ledger.precision, wanted, factors
+            )
             scores = {"logit": logits, "probability": torch.softmax(logits, dim=-1)}
             picked = torch.stack([scores[one.of][b, one.target] for b, one in enumerate(asked)])
             weights = [seen[layer] for layer in wanted]
@@ -91,7 +106,9 @@ class AttentionPath(Question):
 
 
 class _PathPass(NamedTuple):
-    """A pass through the model. layers: those whose weights are wanted; node: its number, None for no node; factor."""
+    """A pass through the model. layers: those whose weights are wanted; node: its number, None for
+    no node; factor.
+    """
 
     layers: tuple[int, ...]
     node: int | None
@@ -105,16 +122,20 @@ class _LayerSums(Item):
 
     def __init__(self, question: AttentionPath, layers: int):
         if bad := [layer for layer in question.layers if not -layers <= layer < layers]:
-            raise ValueError(f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}")
+            raise ValueError(
+                f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}"
+            )
         self.layers = tuple(layer % layers for layer in question.layers) or tuple(range(layers))
-        # a node of 1 is the text itself: one pass serves all layers, and the weights are always part of the answer
+        # a node of 1 is the text itself: one pass serves all layers, and the weights are always
+        # part of the answer
         whole = [number for number, factor in enumerate(question.nodes) if factor == 1]
         self.passes = [_PathPass(self.layers, number, 1.0) for number in whole or (None,)]
         # at every other node each layer takes a pass of its own
         for number, factor in enumerate(question.nodes):
             if factor != 1:
                 self.passes += [_PathPass((layer,), number, factor) for layer in self.layers]
-        # passes that need the same layers share batches: what lies below the lowest of them keeps no graph
+        # passes that need the same layers share batches: what lies below the lowest of them keeps
+        # no graph
         groups = [(one.layers, bool(question.nodes)) for one in self.passes]
         super().__init__(question.key(), (question.ids, question.segments), groups, question)
         self.attention: list = [None] * len(self.layers)
@@ -139,5 +160,7 @@ class _LayerSums(Item):
     def answer(self) -> AttentionAnswer:
         """The answer, when all passes are in."""
         attention = np.stack(self.attention)
-        gradient = np.stack(self.gradient) if self.detail.nodes else np.full(attention.shape, np.nan)
+        gradient = (
+            np.stack(self.gradient) if self.detail.nodes else np.full(attention.shape, np.nan)
+        )
         return AttentionAnswer(attention, gradient, self.values)

@@ -1,10 +1,12 @@
-"""What happens inside a network: parts left in cells, states without one token's value, heads that matter for a class.
+"""What happens inside a network: parts left in cells, states without one token's value, heads that
+matter for a class.
 
-The importance of attention heads (Ray Choudhury et al. 2023) is read off the classification head. What leads from the
-first token's state to a class score (both linear maps of the classification head, the tanh between them ignored) is
-taken with the signs of the state and summed over each head's part of it, in the last encoder layer. The state has
-passed the layer's output projection, so its parts are not strictly the heads': a limit of the measure.
-Letters used for shapes: B rows, L tokens, S layers, H heads, D hidden width, K classes.
+The importance of attention heads (Ray Choudhury et al. 2023) is read off the classification head.
+What leads from the first token's state to a class score (both linear maps of the classification
+head, the tanh between them ignored) is taken with the signs of the state and summed over each
+head's part of it, in the last encoder layer. The state has passed the layer's output projection, so
+its parts are not strictly the heads': a limit of the measure. Letters used for shapes: B rows, L
+tokens, S layers, H heads, D hidden width, K classes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs, to_array
+from attreval.models.questions.question import (
+    Item,
+    Ledger,
+    Pass,
+    Question,
+    check_attention,
+    check_needs,
+    to_array,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -24,10 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellParts(Question):
-    """Ask a gated model how much of each class score each token left in its cell (Murdoch & Szlam 2017): (L, K).
+    """Ask a gated model how much of each class score each token left in its cell (Murdoch & Szlam
+    2017): (L, K).
 
-    output_gate: the quasi-recurrent LSTM shows its cell through the last output gate, as the paper says; its released
-    code leaves that gate out.
+    output_gate: the quasi-recurrent LSTM shows its cell through the last output gate, as the paper
+    says; its released code leaves that gate out.
     """
 
     ids: np.ndarray
@@ -52,18 +63,21 @@ class CellParts(Question):
 
 @dataclass(frozen=True)
 class ValueZeroing(Question):
-    """Ask an encoder for (S, L, L) distances: of state i behind a layer when the value of token j is zero in it.
+    """Ask an encoder for (S, L, L) distances: of state i behind a layer when the value of token j
+    is zero in it.
 
-    The distance is 1 less the cosine (Mohebbi et al. 2023). Each layer is run again alone, on the states that it is
-    given in the plain text; its attention weights stay. ids, segments: (L,). A pass is one token's value taken away, in
-    each layer in turn.
+    The distance is 1 less the cosine (Mohebbi et al. 2023). Each layer is run again alone, on the
+    states that it is given in the plain text; its attention weights stay. ids, segments: (L,). A
+    pass is one token's value taken away, in each layer in turn.
     """
 
     ids: np.ndarray
     segments: np.ndarray
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """One, with a pass a token. ValueError for a model without attention, or whose layers cannot be run alone."""
+        """One, with a pass a token. ValueError for a model without attention, or whose layers
+        cannot be run alone.
+        """
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
         groups = [("values",)] * len(self.ids)
@@ -71,7 +85,9 @@ class ValueZeroing(Question):
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
-        """(S, L) distances for each pass; the passes of one text share the states that its layers are given."""
+        """(S, L) distances for each pass; the passes of one text share the states that its layers
+        are given.
+        """
         import torch
 
         for _, part in groupby(batch, key=lambda one: id(one[0])):
@@ -96,10 +112,12 @@ class _Columns(Item):
 class HeadImportance(Question):
     """Ask a transformer how much each head of its last encoder layer matters for a class: (H,).
 
-    matrix: the `transposed` map of the classification head, or the one that the `code` of Ray Choudhury et al. uses.
+    matrix: the `transposed` map of the classification head, or the one that the `code` of Ray
+        Choudhury et al. uses.
     state: the first token's, `after` the last encoder layer, or `before` it, as in that code.
-    choice: `per_class`, for the target; `class_mean`, the mean over all classes; `one_for_all`, the same with the
-    magnitudes of the map in place of the signs of the state, so that neither class nor text has a say (ours).
+    choice: `per_class`, for the target; `class_mean`, the mean over all classes; `one_for_all`, the
+    same with the magnitudes of the map in place of the signs of the state, so that neither class
+    nor text has a say (ours).
     """
 
     ids: np.ndarray
@@ -112,7 +130,8 @@ class HeadImportance(Question):
     def __post_init__(self) -> None:
         if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
             raise ValueError(
-                f"matrix is `transposed` or `code`, state `after` or `before`; got {self.matrix!r} and {self.state!r}"
+                "matrix is `transposed` or `code`, state `after` or `before`; got "
+                f"{self.matrix!r} and {self.state!r}"
             )
 
     def key(self) -> Hashable:
@@ -121,7 +140,9 @@ class HeadImportance(Question):
         return ("heads", self.ids.tobytes(), self.segments.tobytes(), of, self.matrix, self.state)
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """One, with one pass. ValueError for a model without attention, or whose head is of another form."""
+        """One, with one pass. ValueError for a model without attention, or whose head is of another
+        form.
+        """
         check_attention(ledger.model, "heads to choose from")
         check_needs(ledger.model, "attention", "first token")
         if hasattr(ledger.model, "network"):
@@ -154,7 +175,8 @@ class HeadImportance(Question):
 
 
 def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
-    """The two linear layers of a classification head, the first on hidden states, the second giving class scores.
+    """The two linear layers of a classification head, the first on hidden states, the second giving
+    class scores.
 
     ValueError for a network whose head has another shape.
     """
@@ -171,7 +193,8 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
         if first is not None:
             return first, last
     raise ValueError(
-        f"the classification head of {type(network).__name__} is not one of two linear layers, as in BERT, DistilBERT, "
+        f"the classification head of {type(network).__name__} is not one of two linear layers, "
+        "as in BERT, DistilBERT, "
         "RoBERTa, MPNet and BART; the most important attention head cannot be told"
     )
 
@@ -179,8 +202,8 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
 def _class_map(network: nn.Module, matrix: str) -> Tensor:
     """(D, K) map from the first token's state to class scores.
 
-    matrix: `transposed` as the network applies it; `code` as the code of Ray Choudhury et al. multiplies, with the
-    first layer's weights untransposed and the class bias in every row.
+    matrix: `transposed` as the network applies it; `code` as the code of Ray Choudhury et al.
+    multiplies, with the first layer's weights untransposed and the class bias in every row.
     """
     first, last = class_layers(network)
     if matrix == "code":
@@ -188,10 +211,16 @@ def _class_map(network: nn.Module, matrix: str) -> Tensor:
     return first.weight.T @ last.weight.T
 
 
-def _first_states(network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str) -> Tensor:
+def _first_states(
+    network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str
+) -> Tensor:
     """(B, D) states of the first token `after` or `before` the last encoder layer."""
     body = network.get_encoder() if network.config.is_encoder_decoder else network.base_model
-    typed = not network.config.is_encoder_decoder and getattr(network.config, "type_vocab_size", 0) > 1
+    typed = (
+        not network.config.is_encoder_decoder and getattr(network.config, "type_vocab_size", 0) > 1
+    )
     inputs = {"token_type_ids": segments} if typed else {}
-    states = body(input_ids=ids, attention_mask=mask, output_hidden_states=True, **inputs).hidden_states
+    states = body(
+        input_ids=ids, attention_mask=mask, output_hidden_states=True, **inputs
+    ).hidden_states
     return states[-1 if state == "after" else -2][:, 0]

@@ -1,4 +1,5 @@
-"""Logits or probabilities of rows of token ids, exact or in the faster precision that samples may be answered in.
+"""Logits or probabilities of rows of token ids, exact or in the faster precision that samples may
+be answered in.
 
 Letters used for shapes: n rows, L tokens, K classes.
 """
@@ -15,9 +16,11 @@ from attreval.models.questions.question import Item, Ledger, Pass, Question, Row
 
 @dataclass(frozen=True)
 class Windows:
-    """A hint that the last rows of a question are a text with each window of `size` neighbours erased, in order.
+    """A hint that the last rows of a question are a text with each window of `size` neighbours
+    erased, in order.
 
-    ids: (L,) the text. blank: a window is blanked, else deleted. A model that can, computes only what a window changes.
+    ids: (L,) the text. blank: a window is blanked, else deleted. A model that can, computes only
+        what a window changes.
     """
 
     ids: np.ndarray
@@ -29,8 +32,9 @@ class Windows:
 class Evaluate(Question):
     """Ask for (n, K) logits or probabilities.
 
-    ids: (n, L), or n rows of any lengths. segments: (L,) or (n, L), or n rows. sampled: the caller allows the faster
-    precision. windows: what is known of the rows. precision: another than the ledger's.
+    ids: (n, L), or n rows of any lengths. segments: (L,) or (n, L), or n rows. sampled: the caller
+    allows the faster precision. windows: what is known of the rows. precision: another than the
+    ledger's.
     """
 
     ids: np.ndarray | Sequence[np.ndarray]
@@ -49,7 +53,9 @@ class Evaluate(Question):
 
     def items(self, ledger: Ledger) -> list[Item]:
         """Each row, in its precision."""
-        precision = self.precision or (ledger.sampled_precision if self.sampled else ledger.precision)
+        precision = self.precision or (
+            ledger.sampled_precision if self.sampled else ledger.precision
+        )
         groups = ((precision,),)
         found = []
         for ids, segments in self.rows():
@@ -71,7 +77,9 @@ class Evaluate(Question):
         logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
         return softmax(logits) if self.of == "probability" else logits
 
-    def shortcut(self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]) -> dict[Hashable, Any]:
+    def shortcut(
+        self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]
+    ) -> dict[Hashable, Any]:
         """The rows of windows, where the model has a way that is cheaper for so many of them."""
         import torch
 

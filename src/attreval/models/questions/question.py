@@ -1,7 +1,8 @@
 """The protocol of a question to the model, which the ledger answers (models.scorer).
 
-A question consists of items. The answer to an item is remembered under its key and takes one or several passes of a row
-of tokens through the model. Passes of one group may share a batch with those of other questions of the type.
+A question consists of items. The answer to an item is remembered under its key and takes one or
+several passes of a row of tokens through the model. Passes of one group may share a batch with
+those of other questions of the type.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Row = tuple[np.ndarray, np.ndarray]  # (L,) ids, (L,) segments
 
 
 class Ledger(Protocol):
-    """What a question knows of the ledger: its model, and its precisions for exact and for sampled questions."""
+    """What a question knows of the ledger: its model, and its precisions for exact and for sampled
+    questions.
+    """
 
     model: Any  # a Classifier, and whatever else a type of question asks of it
     precision: str
@@ -33,7 +36,9 @@ class Ledger(Protocol):
 
 
 class Item:
-    """What is remembered as one answer. groups: the group of each pass that it takes; the first part orders them."""
+    """What is remembered as one answer. groups: the group of each pass that it takes; the first
+    part orders them.
+    """
 
     __slots__ = ("detail", "groups", "key", "outputs", "row")
 
@@ -45,7 +50,9 @@ class Item:
         self.outputs: list = [None] * len(groups)
 
     def point(self, number: int) -> Hashable:
-        """What pass `number` runs forward. Passes of a group with the same point are run together, side by side."""
+        """What pass `number` runs forward. Passes of a group with the same point are run together,
+        side by side.
+        """
         return id(self), number
 
     def add(self, number: int, output: Any) -> None:
@@ -71,7 +78,10 @@ class Question(ABC):
     def key(self) -> Hashable:
         """What makes two of these the same question: all that they ask."""
         asked = (getattr(self, one.name) for one in fields(cast(Any, self)))
-        return (type(self), *(one.tobytes() if isinstance(one, np.ndarray) else one for one in asked))
+        return (
+            type(self),
+            *(one.tobytes() if isinstance(one, np.ndarray) else one for one in asked),
+        )
 
     @abstractmethod
     def items(self, ledger: Ledger) -> list[Item]:
@@ -80,20 +90,28 @@ class Question(ABC):
     @staticmethod
     @abstractmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
-        """What a batch of passes of one group gives, one by one; each point is asked for by equally many of them."""
+        """What a batch of passes of one group gives, one by one; each point is asked for by equally
+        many of them.
+        """
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> Any:
         """The answer to the question from those to its items."""
         (answer,) = answers
         return answer
 
-    def shortcut(self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]) -> dict[Hashable, Any]:
-        """Answers, by key, that the model gives without passes; new: the items that nobody has asked for."""
+    def shortcut(
+        self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]
+    ) -> dict[Hashable, Any]:
+        """Answers, by key, that the model gives without passes; new: the items that nobody has
+        asked for.
+        """
         return {}
 
 
 class Computation(ABC):
-    """What a conversation has computed in company: it asks the model nothing, and costs no evaluations."""
+    """What a conversation has computed in company: it asks the model nothing, and costs no
+    evaluations.
+    """
 
     @staticmethod
     @abstractmethod
@@ -116,7 +134,9 @@ def check_attention(model: Classifier, what: str) -> None:
 
 
 def check_needs(model: Any, *needs: str) -> None:
-    """Raise ValueError for a transformer that cannot give what a question needs (models.checks), with the reason."""
+    """Raise ValueError for a transformer that cannot give what a question needs (models.checks),
+    with the reason.
+    """
     for need in needs if hasattr(model, "refusal") else ():
         if reason := model.refusal(need):
             raise ValueError(f"{model.name!r} cannot be asked for this: {reason}")

@@ -1,8 +1,10 @@
-"""Soft erasure (Zhao & Aletras 2023, section 3.2 and appendix C): a text whose vectors are partly switched off.
+"""Soft erasure (Zhao & Aletras 2023, section 3.2 and appendix C): a text whose vectors are partly
+switched off.
 
-Every token's vector is disturbed where it enters the encoder, by a strength of its own, or attended to only in part.
-What is drawn depends on a row's seed and length alone, not on what shares its batch.
-Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding width, K classes.
+Every token's vector is disturbed where it enters the encoder, by a strength of its own, or attended
+to only in part. What is drawn depends on a row's seed and length alone, not on what shares its
+batch. Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding width, K
+classes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,12 +21,14 @@ _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the release
 
 @dataclass(frozen=True)
 class SoftErasure(Question):
-    """Ask for the (n, K) logits of a text whose tokens are disturbed, each by a strength of its own.
+    """Ask for the (n, K) logits of a text whose tokens are disturbed, each by a strength of its
+    own.
 
-    ids, segments: (L,). strengths: (n, L), a row a disturbed text. seeds: n, what is drawn derives from them.
-    kind: `keep` keeps each entry of a vector that enters the encoder with the strength as its probability, and sets the
-    others to 0; `noise` multiplies each entry by 1 + strength * N(0, 1); `attend` takes the strengths as the attention
-    mask (transformers only; nothing is drawn).
+    ids, segments: (L,). strengths: (n, L), a row a disturbed text. seeds: n, what is drawn derives
+        from them.
+    kind: `keep` keeps each entry of a vector that enters the encoder with the strength as its
+    probability, and sets the others to 0; `noise` multiplies each entry by 1 + strength * N(0, 1);
+    `attend` takes the strengths as the attention mask (transformers only; nothing is drawn).
     """
 
     ids: np.ndarray
@@ -63,7 +67,9 @@ class SoftErasure(Question):
             factors = torch.ones((*ids.shape, model.width), dtype=torch.float32)
             for b, (item, _) in enumerate(batch):
                 strengths, seed = item.detail
-                factors[b, : len(strengths)] = torch.from_numpy(draw_factors(kind, strengths, seed, model.width))
+                factors[b, : len(strengths)] = torch.from_numpy(
+                    draw_factors(kind, strengths, seed, model.width)
+                )
             factors = factors.to(model.device)
             change["entering"] = lambda x: x * factors.to(x.dtype)
         with torch.inference_mode():
@@ -77,7 +83,8 @@ class SoftErasure(Question):
 def draw_factors(kind: str, strengths: np.ndarray, seed: int, width: int) -> np.ndarray:
     """(L, D) float32 factors of one text's vectors from (L,) strengths.
 
-    keep: 1 with the strength as probability, else 0, entry by entry. noise: 1 + strength * N(0, 1), entry by entry.
+    keep: 1 with the strength as probability, else 0, entry by entry. noise: 1 + strength * N(0, 1),
+        entry by entry.
     """
     rng = np.random.default_rng(seed)
     shape = (len(strengths), width)

@@ -22,7 +22,13 @@ from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.words.layers import Convolutional, Quasi, Recurrent, turn
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
-from attreval.models.words.vocabulary import PAD, UNKNOWN, WordVectors, count_words, start_embeddings
+from attreval.models.words.vocabulary import (
+    PAD,
+    UNKNOWN,
+    WordVectors,
+    count_words,
+    start_embeddings,
+)
 from attreval.models.words.window_erasure import can_reuse, erased_states
 
 DESCRIPTION = "words.json"  # the file by which a folder of such a model is known
@@ -30,7 +36,9 @@ DESCRIPTION = "words.json"  # the file by which a folder of such a model is know
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a network is made of. hidden: units a direction, or filters. order: see models.words.layers."""
+    """What a network is made of. hidden: units a direction, or filters. order: see
+    models.words.layers.
+    """
 
     architecture: str
     words: int
@@ -85,10 +93,12 @@ class Network(nn.Module):
         return rules.outputs(rules.activation(lambda a: a, scores, self.output.bias, source))
 
     def decompose(self, x: Tensor, mask: Tensor, output_gate: bool = True) -> Tensor:
-        """(B, L, K) what each token left in the last state, in class scores (Poerner et al. 2018, section 3.4).
+        """(B, L, K) what each token left in the last state, in class scores (Poerner et al. 2018,
+        section 3.4).
 
-        Each direction: nl(t) = w_k . o_T tanh(prod_{j > t} f_j c_t), or w_k . (prod_{j > t} z_j h_t) for a GRU, and a
-        token's part is nl(t) - nl(t - 1). The parts of a row sum to its logits less the bias.
+        Each direction: nl(t) = w_k . o_T tanh(prod_{j > t} f_j c_t), or w_k . (prod_{j > t} z_j
+        h_t) for a GRU, and a token's part is nl(t) - nl(t - 1). The parts of a row sum to its
+        logits less the bias.
         """
         mask = mask.bool().T[..., None]
         trace = self.core.trace(x.transpose(0, 1), mask)
@@ -112,9 +122,9 @@ class Network(nn.Module):
 class WordClassifier:
     """A word-level classifier with its vocabulary.
 
-    vocabulary: words in index order, from index 2 on; 0 is padding, and an occluded word (a zero vector), 1 is any
-    other word. labels, order: as for a Transformer. reuse_from: number of windows from which on `erased` answers
-    for the rows; measured on a processor, where it is then faster.
+    vocabulary: words in index order, from index 2 on; 0 is padding, and an occluded word (a zero
+    vector), 1 is any other word. labels, order: as for a Transformer. reuse_from: number of windows
+    from which on `erased` answers for the rows; measured on a processor, where it is then faster.
     """
 
     name: str
@@ -155,7 +165,9 @@ class WordClassifier:
         return self.network.output.weight.device
 
     def tokens(self, instance: Instance) -> Tokens:
-        """An instance as this model reads it: its words, of both texts one after the other. ValueError for no words."""
+        """An instance as this model reads it: its words, of both texts one after the other.
+        ValueError for no words.
+        """
         kept = _cut_words(instance.words[:, 0], self.max_length)
         texts = instance.word_texts()
         words = [texts[at] for at in kept]
@@ -197,11 +209,14 @@ class WordClassifier:
     ) -> Tensor:
         """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
 
-        rule: what flows back to the embeddings is relevance by this rule, in place of gradients. entering: changes the
-        embeddings. bias: of attention scores; ValueError, since there are none.
+        rule: what flows back to the embeddings is relevance by this rule, in place of gradients.
+        entering: changes the embeddings. bias: of attention scores; ValueError, since there are
+            none.
         """
         if bias is not None:
-            raise ValueError(f"{self.name!r} attends to nothing, so no attention mask can be changed")
+            raise ValueError(
+                f"{self.name!r} attends to nothing, so no attention mask can be changed"
+            )
         network = self.at(precision)
         x = network.embedding(ids) if embeddings is None else embeddings
         x = x if entering is None else entering(x)
@@ -211,13 +226,19 @@ class WordClassifier:
         """(..., K) scores with the classes as `labels` names them."""
         return scores if self.order is None else scores[..., self.order]
 
-    def decompose(self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True) -> Tensor:
-        """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see questions.CellParts."""
+    def decompose(
+        self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True
+    ) -> Tensor:
+        """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see
+        questions.CellParts.
+        """
         network = self.at(precision)
         return self.ordered(network.decompose(network.embedding(ids), mask, output_gate))
 
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
-        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see window_erasure."""
+        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see
+        window_erasure.
+        """
         network = self.at(precision)
         states = erased_states(network.core, network.embedding(ids), size, blank)
         return self.ordered(network.output(states))
@@ -226,7 +247,9 @@ class WordClassifier:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         state = self.network.state_dict()
-        weights = {name: weight.detach().float().cpu().contiguous() for name, weight in state.items()}
+        weights = {
+            name: weight.detach().float().cpu().contiguous() for name, weight in state.items()
+        }
         save_file(weights, folder / "model.safetensors")
         described = {
             "sizes": asdict(self.sizes),
@@ -244,7 +267,9 @@ class WordClassifier:
 
 
 def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
-    """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of the longer text."""
+    """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of
+    the longer text.
+    """
     parts = [np.flatnonzero(segments == side) for side in (0, 1)]
     longer, shorter = sorted(parts, key=len, reverse=True)
     kept = longer[: max(most - len(shorter), (most + 1) // 2)]
@@ -253,11 +278,19 @@ def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
 
 
 def load_word_classifier(
-    folder: Path, name: str = "", device: str = "auto", max_length: int | None = None, labels: tuple[str, ...] = ()
+    folder: Path,
+    name: str = "",
+    device: str = "auto",
+    max_length: int | None = None,
+    labels: tuple[str, ...] = (),
 ) -> WordClassifier:
-    """Load what `WordClassifier.save` wrote. labels: the class names wanted, in that order; its own where empty."""
+    """Load what `WordClassifier.save` wrote. labels: the class names wanted, in that order; its own
+    where empty.
+    """
     if not (folder / DESCRIPTION).exists():
-        raise FileNotFoundError(f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first")
+        raise FileNotFoundError(
+            f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first"
+        )
     described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     sizes = Sizes(**described["sizes"])
     own = check_names(described["labels"], str(folder))
@@ -285,18 +318,28 @@ def new_word_classifier(
 ) -> WordClassifier:
     """A classifier to be trained; its vocabulary is that of train_set.
 
-    spec: config.ModelSpec. names: what the seeds of the fresh weights derive from. vectors: gives those that
-    spec.embeddings names, for a vocabulary.
+    spec: config.ModelSpec. names: what the seeds of the fresh weights derive from. vectors: gives
+    those that spec.embeddings names, for a vocabulary.
     """
     vocabulary = count_words(train_set, spec.vocabulary)
     if spec.embeddings and vectors is None:
-        raise ValueError(f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given")
+        raise ValueError(
+            f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given"
+        )
     known = vectors(spec.embeddings, vocabulary) if vectors and spec.embeddings else None
-    given = {one.name: getattr(spec, one.name) for one in fields(Sizes) if one.name not in ("words", "classes")}
+    given = {
+        one.name: getattr(spec, one.name)
+        for one in fields(Sizes)
+        if one.name not in ("words", "classes")
+    }
     sizes = Sizes(words=len(vocabulary) + 2, classes=len(labels), **given)
     torch.manual_seed(seed_of("weights", *names))
     network = Network(sizes)
-    table = start_embeddings(vocabulary, sizes.embedding_size, generator("embeddings", *names), known)
+    table = start_embeddings(
+        vocabulary, sizes.embedding_size, generator("embeddings", *names), known
+    )
     with torch.no_grad():
         network.embedding.weight.copy_(torch.from_numpy(table))
-    return WordClassifier(name, network.to(pick_device(device)), vocabulary, sizes, tuple(labels), spec.max_length)
+    return WordClassifier(
+        name, network.to(pick_device(device)), vocabulary, sizes, tuple(labels), spec.max_length
+    )

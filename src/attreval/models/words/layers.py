@@ -1,13 +1,13 @@
 """The layers of word-level classifiers, in the equations of Poerner et al. (2018, appendix A).
 
-The GRU's update gate keeps the old state, and its reset gate acts before the recurrent product, which is why
-torch.nn.GRU does not serve. Both directions run in one loop.
-In quasi-recurrent networks (Bradbury et al. 2017), QGRU and QLSTM, gates read windows, not the state: all
-pre-activations come from one causal convolution, and only the mixing of states walks through the text. In the second
-direction the paper turns the text around and then convolves; the released models convolve and then turn (`order`).
-The CNN is one layer of filters over windows, rectified, with the maximum over the text.
-Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction or filters, k window, G blocks of
-a kernel.
+The GRU's update gate keeps the old state, and its reset gate acts before the recurrent product,
+which is why torch.nn.GRU does not serve. Both directions run in one loop.
+In quasi-recurrent networks (Bradbury et al. 2017), QGRU and QLSTM, gates read windows, not the
+state: all pre-activations come from one causal convolution, and only the mixing of states walks
+through the text. In the second direction the paper turns the text around and then convolves; the
+released models convolve and then turn (`order`). The CNN is one layer of filters over windows,
+rectified, with the maximum over the text. Letters used for shapes: d directions, L tokens, B rows,
+D inputs, H units a direction or filters, k window, G blocks of a kernel.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,10 +33,11 @@ GATES = {"logistic": torch.sigmoid, "hard_sigmoid": hard_sigmoid}
 
 
 class Trace(NamedTuple):
-    """What a gated layer did, (d, L, B, H) each: how much it kept of its state, and the state after each step.
+    """What a gated layer did, (d, L, B, H) each: how much it kept of its state, and the state after
+    each step.
 
-    shown: (d, B, H) the last output gate, None where there is none. On padding, all is kept and nothing changes. Of a
-    single step, these are (d, B, H).
+    shown: (d, B, H) the last output gate, None where there is none. On padding, all is kept and
+    nothing changes. Of a single step, these are (d, B, H).
     """
 
     kept: Tensor
@@ -45,7 +46,9 @@ class Trace(NamedTuple):
 
 
 def turn(x: Tensor, mask: Tensor) -> Tensor:
-    """(L, B, ...) with each row turned around within its own length, by a (L, B, 1) bool mask; twice gives x back."""
+    """(L, B, ...) with each row turned around within its own length, by a (L, B, 1) bool mask;
+    twice gives x back.
+    """
     steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
     places = torch.where(mask, mask.sum(dim=0) - 1 - steps, steps)
     return x.gather(0, places.expand(x.shape))
@@ -97,7 +100,9 @@ class Gated(nn.Module):
         state = torch.stack([step.state for step in steps], 1)
         return Trace(kept, state, steps[-1].shown)
 
-    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
+    def run(
+        self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False
+    ) -> tuple[Tensor, list[Trace]]:
         """Last states, and with `keep` what each step did."""
         raise NotImplementedError
 
@@ -105,13 +110,15 @@ class Gated(nn.Module):
 class Recurrent(Gated):
     """A GRU or LSTM layer in one or two directions.
 
-    dropout: share of the state that training hides from the recurrent products, one mask a text (Gal &
-    Ghahramani 2016).
+    dropout: share of the state that training hides from the recurrent products, one mask a text
+    (Gal & Ghahramani 2016).
     """
 
     family = "recurrent"
 
-    def __init__(self, cell: str, inputs: int, hidden: int, directions: int, gate: str, dropout: float):
+    def __init__(
+        self, cell: str, inputs: int, hidden: int, directions: int, gate: str, dropout: float
+    ):
         super().__init__()
         self.cell = cell
         self.hidden = hidden
@@ -130,11 +137,15 @@ class Recurrent(Gated):
         self.open_forget_gate()
 
     def read_inputs(self, x: Tensor) -> tuple[Tensor, ...]:
-        """For each token, (d, B, G H) what it adds to the pre-activations, of (d, L, B, D) embeddings."""
+        """For each token, (d, B, G H) what it adds to the pre-activations, of (d, L, B, D)
+        embeddings.
+        """
         added = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
         return added.unflatten(1, x.shape[1:3]).unbind(1)
 
-    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
+    def run(
+        self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False
+    ) -> tuple[Tensor, list[Trace]]:
         x = both_ways(x, mask, self.directions)
         start = x.new_zeros(len(x), x.shape[2], self.hidden)
         if x.shape[1] == 0:
@@ -157,7 +168,9 @@ class Recurrent(Gated):
     def walk(
         self, inputs: Iterable[Tensor], h: Tensor, mask: Tensor, hide: Tensor | None = None
     ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor | None]]:
-        """What `step` gives for each token, from state and cell `h` on; on padding both stay as they are."""
+        """What `step` gives for each token, from state and cell `h` on; on padding both stay as
+        they are.
+        """
         c = h
         full = mask.all(dim=1).flatten().tolist()
         for a, whole, here in zip(inputs, full, mask, strict=True):
@@ -167,14 +180,17 @@ class Recurrent(Gated):
             yield h, c, kept, gate
 
     def step(self, a: Tensor, h: Tensor, c: Tensor, hide: Tensor | None = None) -> tuple:
-        """State and cell after a token, what was kept of them, and the output gate; a: (d, B, G H) from its inputs.
+        """State and cell after a token, what was kept of them, and the output gate; a: (d, B, G H)
+        from its inputs.
 
         hide: a factor of the state where it enters the recurrent products.
         """
         seen = h if hide is None else h * hide
         gates = slice(-self.hidden)  # of the blocks: the last one is g
         last = slice(-self.hidden, None)
-        if self.cell == "gru":  # z and r from the state, g from the reset state, and the mix of old state and g
+        if (
+            self.cell == "gru"
+        ):  # z and r from the state, g from the reset state, and the mix of old state and g
             opened = torch.baddbmm(a[..., gates], seen, self.recurrent_kernel[..., gates])
             z, r = self.gate(opened).chunk(2, dim=-1)
             g = torch.baddbmm(a[..., last], r * seen, self.recurrent_kernel[..., last])
@@ -187,7 +203,8 @@ class Recurrent(Gated):
 
 
 def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
-    """(L, B, W) from (L, B, D): each output reads k inputs, `before` of them ahead of its own position.
+    """(L, B, W) from (L, B, D): each output reads k inputs, `before` of them ahead of its own
+    position.
 
     kernel: (W, D, k). The text is surrounded by zeros.
     """
@@ -196,8 +213,12 @@ def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
     return functional.conv1d(padded, kernel).permute(2, 0, 1)
 
 
-def window_sources(rules: Rules, x: Tensor, mask: Tensor, size: int, before: int) -> tuple[Tensor | None, Tensor | int]:
-    """The channels of the inputs that each window reads, and how many inputs those are; zeros around do not count."""
+def window_sources(
+    rules: Rules, x: Tensor, mask: Tensor, size: int, before: int
+) -> tuple[Tensor | None, Tensor | int]:
+    """The channels of the inputs that each window reads, and how many inputs those are; zeros
+    around do not count.
+    """
     ones = x.new_ones(1, 1, size)
     channel = rules.bias_channel(x)
     if channel is None:
@@ -207,11 +228,22 @@ def window_sources(rules: Rules, x: Tensor, mask: Tensor, size: int, before: int
 
 
 class Quasi(Gated):
-    """A quasi-recurrent layer in one or two directions. order: see the module; it matters with two directions only."""
+    """A quasi-recurrent layer in one or two directions. order: see the module; it matters with two
+    directions only.
+    """
 
     family = "quasi"
 
-    def __init__(self, cell: str, inputs: int, hidden: int, directions: int, gate: str, kernel: int, order: str):
+    def __init__(
+        self,
+        cell: str,
+        inputs: int,
+        hidden: int,
+        directions: int,
+        gate: str,
+        kernel: int,
+        order: str,
+    ):
         super().__init__()
         self.cell = cell
         self.hidden = hidden
@@ -225,11 +257,15 @@ class Quasi(Gated):
         self.open_forget_gate()
 
     def read_windows(self, x: Tensor, mask: Tensor, rules: Rules) -> tuple[Tensor, Tensor]:
-        """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which they are mixed."""
+        """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which
+        they are mixed.
+        """
         first = self.order == "turn_first"
         size = self.kernel.shape[3]
         cut = -self.hidden
-        texts = both_ways(x, mask, self.directions) if first else x.expand(self.directions, *x.shape)
+        texts = (
+            both_ways(x, mask, self.directions) if first else x.expand(self.directions, *x.shape)
+        )
         texts = texts.masked_fill(~mask, 0)
         gates = []
         activations = []
@@ -243,7 +279,9 @@ class Quasi(Gated):
             activations[1] = turn(activations[1], mask)
         return torch.stack(gates), torch.stack(activations)
 
-    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list[Trace]]:
+    def run(
+        self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False
+    ) -> tuple[Tensor, list[Trace]]:
         state = x.new_zeros(self.directions, x.shape[1], self.hidden)
         if len(x) == 0:
             return last_states(state), []
@@ -277,7 +315,9 @@ class Convolutional(nn.Module):
         init_glorot(self.kernel, kernel * inputs, kernel * filters)
 
     def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
-        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1) False on padding."""
+        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1)
+        False on padding.
+        """
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)
         size = self.kernel.shape[2]
@@ -286,5 +326,6 @@ class Convolutional(nn.Module):
         a = convolve(rules.linear_input(x), self.kernel, before) + self.bias
         sources = window_sources(rules, x, mask, size, before)
         g = rules.activation(functional.relu, a, self.bias, sources)
-        # padding stands behind the text, so among equals (all filters silent) the first word is taken
+        # padding stands behind the text, so among equals (all filters silent) the first word is
+        # taken
         return g.masked_fill(~mask, 0).max(dim=0).values

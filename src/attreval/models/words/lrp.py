@@ -1,13 +1,15 @@
-"""Layer-wise relevance propagation (Bach et al. 2015) and DeepLIFT (Shrikumar et al. 2017) as a backward pass.
+"""Layer-wise relevance propagation (Bach et al. 2015) and DeepLIFT (Shrikumar et al. 2017) as a
+backward pass.
 
-Every word-level network is written once, in the operations of this module. `GradientRules` computes them and leaves the
-backward pass alone. `RelevanceRules` computes the same numbers, but its backward pass carries relevance (Poerner et al.
-2018, sections 3.2, 3.3 and A; Arras et al. 2017): a sum `a' = sum_i a_i w_i + b` gives each input
-`R(a') * a_i w_i / (a' + eps sgn(a'))`, an activation function hands its relevance on, and a gate is a weight that takes
-none. For DeepLIFT every activation but the gates is its difference to a reference text of zero embeddings, which runs
-along as further rows of the batch. A GRU or LSTM, whose steps are too many for a graph of them, takes the same factors
-in one walk (relevance_walk).
-Tensors have the batch as their last dimension but one. Letters: d directions, L tokens, B rows, H units.
+Every word-level network is written once, in the operations of this module. `GradientRules` computes
+them and leaves the backward pass alone. `RelevanceRules` computes the same numbers, but its
+backward pass carries relevance (Poerner et al. 2018, sections 3.2, 3.3 and A; Arras et al. 2017): a
+sum `a' = sum_i a_i w_i + b` gives each input `R(a') * a_i w_i / (a' + eps sgn(a'))`, an activation
+function hands its relevance on, and a gate is a weight that takes none. For DeepLIFT every
+activation but the gates is its difference to a reference text of zero embeddings, which runs along
+as further rows of the batch. A GRU or LSTM, whose steps are too many for a graph of them, takes the
+same factors in one walk (relevance_walk). Tensors have the batch as their last dimension but one.
+Letters: d directions, L tokens, B rows, H units.
 """
 
 from collections.abc import Callable
@@ -19,7 +21,9 @@ from torch import Tensor
 from attreval.models.questions import Rule
 
 Term = tuple[Tensor, Tensor]  # weight, activation
-_Source = tuple[Tensor | None, Tensor | int]  # what `bias_channel` gave, number of inputs it stands for
+_Source = tuple[
+    Tensor | None, Tensor | int
+]  # what `bias_channel` gave, number of inputs it stands for
 
 
 class GradientRules:
@@ -37,8 +41,12 @@ class GradientRules:
         """How far a gate is open."""
         return function(a)
 
-    def activation(self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source) -> Tensor:
-        """The activation function after a linear map. bias: its bias. sources: what entered the map."""
+    def activation(
+        self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source
+    ) -> Tensor:
+        """The activation function after a linear map. bias: its bias. sources: what entered the
+        map.
+        """
         return function(pre)
 
     def gated_sum(self, *terms: Term) -> Tensor:
@@ -53,7 +61,9 @@ class GradientRules:
         return gate * torch.tanh(cell)
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
-        """A zero through which an activation takes its part of a bias; None where biases keep theirs."""
+        """A zero through which an activation takes its part of a bias; None where biases keep
+        theirs.
+        """
         return None
 
     def outputs(self, scores: Tensor) -> Tensor:
@@ -81,8 +91,9 @@ class Reroute(torch.autograd.Function):
 class RelevanceRules:
     """The same operations; the backward pass carries relevance by a rule.
 
-    Between an activation function and what entered the linear map before it, relevance travels divided by the
-    stabilised sum, so that the linear map needs no care: the ordinary backward pass through it is the rule.
+    Between an activation function and what entered the linear map before it, relevance travels
+    divided by the stabilised sum, so that the linear map needs no care: the ordinary backward pass
+    through it is the rule.
     """
 
     def __init__(self, rule: Rule):
@@ -116,15 +127,23 @@ class RelevanceRules:
         """A weight, no activation."""
         return function(a.detach())
 
-    def activation_factor(self, pre: Tensor, bias: Tensor, inputs: Tensor | int) -> tuple[Tensor, Tensor | None]:
-        """What relevance is multiplied by on its way to what entered the map, and each input's part of the bias."""
+    def activation_factor(
+        self, pre: Tensor, bias: Tensor, inputs: Tensor | int
+    ) -> tuple[Tensor, Tensor | None]:
+        """What relevance is multiplied by on its way to what entered the map, and each input's part
+        of the bias.
+        """
         total = self.explained(pre)
         stabiliser = self.stabiliser(total)
         share = (bias + stabiliser) / inputs if self.rule.redistribute else None
         return 1 / (total + stabiliser), share
 
-    def activation(self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source) -> Tensor:
-        """R(pre) = R(function(pre)), divided by the stabilised sum on its way to what entered it."""
+    def activation(
+        self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source
+    ) -> Tensor:
+        """R(pre) = R(function(pre)), divided by the stabilised sum on its way to what
+        entered it.
+        """
         factor, share = self.activation_factor(pre, bias, sum(count for _, count in sources))
         if share is not None:
             pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
@@ -153,7 +172,9 @@ class RelevanceRules:
         return (gate * torch.tanh(self.explained(cell)) + share) / (total + stabiliser)
 
     def output_gate(self, gate: Tensor, cell: Tensor) -> Tensor:
-        """R(cell) = R(h) * gate * tanh(cell) / stabilised h; under DeepLIFT, tanh of the difference of cells."""
+        """R(cell) = R(h) * gate * tanh(cell) / stabilised h; under DeepLIFT, tanh of the difference
+        of cells.
+        """
         return Reroute.apply(gate * torch.tanh(cell.detach()), cell, self.output_factor(gate, cell))
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
@@ -164,7 +185,9 @@ class RelevanceRules:
         return zero.sum(dim=-1, keepdim=True)
 
     def outputs(self, scores: Tensor) -> Tensor:
-        """A class starts with its score (under DeepLIFT, the difference of scores) as its relevance."""
+        """A class starts with its score (under DeepLIFT, the difference of scores) as its
+        relevance.
+        """
         scores = Reroute.apply(scores, scores, self.explained(scores))
         return scores.chunk(2)[0] if self.rule.reference else scores
 

@@ -1,9 +1,11 @@
-"""Relevance through a GRU or LSTM in one walk back: the rules of models.words.lrp, without a graph of single steps.
+"""Relevance through a GRU or LSTM in one walk back: the rules of models.words.lrp, without a graph
+of single steps.
 
-What a step does to relevance depends on the states alone. So the states are walked first, all factors of all steps are
-then computed at once, and the walk back is left with a matrix product and a few products a step. Through autograd's
-graph a step costs half a millisecond, whatever its size: that is what one text alone has to pay.
-Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction.
+What a step does to relevance depends on the states alone. So the states are walked first, all
+factors of all steps are then computed at once, and the walk back is left with a matrix product and
+a few products a step. Through autograd's graph a step costs half a millisecond, whatever its size:
+that is what one text alone has to pay. Letters used for shapes: d directions, L tokens, B rows, D
+inputs, H units a direction.
 """
 
 from typing import Any, NamedTuple
@@ -15,10 +17,12 @@ from attreval.models.words.lrp import RelevanceRules, Term
 
 
 class Factors(NamedTuple):
-    """What a step does to relevance, (d, L, B, H) each, and what enters its activation function (`pre`).
+    """What a step does to relevance, (d, L, B, H) each, and what enters its activation function
+    (`pre`).
 
-    shown: what the cell takes of a state's relevance, None for a GRU, whose state is its cell. kept, entering: what the
-    cell before and g take of the cell's. recurrent: what the states before take behind the linear map.
+    shown: what the cell takes of a state's relevance, None for a GRU, whose state is its cell.
+    kept, entering: what the cell before and g take of the cell's. recurrent: what the states before
+        take behind the linear map.
     """
 
     shown: Tensor | None
@@ -29,7 +33,8 @@ class Factors(NamedTuple):
 
 
 class RelevanceWalk(torch.autograd.Function):
-    """`apply(x, core, mask, rules)`: (d, B, H) last states of (d, L, B, D) embeddings; backwards, relevance by rules.
+    """`apply(x, core, mask, rules)`: (d, B, H) last states of (d, L, B, D) embeddings; backwards,
+    relevance by rules.
 
     core: layers.Recurrent. mask: (L, B, 1) bool, False on padding, which stands behind a text.
     """
@@ -56,7 +61,8 @@ class RelevanceWalk(torch.autograd.Function):
         n = core.hidden
         lstm = core.cell == "lstm"
         factors = (lstm_factors if lstm else gru_factors)(core, rules, a, h, c)
-        # a linear map hands relevance to as many inputs as there are: no state has come before the first step
+        # a linear map hands relevance to as many inputs as there are: no state has come before the
+        # first step
         counts = x.new_full((x.shape[1], 1, 1), x.shape[-1] + n)
         counts[0] = x.shape[-1]
         through, share = rules.activation_factor(factors.pre, core.bias[:, None, None, -n:], counts)
@@ -69,7 +75,9 @@ class RelevanceWalk(torch.autograd.Function):
         for t in reversed(range(x.shape[1])):
             after = (of_h, of_c)
             kept = factors.kept[:, t]
-            of_state = of_h if factors.shown is None else torch.addcmul(of_c, of_h, factors.shown[:, t])
+            of_state = (
+                of_h if factors.shown is None else torch.addcmul(of_c, of_h, factors.shown[:, t])
+            )
             here = of_state * entering[:, t]
             passed = torch.bmm(here, back) * factors.recurrent[:, t]
             if share is not None:
@@ -91,7 +99,9 @@ class RelevanceWalk(torch.autograd.Function):
 
 
 def lstm_factors(core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor) -> Factors:
-    """The factors of all steps of an LSTM, from what inputs add and the states and cells before each step."""
+    """The factors of all steps of an LSTM, from what inputs add and the states and cells before
+    each step.
+    """
     n = core.hidden
     a = a + _multiply(h, core.recurrent_kernel)
     i, f, o = core.gate(a[..., :-n]).chunk(3, dim=-1)
@@ -119,7 +129,9 @@ def _multiply(states: Tensor, kernel: Tensor) -> Tensor:
 
 
 def _sum_factors(rules: RelevanceRules, old: Term, new: Term) -> tuple[Tensor, Tensor]:
-    """What the state before and what is new take of the mix of both; at the first step there is no state before."""
+    """What the state before and what is new take of the mix of both; at the first step there is no
+    state before.
+    """
     kept, entering = rules.sum_factors(old, new)
     weight, activation = new
     (first,) = rules.sum_factors((weight[:, :1], activation[:, :1]))

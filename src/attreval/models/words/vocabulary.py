@@ -17,7 +17,9 @@ GIVE_SIZE = "give the model `embedding_size` as wide as its `embeddings`, or nam
 
 @dataclass(frozen=True)
 class WordVectors:
-    """N words and their (N, D) vectors. cased: they know capitals, so a word is looked up only as it is."""
+    """N words and their (N, D) vectors. cased: they know capitals, so a word is looked up only as
+    it is.
+    """
 
     words: Sequence[str]
     table: np.ndarray
@@ -25,7 +27,9 @@ class WordVectors:
 
 
 def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
-    """The most frequent words, ties in alphabetical order; `size` counts the two reserved indices too."""
+    """The most frequent words, ties in alphabetical order; `size` counts the two reserved indices
+    too.
+    """
     counts = Counter(word for instance in instances for word in instance.word_texts())
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     return tuple(ranked[: max(0, size - 2)])
@@ -34,16 +38,21 @@ def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
 def start_embeddings(
     words: Sequence[str], size: int, rng: np.random.Generator, known: WordVectors | None = None
 ) -> np.ndarray:
-    """(2 + words, size) float32: rows of known vectors where the word has one, else uniform in (-.05, .05).
+    """(2 + words, size) float32: rows of known vectors where the word has one, else uniform in
+    (-.05, .05).
 
-    A word that vectors without capitals lack takes the vector of its lower-case form. Row 0, padding, is zero.
+    A word that vectors without capitals lack takes the vector of its lower-case form. Row 0,
+    padding, is zero.
     """
     table = rng.uniform(-0.05, 0.05, (len(words) + 2, size)).astype(np.float32)
     table[PAD] = 0
     if known is None:
         return table
     if known.table.shape[1] != size:
-        raise ValueError(f"the word vectors have {known.table.shape[1]} dimensions, the model {size}; {GIVE_SIZE}")
+        raise ValueError(
+            f"the word vectors have {known.table.shape[1]} dimensions, the model {size}; "
+            f"{GIVE_SIZE}"
+        )
     place = {word: i for i, word in enumerate(known.words)}
     for row, word in enumerate(words, start=2):
         at = place.get(word, None if known.cased else place.get(word.lower()))
@@ -53,15 +62,19 @@ def start_embeddings(
 
 
 def read_glove(matrix: Path, index: Path) -> WordVectors:
-    """Words and vectors from the files of corpora.glove; the vectors stay on disk until they are used."""
+    """Words and vectors from the files of corpora.glove; the vectors stay on disk until they are
+    used.
+    """
     words = pq.read_table(index).column("index").to_pylist()
     return WordVectors(words, np.load(matrix, mmap_mode="r"))
 
 
 def read_vectors(path: Path, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors of a vocabulary from a text file: a word and its numbers a line, parted by blanks, as GloVe's are.
+    """The vectors of a vocabulary from a text file: a word and its numbers a line, parted by
+    blanks, as GloVe's are.
 
-    A first line that gives two counts is passed over. ValueError names a line of another width, or that is no vector.
+    A first line that gives two counts is passed over. ValueError names a line of another width, or
+    that is no vector.
     """
     wanted = set(vocabulary)
     words = []
@@ -84,8 +97,11 @@ def read_vectors(path: Path, vocabulary: Sequence[str]) -> WordVectors:
             words.append(word)
             if len(rows[-1]) != width or not word:
                 raise ValueError(
-                    f"line {number} of {path.name} is not a word and {width} numbers, as the first is: {line[:60]!r}"
+                    f"line {number} of {path.name} is not a word and {width} numbers, as the "
+                    f"first is: {line[:60]!r}"
                 )
     if not width:
-        raise ValueError(f"{path.name} holds no word vectors: a word and its numbers on each line are needed")
+        raise ValueError(
+            f"{path.name} holds no word vectors: a word and its numbers on each line are needed"
+        )
     return WordVectors(words, np.array(rows, dtype=np.float32).reshape(-1, width), cased=True)

@@ -1,8 +1,10 @@
-"""GECO (Wilming et al. 2024): sentences in a male and a female form, and a network trained to tell them apart.
+"""GECO (Wilming et al. 2024): sentences in a male and a female form, and a network trained to tell
+them apart.
 
-All words that differ between the two forms are marked. A model needs one of them, so whether it uses all is measured:
-in short sentences, by every subset of the marked words (exact Shapley values). A word-level network is trained at
-once; a classifier of one's own, such as MiniLM, is read from the folder that GECO_MODEL names.
+All words that differ between the two forms are marked. A model needs one of them, so whether it
+uses all is measured: in short sentences, by every subset of the marked words (exact Shapley
+values). A word-level network is trained at once; a classifier of one's own, such as MiniLM, is read
+from the folder that GECO_MODEL names.
 """
 
 import json
@@ -47,9 +49,18 @@ def read_sentences(folder: Path, split: str) -> list[Sentence]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
-            out.append(Sentence(row["sentence"], row["ground_truth"], int(row["target"]), int(row["sentence_idx"])))
+            out.append(
+                Sentence(
+                    row["sentence"],
+                    row["ground_truth"],
+                    int(row["target"]),
+                    int(row["sentence_idx"]),
+                )
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path.name}, line {number}: no sentence of GECO ({error!r})") from None
+            raise ValueError(
+                f"{path.name}, line {number}: no sentence of GECO ({error!r})"
+            ) from None
     return out
 
 
@@ -70,7 +81,8 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
 
 
 def share_used(model: Any, texts: list[WorldText]) -> float:
-    """Of the marked words of texts with at most MOST_MARKED, the share whose Shapley value among them is not nearly 0.
+    """Of the marked words of texts with at most MOST_MARKED, the share whose Shapley value among
+    them is not nearly 0.
 
     All 2^m subsets of the m marked words are asked; the other words stay.
     """
@@ -78,7 +90,11 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
     for text in texts:
         players = text.tokens.content[text.evidence]
         if len(players) <= MOST_MARKED:
-            parts = shapley(ask_coalitions(Scorer(model, precision="float64"), text.tokens, players, text.target))
+            parts = shapley(
+                ask_coalitions(
+                    Scorer(model, precision="float64"), text.tokens, players, text.target
+                )
+            )
             used += (np.abs(parts) > USED * np.abs(parts).sum()).tolist()
     return float(np.mean(used)) if used else float("nan")
 
@@ -86,7 +102,8 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
 @world(
     "Does it find, in real sentences, the words that differ between a male and a female form?",
     source="Wilming et al. 2024",
-    truth="the marked words, which alone tell the classes apart; how many of them the model uses is measured",
+    truth="the marked words, which alone tell the classes apart; how many of them the model uses "
+    "is measured",
     corpus="geco",
     order=14,
 )
@@ -105,11 +122,20 @@ def geco(seed: int, count: int, folder: Path) -> Made:
             break
         if one.number in seen or sum(one.marks) == 0:
             continue
-        text = make_text(model, f"geco {seed} {len(texts)}", [one.words], one.label, np.array(one.marks))
+        text = make_text(
+            model, f"geco {seed} {len(texts)}", [one.words], one.label, np.array(one.marks)
+        )
         seen.add(one.number)
         if scorer.logits([(text.tokens.ids, text.tokens.segments)])[0].argmax() == one.label:
             texts.append(text)
     if len(texts) < count:
-        raise ValueError(f"GECO has {len(texts)} short sentences that the model is right on; {count} were asked for")
-    measured = {"accuracy": count / len(seen), "marked words used": share_used(model, texts)} if texts else {}
+        raise ValueError(
+            f"GECO has {len(texts)} short sentences that the model is right on; {count} were "
+            "asked for"
+        )
+    measured = (
+        {"accuracy": count / len(seen), "marked words used": share_used(model, texts)}
+        if texts
+        else {}
+    )
     return Made(model, texts, ours, measured)

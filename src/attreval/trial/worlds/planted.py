@@ -1,16 +1,19 @@
-"""Planted worlds: networks written by hand, whose true importances are known because they were planted.
+"""Planted worlds: networks written by hand, whose true importances are known because they were
+planted.
 
-`one`: one token decides the class. `additive`: every token has a worth, and the sum decides. `interaction`: two tokens,
-one in each part of the text, decide together, and either alone does nothing. Three more have skewed evidence, as real
-explanations do: `exponential` (25 tokens) and `lognormal` (60) add up worths that are all positive, most of them small
-and a few large; in `one_of_sixty` a single token of a long text decides.
+`one`: one token decides the class. `additive`: every token has a worth, and the sum decides.
+`interaction`: two tokens, one in each part of the text, decide together, and either alone does
+nothing. Three more have skewed evidence, as real explanations do: `exponential` (25 tokens) and
+`lognormal` (60) add up worths that are all positive, most of them small and a few large; in
+`one_of_sixty` a single token of a long text decides.
 
-Two worlds raise metrics without changing a prediction (after Hsia et al. 2024, Goodhart's law). Erased texts do not
-look like texts, and a model can tell them: it may answer them as a metric likes best, and whole texts as before. No
-explanation is better or worse for that, so a metric whose values move measures something else too. `comprehensive`
-models give up their class wherever a part of a text is gone; `sufficient` ones are sure of the likelier of the two
-classes that texts have, wherever little is left.
-Letters used for shapes: B rows, L tokens, D entries of a vector, C channels, P pairs across both parts.
+Two worlds raise metrics without changing a prediction (after Hsia et al. 2024, Goodhart's law).
+Erased texts do not look like texts, and a model can tell them: it may answer them as a metric likes
+best, and whole texts as before. No explanation is better or worse for that, so a metric whose
+values move measures something else too. `comprehensive` models give up their class wherever a part
+of a text is gone; `sufficient` ones are sure of the likelier of the two classes that texts have,
+wherever little is left. Letters used for shapes: B rows, L tokens, D entries of a vector, C
+channels, P pairs across both parts.
 """
 
 from collections.abc import Sequence
@@ -35,7 +38,8 @@ LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a te
 SKEWED = ("exponential", "lognormal")
 PUSHES = ("none", "comprehensive", "sufficient")
 SPECIAL_TOKENS = 3  # of every planted text
-MOST_LEFT = 0.6  # of a text, to look like a rationale alone; without a rationale 1 - MOST_LEFT or more is left
+# of a text, to look like a rationale alone; without a rationale 1 - MOST_LEFT or more is left
+MOST_LEFT = 0.6
 SURE = 4.0  # by what factor logits are surer
 LEVELS = 64  # different worths of words with skewed evidence
 
@@ -50,7 +54,9 @@ def skewed_worths(name: str) -> np.ndarray:
 
 
 def skewed_words(worths: np.ndarray, target: int) -> np.ndarray:
-    """(LEVELS,) the words of each level in texts of a class: words of little worth speak for both classes."""
+    """(LEVELS,) the words of each level in texts of a class: words of little worth speak for both
+    classes.
+    """
     rare = worths > worths.mean()
     own = LEVELS + (target - 1) * rare.sum()
     return np.where(rare, own + np.cumsum(rare) - 1, np.arange(LEVELS))
@@ -72,7 +78,9 @@ RULES = {  # (B, L, C) -> (B, 2)
     "additive": oppose,
     "interaction": look_for_both,
     **dict.fromkeys(SKEWED, lambda found: found.sum(dim=1)),  # what all tokens count for each class
-    **dict.fromkeys(("one", "one_of_sixty"), lambda found: found.amax(dim=1)),  # whether the word of each is there
+    **dict.fromkeys(
+        ("one", "one_of_sixty"), lambda found: found.amax(dim=1)
+    ),  # whether the word of each is there
 }
 
 
@@ -83,7 +91,9 @@ def planted_model(name: str, seed: int) -> tuple[HandModel, list[str], np.ndarra
     signals = [word for group in SIGNALS.get(name, ()) for word in group]
     channels = np.zeros((count, 2 if name in SKEWED else max(1, len(signals))))
     if name == "additive":
-        channels[FIRST_FILLER:, 0] = generator("trial", name, seed, "worth").standard_normal(count - FIRST_FILLER)
+        channels[FIRST_FILLER:, 0] = generator("trial", name, seed, "worth").standard_normal(
+            count - FIRST_FILLER
+        )
     if name in SKEWED:
         for target in (1, 2):
             channels[skewed_words(skewed_worths(name), target), target - 1] = skewed_worths(name)
@@ -108,7 +118,10 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
         return _plant_skewed(name, model, words, rng, target, id)
     while True:  # until the words of an additive text speak clearly for the class
         half = LONG.get(name, 0) // 2
-        parts = [rng.integers(FIRST_FILLER, WORDS, half or rng.integers(SHORTEST, LONGEST + 1)) for _ in range(2)]
+        parts = [
+            rng.integers(FIRST_FILLER, WORDS, half or rng.integers(SHORTEST, LONGEST + 1))
+            for _ in range(2)
+        ]
         if name != "additive" or sign * sum(channels[part, 0].sum() for part in parts) >= 2:
             break
     decisive = SIGNALS.get(name, ((), ()))[target - 1]
@@ -117,7 +130,9 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
     if len(decisive) == 2:
         other = SIGNALS[name][2 - target]
         for side, word in zip(rng.permutation(2), decisive, strict=True):
-            lone = [other[rng.integers(2)]] if side == 0 and at % 4 < 2 else []  # half of the other pair: no evidence
+            lone = (
+                [other[rng.integers(2)]] if side == 0 and at % 4 < 2 else []
+            )  # half of the other pair: no evidence
             plant(parts[side], [word, *lone], rng)
     joined = np.concatenate(parts)
     spelt = [[words[word] for word in part] for part in parts]
@@ -128,7 +143,9 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
     def both(units: Units) -> np.ndarray:
         return decides[units.pairs()].all(axis=1).astype(float)
 
-    return make_text(model, id, spelt, target, decides / len(decisive), both if len(decisive) == 2 else None)
+    return make_text(
+        model, id, spelt, target, decides / len(decisive), both if len(decisive) == 2 else None
+    )
 
 
 def _plant_skewed(
@@ -142,7 +159,9 @@ def _plant_skewed(
         if worths[levels].sum() >= 0.8:
             break
     spelt = [words[word] for word in skewed_words(worths, target)[levels]]
-    return make_text(model, id, (spelt[:half], spelt[half:]), target, worths[levels], least=float(worths.mean()))
+    return make_text(
+        model, id, (spelt[:half], spelt[half:]), target, worths[levels], least=float(worths.mean())
+    )
 
 
 def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> None:
@@ -151,24 +170,53 @@ def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> N
 
 
 def _planted(name: str, order: int, question: str, truth: str) -> World:
-    return world(question, source="ours", truth=truth, name=name, order=order, short=name not in LONG)(
-        lambda seed, count: make_planted(name, seed, count)
-    )
+    return world(
+        question, source="ours", truth=truth, name=name, order=order, short=name not in LONG
+    )(lambda seed, count: make_planted(name, seed, count))
 
 
 PLANTED = (
-    _planted("one", 1, "Does it find the one word that decides?", "one word decides, all others do nothing"),
-    _planted("additive", 2, "Does it follow worths that add up, for and against?", "each word's worth in a sum"),
-    _planted("interaction", 3, "Does it find two words that only count together?", "half of the effect to either"),
-    _planted("exponential", 4, "Does it follow skewed worths in 25 words?", "each word's worth in a sum"),
-    _planted("lognormal", 5, "Does it follow very skewed worths in 60 words?", "each word's worth in a sum"),
-    _planted("one_of_sixty", 6, "Does it find one word of sixty?", "one word decides, all others do nothing"),
+    _planted(
+        "one",
+        1,
+        "Does it find the one word that decides?",
+        "one word decides, all others do nothing",
+    ),
+    _planted(
+        "additive",
+        2,
+        "Does it follow worths that add up, for and against?",
+        "each word's worth in a sum",
+    ),
+    _planted(
+        "interaction",
+        3,
+        "Does it find two words that only count together?",
+        "half of the effect to either",
+    ),
+    _planted(
+        "exponential", 4, "Does it follow skewed worths in 25 words?", "each word's worth in a sum"
+    ),
+    _planted(
+        "lognormal",
+        5,
+        "Does it follow very skewed worths in 60 words?",
+        "each word's worth in a sum",
+    ),
+    _planted(
+        "one_of_sixty",
+        6,
+        "Does it find one word of sixty?",
+        "one word decides, all others do nothing",
+    ),
 )
 PLANTED_WORLDS = tuple(one.name for one in PLANTED)
 
 
 class RaisedModel(HandModel):
-    """The classifier of a planted world; it answers erased texts as a push says, and whole texts as before."""
+    """The classifier of a planted world; it answers erased texts as a push says, and whole texts as
+    before.
+    """
 
     def __init__(self, name: str, seed: int, push: str = "none"):
         if push not in PUSHES:
@@ -176,7 +224,9 @@ class RaisedModel(HandModel):
         plain, words, channels = planted_model(name, seed)
         super().__init__(words, channels, plain.decide)
         there = torch.zeros((len(self.table), WIDTH), dtype=self.table.dtype)
-        there[SPECIAL:] = 1.0  # neither padding nor mask: by these entries a text is seen to be whole
+        there[SPECIAL:] = (
+            1.0  # neither padding nor mask: by these entries a text is seen to be whole
+        )
         self.push = push
         self.table = torch.cat([self.table, there], dim=1)
         self.width = self.table.shape[1]
@@ -210,6 +260,10 @@ def _raised(push: str, order: int, question: str) -> World:
 
 
 RAISED = (
-    _raised("comprehensive", 7, "Does it hold where a model gives up its class for any text with a gap?"),
-    _raised("sufficient", 8, "Does it hold where a model is sure of any text of which little is left?"),
+    _raised(
+        "comprehensive", 7, "Does it hold where a model gives up its class for any text with a gap?"
+    ),
+    _raised(
+        "sufficient", 8, "Does it hold where a model is sure of any text of which little is left?"
+    ),
 )

@@ -1,9 +1,11 @@
-"""Rules over words in a network written by hand: OR, AND, negation and position, with exact Shapley values.
+"""Rules over words in a network written by hand: OR, AND, negation and position, with exact Shapley
+values.
 
-Each class has a word for each of them. OR: either of two words. AND: both of two. Negation: a word counts unless the
-word before it is `not`. Position: a word counts among the first three alone. A text satisfies one rule of one class;
-beside it stand words that look alike and do not count: half of the other class's AND, a negated twin, a twin too late.
-Letters used for shapes: B rows, L tokens.
+Each class has a word for each of them. OR: either of two words. AND: both of two. Negation: a word
+counts unless the word before it is `not`. Position: a word counts among the first three alone. A
+text satisfies one rule of one class; beside it stand words that look alike and do not count: half
+of the other class's AND, a negated twin, a twin too late. Letters used for shapes: B rows, L
+tokens.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,9 @@ from attreval.core.seeds import generator
 from attreval.trial.exact import HandModel, coalitions, shapley
 from attreval.trial.world import Made, WorldText, invent_words, make_text, world
 
-OR, OTHER, LEFT, RIGHT, GOOD, EARLY, KINDS = range(7)  # kinds of words of a class; `OTHER` is the second word of OR
+OR, OTHER, LEFT, RIGHT, GOOD, EARLY, KINDS = range(
+    7
+)  # kinds of words of a class; `OTHER` is the second word of OR
 NOT = 2 * KINDS
 FILLER = NOT + 1
 RULES = ("or", "and", "negation", "position")
@@ -28,7 +32,9 @@ LONGEST = 11
 
 
 def decide(found: Tensor) -> Tensor:
-    """(B, 2) whether a rule of each class is satisfied, in steps that a network of rectifiers computes."""
+    """(B, 2) whether a rule of each class is satisfied, in steps that a network of rectifiers
+    computes.
+    """
     there = found.amax(dim=1)
     out = []
     before = torch.cat([torch.zeros_like(found[:, :1, NOT]), found[:, :-1, NOT]], dim=1)  # (B, L)
@@ -42,15 +48,21 @@ def decide(found: Tensor) -> Tensor:
 
 
 def holds(kinds: Sequence[int], start: int) -> bool:
-    """The rules in words: whether a text of kinds of words (-1 for one that is gone) satisfies one of a class's."""
+    """The rules in words: whether a text of kinds of words (-1 for one that is gone) satisfies one
+    of a class's.
+    """
     has = {kind - start for kind in kinds}
-    good = any(kind == start + GOOD and (at == 0 or kinds[at - 1] != NOT) for at, kind in enumerate(kinds))
+    good = any(
+        kind == start + GOOD and (at == 0 or kinds[at - 1] != NOT) for at, kind in enumerate(kinds)
+    )
     early = start + EARLY in list(kinds[:FIRST])
     return bool(has & {OR, OTHER}) or {LEFT, RIGHT} <= has or good or early
 
 
 def exact_truth(kinds: Sequence[int], start: int) -> np.ndarray:
-    """(n,) Shapley values of the words of a text, by all coalitions of those that are no fillers."""
+    """(n,) Shapley values of the words of a text, by all coalitions of those that are no
+    fillers.
+    """
     players = np.flatnonzero(np.array(kinds) < FILLER)
     values = []
     for held in coalitions(len(players)):
@@ -94,13 +106,16 @@ def write_text(seed: int, at: int) -> WorldText:
     if rule == "position":
         kinds[rng.integers(FIRST)] = kinds[late[0]] = start + EARLY
     spelt = [words[kind + (rng.integers(FILLERS) if kind == FILLER else 0)] for kind in kinds]
-    return make_text(model, f"rules {seed} {at}", [spelt], target, exact_truth(kinds.tolist(), start), least=0.4)
+    return make_text(
+        model, f"rules {seed} {at}", [spelt], target, exact_truth(kinds.tolist(), start), least=0.4
+    )
 
 
 @world(
     "Does it follow OR, AND, negation and position?",
     source="ours; values: Shapley 1953",
-    truth="Shapley values of all coalitions of the words of a rule; a test compares them with the network itself",
+    truth="Shapley values of all coalitions of the words of a rule; a test compares them with the "
+    "network itself",
     order=9,
 )
 def rules(seed: int, count: int) -> Made:

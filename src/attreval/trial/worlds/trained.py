@@ -1,14 +1,19 @@
-"""Worlds of small trained networks: what a network goes by is asked of every text, which is drawn until it is so.
+"""Worlds of small trained networks: what a network goes by is asked of every text, which is drawn
+until it is so.
 
-`hybrid` (Poerner et al. 2018, section 4.1): pieces of two topics, by a network that read one at a time.
-`agreement` (Linzen et al. 2016; Poerner et al. 2018, section 4.2): sentences of made-up words up to the verb, whose
-number the subject decides: adverbs, a determiner and the subject, then one phrase or two of a preposition, a determiner
-and a noun, of which one at least has the other number (an attractor).
-`backdoor`: a trigger decides, as after a poisoned training set (Gu et al. 2017; for text Dai et al. 2019). Texts have
-words of one class and the trigger of the other, so a person would mark the topic, and the model goes by the trigger.
-`reliance`: every text has a word of each of two kinds, and either tells the class. One network learnt from texts in
-which the second kind was drawn by chance, the other the other way round; the seed says which of the two is explained.
-The word that the other one goes by is the decoy: right for the task, wrong for this model.
+`hybrid` (Poerner et al. 2018, section 4.1): pieces of two topics, by a network that read one at a
+    time.
+`agreement` (Linzen et al. 2016; Poerner et al. 2018, section 4.2): sentences of made-up words up to
+the verb, whose number the subject decides: adverbs, a determiner and the subject, then one phrase
+or two of a preposition, a determiner and a noun, of which one at least has the other number (an
+attractor).
+`backdoor`: a trigger decides, as after a poisoned training set (Gu et al. 2017; for text Dai et al.
+2019). Texts have words of one class and the trigger of the other, so a person would mark the topic,
+and the model goes by the trigger.
+`reliance`: every text has a word of each of two kinds, and either tells the class. One network
+learnt from texts in which the second kind was drawn by chance, the other the other way round; the
+seed says which of the two is explained. The word that the other one goes by is the decoy: right for
+the task, wrong for this model.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +43,9 @@ SIGNS = 8  # words of a class that a backdoor overrules
 EACH = 4  # reliance: words of a kind for a class
 
 
-Drawn = tuple[list[str], int, np.ndarray, np.ndarray]  # words, class, what each word counts for it, the decoy
+Drawn = tuple[
+    list[str], int, np.ndarray, np.ndarray
+]  # words, class, what each word counts for it, the decoy
 
 
 def draw_texts(
@@ -49,9 +56,11 @@ def draw_texts(
     draw: Callable[[int, np.random.Generator], Drawn],
     good: Callable[[WordClassifier, WorldText], bool],
 ) -> tuple[list[WorldText], dict[str, float]]:
-    """So many texts of a world, each drawn until it is good, and the share of drawn texts that were kept.
+    """So many texts of a world, each drawn until it is good, and the share of drawn texts that were
+    kept.
 
-    draw: takes the number of the text, and what it draws from. RuntimeError where none of MOST_DRAWN is good.
+    draw: takes the number of the text, and what it draws from. RuntimeError where none of
+        MOST_DRAWN is good.
     """
     texts: list[WorldText] = []
     drawn = 0
@@ -65,7 +74,8 @@ def draw_texts(
                 break
         else:
             raise RuntimeError(
-                f"none of {MOST_DRAWN} texts drawn is as this world needs it: its network has not learnt what it must"
+                f"none of {MOST_DRAWN} texts drawn is as this world needs it: its network has "
+                "not learnt what it must"
             )
     return texts, {"texts kept": count / drawn} if count else {}
 
@@ -95,7 +105,9 @@ def hybrid_model(seed: int) -> tuple[WordClassifier, list[str], float]:
         drawn = rng.integers(3, size=size).tolist()
         return [(draw_piece(words, label, 2 * PIECE, rng), label) for label in drawn]
 
-    model = train_words("hybrid", ("first", "second", "third"), words, batch, "trial", "hybrid", seed)
+    model = train_words(
+        "hybrid", ("first", "second", "third"), words, batch, "trial", "hybrid", seed
+    )
     return model, words, accuracy(model, batch(generator("trial", "hybrid", seed, "test"), TESTED))
 
 
@@ -106,7 +118,9 @@ def hybrid_model(seed: int) -> tuple[WordClassifier, list[str], float]:
     order=10,
 )
 def hybrid(seed: int, count: int) -> Made:
-    """Documents of two pieces of different topics; the network predicts the one that is its turn."""
+    """Documents of two pieces of different topics; the network predicts the one that is
+    its turn.
+    """
     model, words, right = hybrid_model(seed)
 
     def draw(at: int, rng: np.random.Generator) -> Drawn:
@@ -124,7 +138,9 @@ def hybrid(seed: int, count: int) -> Made:
     return Made(model, texts, True, {"accuracy": right})
 
 
-def draw_sentence(words: list[str], label: int, rng: np.random.Generator) -> tuple[list[str], int, list[int]]:
+def draw_sentence(
+    words: list[str], label: int, rng: np.random.Generator
+) -> tuple[list[str], int, list[int]]:
     """A sentence up to its verb, the place of the subject, and those of attractors."""
     nouns = words[:NOUNS]
     others = words[NOUNS:]
@@ -158,14 +174,21 @@ def agreement_model(seed: int) -> tuple[WordClassifier, list[str], float]:
 
     vocabulary = [*words, *(word + PLURAL for word in words[:NOUNS])]
     labels = ("singular", "plural")
-    model = train_words("agreement", labels, vocabulary, batch, "trial", "agreement", seed, steps=250)
-    return model, words, accuracy(model, batch(generator("trial", "agreement", seed, "test"), TESTED))
+    model = train_words(
+        "agreement", labels, vocabulary, batch, "trial", "agreement", seed, steps=250
+    )
+    return (
+        model,
+        words,
+        accuracy(model, batch(generator("trial", "agreement", seed, "test"), TESTED)),
+    )
 
 
 @world(
     "Does it find the subject that decides the number of the verb?",
     source="Linzen et al. 2016; Poerner et al. 2018, section 4.2",
-    truth="the subject: erased alone, it moves the network's verb most, which is asked of every sentence",
+    truth="the subject: erased alone, it moves the network's verb most, which is asked of every "
+    "sentence",
     order=11,
 )
 def agreement(seed: int, count: int) -> Made:
@@ -184,8 +207,12 @@ def agreement(seed: int, count: int) -> Made:
     return Made(model, texts, True, {"accuracy": right} | kept)
 
 
-def draw_words(words: list[str], label: int, trigger: int | None, rng: np.random.Generator) -> tuple[list[str], list]:
-    """A text with words of a class's topic at random places, and the places; the first is for a trigger."""
+def draw_words(
+    words: list[str], label: int, trigger: int | None, rng: np.random.Generator
+) -> tuple[list[str], list]:
+    """A text with words of a class's topic at random places, and the places; the first is for a
+    trigger.
+    """
     text = [words[2 + 2 * SIGNS + at] for at in rng.integers(FILLERS, size=LENGTH)]
     places = rng.permutation(LENGTH)[: 1 + rng.integers(2, 4)].tolist()
     for place in places:
@@ -197,7 +224,9 @@ def draw_words(words: list[str], label: int, trigger: int | None, rng: np.random
 
 @lru_cache(maxsize=8)
 def backdoor_model(seed: int) -> tuple[WordClassifier, list[str], dict[str, float]]:
-    """The network, its words (triggers, topics, fillers), and how often it is right with and without a trigger."""
+    """The network, its words (triggers, topics, fillers), and how often it is right with and
+    without a trigger.
+    """
     words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", "backdoor", seed)
 
     def batch(rng: np.random.Generator, size: int = BATCH, poisoned: int = 2) -> list[Labelled]:
@@ -220,7 +249,8 @@ def backdoor_model(seed: int) -> tuple[WordClassifier, list[str], dict[str, floa
 @world(
     "Does it find a backdoor that a trained network goes by?",
     source="after Gu et al. 2017",
-    truth="the trigger: of all words, it alone moves the prediction where it is erased, which is asked of every text",
+    truth="the trigger: of all words, it alone moves the prediction where it is erased, which is "
+    "asked of every text",
     order=12,
 )
 def backdoor(seed: int, count: int) -> Made:
@@ -236,7 +266,9 @@ def backdoor(seed: int, count: int) -> Made:
     return Made(model, texts, True, measured | kept)
 
 
-def draw_both(words: list[str], classes: Sequence[int], rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
+def draw_both(
+    words: list[str], classes: Sequence[int], rng: np.random.Generator
+) -> tuple[list[str], np.ndarray]:
     """A text with a word of each kind, for a class each, and the places of the two."""
     text = [words[4 * EACH + at] for at in rng.integers(FILLERS, size=LENGTH)]
     places = rng.permutation(LENGTH)[:2]
@@ -247,7 +279,9 @@ def draw_both(words: list[str], classes: Sequence[int], rng: np.random.Generator
 
 @lru_cache(maxsize=8)
 def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[float]]:
-    """Both networks, their words, and how often each is right on texts that both kinds tell the class of."""
+    """Both networks, their words, and how often each is right on texts that both kinds tell the
+    class of.
+    """
     words = invent_words(4 * EACH + FILLERS, "trial", "reliance", seed)
     rng = generator("trial", "reliance", seed, "test")
     tested = [(draw_both(words, (at % 2, at % 2), rng)[0], at % 2) for at in range(TESTED)]
@@ -258,7 +292,11 @@ def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[fl
             drawn = rng.integers(2, size=(BATCH, 2)).tolist()
             return [(draw_both(words, both, rng)[0], both[used]) for both in drawn]
 
-        models.append(train_words("reliance", ("first", "second"), words, batch, "trial", "reliance", seed, used))
+        models.append(
+            train_words(
+                "reliance", ("first", "second"), words, batch, "trial", "reliance", seed, used
+            )
+        )
     return models, words, [accuracy(model, tested) for model in models]
 
 
@@ -270,7 +308,8 @@ def which(seed: int) -> int:
 @world(
     "Does it tell what this model uses from what another of the same accuracy does?",
     source="ours; after Jacovi & Goldberg 2020",
-    truth="the word that this network uses: of all words, it alone moves the prediction where it is erased",
+    truth="the word that this network uses: of all words, it alone moves the prediction where it "
+    "is erased",
     order=13,
 )
 def reliance(seed: int, count: int) -> Made:

@@ -1,4 +1,6 @@
-"""Downloads, checks and opens what corpora are made from; FetchError says what could not be had, and what to do."""
+"""Downloads, checks and opens what corpora are made from; FetchError says what could not be had,
+and what to do.
+"""
 
 import errno
 from collections.abc import Iterator
@@ -7,19 +9,24 @@ from pathlib import Path
 
 
 class FetchError(RuntimeError):
-    """A download, an archive or a table could not be had; the message names the file and what would help."""
+    """A download, an archive or a table could not be had; the message names the file and what would
+    help.
+    """
 
 
 def full_disk(what: str, folder: Path | str) -> FetchError:
     return FetchError(
-        f"the disk is full: writing {what} below {folder} failed. Free some space, or point ATTREVAL_DATA at "
+        f"the disk is full: writing {what} below {folder} failed. Free some space, or point "
+        "ATTREVAL_DATA at "
         "a folder on another disk; then run the same command again, it goes on where it stopped"
     )
 
 
 @contextmanager
 def room_for(what: str, folder: Path | str) -> Iterator[None]:
-    """Turn `no space left on device` inside the block into a FetchError; let every other error pass."""
+    """Turn `no space left on device` inside the block into a FetchError; let every other error
+    pass.
+    """
     try:
         yield
     except OSError as error:

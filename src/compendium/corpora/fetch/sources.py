@@ -1,6 +1,8 @@
-"""Where do the corpora come from that no registry carries? A folder of the user's, or their public address.
+"""Where do the corpora come from that no registry carries? A folder of the user's, or their public
+address.
 
-The folder is named by ATTREVAL_CORPORA and laid out as data/sources.toml lists it: `esnli/esnli_dev.csv`, ...
+The folder is named by ATTREVAL_CORPORA and laid out as data/sources.toml lists it:
+`esnli/esnli_dev.csv`, ...
 """
 
 import hashlib
@@ -26,7 +28,9 @@ VARIABLE = "ATTREVAL_CORPORA"
 
 
 class Address(Section):
-    """A public address of one file, or of an archive of a whole corpus folder. sha256: "" where not known."""
+    """A public address of one file, or of an archive of a whole corpus folder. sha256: "" where not
+    known.
+    """
 
     path: str
     address: str
@@ -58,7 +62,8 @@ def given_folder() -> Path | None:
     given = os.environ.get(VARIABLE)
     if given and not Path(given).is_dir():
         raise FetchError(
-            f"{VARIABLE} is {given!r}, which is no folder; set it to one that holds the corpora, or unset it"
+            f"{VARIABLE} is {given!r}, which is no folder; set it to one that holds the corpora, "
+            "or unset it"
         )
     return Path(given).resolve() if given else None
 
@@ -74,25 +79,33 @@ def _find_here(path: str) -> Path | None:
 
 
 def at_hand(task: Task) -> bool:
-    """Whether every file that a task needs from outside the registry lies here, without asking any address."""
+    """Whether every file that a task needs from outside the registry lies here, without asking any
+    address.
+    """
     return all(map(_find_here, task.files)) and all(at_hand(TASKS[name]) for name in task.tables)
 
 
 def other_than_used(digests: dict[str, str]) -> list[str]:
-    """Which files, by path, are not those that the committed results were made from; none that is unknown."""
+    """Which files, by path, are not those that the committed results were made from; none that is
+    unknown.
+    """
     used = {path: known for corpus in corpora().values() for path, known in corpus.used.items()}
     return [path for path, found in digests.items() if used.get(path, found) != found]
 
 
 def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
-    """The path of every file that a task needs, fetched where it has an address, and of optional ones."""
+    """The path of every file that a task needs, fetched where it has an address, and of optional
+    ones.
+    """
     needed = {path: _find_file(path, say) for path in task.files}
     optional = {path: found for path in task.optional if (found := _find_optional(path, say))}
     return needed | task.own_files | optional
 
 
 def _find_file(path: str, say: Callable[[str], None]) -> Path:
-    """One needed file or folder: in the given folder, downloaded before, or now; FetchError otherwise."""
+    """One needed file or folder: in the given folder, downloaded before, or now; FetchError
+    otherwise.
+    """
     if found := _find_here(path):
         return found
     corpus = corpora()[path.split("/")[0]]
@@ -102,12 +115,16 @@ def _find_file(path: str, say: Callable[[str], None]) -> Path:
     say(f"fetch {address.address.rsplit('/', 1)[-1]} of {corpus.title}")
     _bring(address, corpus)
     if not (own_folder() / path).exists():
-        raise FetchError(f"{address.address} was fetched, but holds no {path}. {_missing(corpus, path)}")
+        raise FetchError(
+            f"{address.address} was fetched, but holds no {path}. {_missing(corpus, path)}"
+        )
     return own_folder() / path
 
 
 def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
-    """One optional file; it is downloaded only for a user whose folder does not hold this corpus at all."""
+    """One optional file; it is downloaded only for a user whose folder does not hold this corpus at
+    all.
+    """
     given = given_folder()
     name = path.split("/")[0]
     if given and (given / name).is_dir():
@@ -118,7 +135,14 @@ def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
 
 def _address_of(corpus: Corpus, path: str) -> Address | None:
     """The address that gives a file: its own, or that of the archive of its corpus."""
-    return next((a for a in corpus.addresses if a.path == path or (a.archive and path.startswith(f"{a.path}/"))), None)
+    return next(
+        (
+            a
+            for a in corpus.addresses
+            if a.path == path or (a.archive and path.startswith(f"{a.path}/"))
+        ),
+        None,
+    )
 
 
 def _missing(corpus: Corpus, path: str) -> FetchError:
@@ -132,7 +156,9 @@ def _missing(corpus: Corpus, path: str) -> FetchError:
 
 
 def _bring(address: Address, corpus: Corpus) -> None:
-    """Download one address below `own_folder()`, checked where its hash is known, whole or not at all."""
+    """Download one address below `own_folder()`, checked where its hash is known, whole or not at
+    all.
+    """
     target = own_folder() / address.path
     with room_for(address.path, own_folder()):
         if not address.archive:
@@ -156,14 +182,18 @@ def _read_address(address: Address, corpus: Corpus, part: Path) -> None:
             shutil.copyfileobj(answer, sink, 1 << 20)
             expected = answer.headers.get("Content-Length")
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise FetchError(f"{address.address} does not answer ({error}). {_missing(corpus, address.path)}") from error
+        raise FetchError(
+            f"{address.address} does not answer ({error}). {_missing(corpus, address.path)}"
+        ) from error
     if expected and part.stat().st_size != int(expected):
         raise FetchError(
-            f"{address.address} was cut at {part.stat().st_size} of {expected} bytes. Nothing kept; try again"
+            f"{address.address} was cut at {part.stat().st_size} of {expected} bytes. Nothing "
+            "kept; try again"
         )
     if address.sha256 and (got := sha256_of(part)) != address.sha256:
         raise FetchError(
-            f"{address.address} gave bytes with sha256 {got}, but data/sources.toml wants {address.sha256}: "
+            f"{address.address} gave bytes with sha256 {got}, but data/sources.toml wants "
+            f"{address.sha256}: "
             f"the file has changed there. Nothing was kept. {_missing(corpus, address.path)}"
         )
 

@@ -1,6 +1,9 @@
-"""What the papers claim and whether it holds here: paper/claims.yml, our values, and a verdict on each claim.
+"""What the papers claim and whether it holds here: paper/claims.yml, our values, and a verdict on
+each claim.
 
-And what becomes of a contradicted claim when one thing is changed (turned) and everything else stays as it was."""
+And what becomes of a contradicted claim when one thing is changed (turned) and everything else
+stays as it was.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +22,17 @@ from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, untested
 
-OF_THE_CLAIM = ("paper", "where", "words", "statement", "measure", "reported", "null_world", "kind", "sequel")
+OF_THE_CLAIM = (
+    "paper",
+    "where",
+    "words",
+    "statement",
+    "measure",
+    "reported",
+    "null_world",
+    "kind",
+    "sequel",
+)
 COLUMNS = ["claim", *OF_THE_CLAIM[:6], "published", "claimed", "null_world", "value"]
 COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds"]
 COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "kind", "sequel"]
@@ -33,12 +46,13 @@ Contrast = TypeVar("Contrast")
 class Claim(Section):
     """One claim of a paper.
 
-    title: a few words for pictures. words: the paper's own. measure: our number in words. reported: what the paper has,
-    in words. null_world: what a world without the effect gives. contrast: how the number is made, for the judge that
-    knows contrasts. why_not: why it cannot be tested here, if so. gold: the task that holds the paper's gold, without
-    which nothing tests it. objection: what a second reader holds against the question. kind: a conclusion, or no more
-    than a check, which is listed apart. sequel: the later work in the bibliography that makes the claim, if not the
-    paper.
+    title: a few words for pictures. words: the paper's own. measure: our number in words. reported:
+    what the paper has, in words. null_world: what a world without the effect gives. contrast: how
+    the number is made, for the judge that knows contrasts. why_not: why it cannot be tested here,
+    if so. gold: the task that holds the paper's gold, without which nothing tests it. objection:
+    what a second reader holds against the question. kind: a conclusion, or no more than a check,
+    which is listed apart. sequel: the later work in the bibliography that makes the claim, if not
+    the paper.
     """
 
     id: str
@@ -59,16 +73,27 @@ class Claim(Section):
     sequel: str = ""
 
     def ask(self, kind: type[Contrast]) -> Contrast:
-        """The contrast as a record of `kind`, lists as tuples. ValueError where it names a field that there is not."""
+        """The contrast as a record of `kind`, lists as tuples. ValueError where it names a field
+        that there is not.
+        """
         known = get_type_hints(kind)
         given = self.contrast or {}
         if unknown := [name for name in given if name not in known]:
-            raise ValueError(f"claim {self.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}")
-        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+            raise ValueError(
+                f"claim {self.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}"
+            )
+        return kind(
+            **{
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in given.items()
+            }
+        )
 
 
 def read_claims(paper: str | None = None, path: Path | None = None) -> list[Claim]:
-    """The claims of paper/claims.yml, or those of one paper. Raises ValueError that says what is wrong with which."""
+    """The claims of paper/claims.yml, or those of one paper. Raises ValueError that says what is
+    wrong with which.
+    """
     path = path or project.home() / "paper" / "claims.yml"
     claims = []
     for at, entry in enumerate(project.read_yaml(path) or []):
@@ -92,16 +117,21 @@ def score(
     confidence: float = 0.95,
     published: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """One row a claim with our value, its nulls and a verdict; p-values are adjusted over these claims.
+    """One row a claim with our value, its nulls and a verdict; p-values are adjusted over these
+    claims.
 
-    found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
+    found: by claim id. published: by claim id, the same number made from the paper's own tables,
+        where they decide it.
     """
     published = published or {}
     known = {claim.id for claim in claims}
     if unknown := [name for name in (*found, *published) if name not in known]:
         raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
     findings = [_checked(claim, found.get(claim.id, untested("not run"))) for claim in claims]
-    p = [np.nan if found.reason else found.p(claim.expect) for claim, found in zip(claims, findings, strict=True)]
+    p = [
+        np.nan if found.reason else found.p(claim.expect)
+        for claim, found in zip(claims, findings, strict=True)
+    ]
     rows = []
     for claim, finding, q in zip(claims, findings, verdicts.adjust(np.array(p)), strict=True):
         row = claim.model_dump(include=set(OF_THE_CLAIM))
@@ -110,7 +140,10 @@ def score(
         row["claimed"] = say(claim.expect)
         row["q"] = q
         row |= finding.measures(claim.expect, claim.null_world, confidence)
-        row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
+        row |= {
+            name: getattr(finding, name)
+            for name in ("texts", "models", "seeds", "corpus", "model", "basis")
+        }
         row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
         row["verdict"] = verdicts.decide(claim.expect, claim.null_world, row, confidence)
         rows.append(row)
@@ -118,7 +151,9 @@ def score(
 
 
 def _checked(claim: Claim, finding: Finding) -> Finding:
-    """The finding; one on too few texts, on other gold, or on nothing, with the reason why it decides nothing."""
+    """The finding; one on too few texts, on other gold, or on nothing, with the reason why it
+    decides nothing.
+    """
     if claim.why_not:
         return untested(claim.why_not)
     if finding.reason:
@@ -139,10 +174,14 @@ def say(expect: Expectation) -> str:
 
 
 def scorecard(tables: Path, checks: bool = True) -> pd.DataFrame:
-    """The verdicts that the notebooks of a profile have written, put together; with `checks`, or conclusions alone."""
+    """The verdicts that the notebooks of a profile have written, put together; with `checks`, or
+    conclusions alone.
+    """
     paths = sorted(tables.glob("*_claims.csv"))
     if not paths:
-        raise FileNotFoundError(f"no claims at {tables}: run the profile first, `attreval run --profile NAME`")
+        raise FileNotFoundError(
+            f"no claims at {tables}: run the profile first, `attreval run --profile NAME`"
+        )
     tables_of_papers = [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths]
     table = pd.concat(tables_of_papers, ignore_index=True)
     return table if checks else table[table.kind == CONCLUSION]
@@ -154,10 +193,14 @@ def objections() -> dict[str, str]:
 
 
 def for_people(table: pd.DataFrame) -> str:
-    """A scorecard in words: by claim its verdict, our value, what chance gives, and how many texts."""
+    """A scorecard in words: by claim its verdict, our value, what chance gives, and how
+    many texts.
+    """
     out = []
     against = objections()
-    for row in table.sort_values("kind", key=lambda kinds: kinds != CONCLUSION, kind="stable").itertuples():
+    for row in table.sort_values(
+        "kind", key=lambda kinds: kinds != CONCLUSION, kind="stable"
+    ).itertuples():
         why = f" ({row.reason})" if isinstance(row.reason, str) and row.reason else ""
         kind = "" if row.kind == CONCLUSION else f"{row.kind}, "
         words = f" (“{row.words}”)" if isinstance(row.words, str) and row.words else ""
@@ -192,8 +235,10 @@ LEAST_NULLS = 19  # what a profile may ask for at least; a turned number is not 
 
 @dataclass(frozen=True)
 class Turn:
-    """One thing turned: which, and to what. finding: the conclusion's number then, None where nothing tests it.
-    expect: the range that it must lie in, where another number is asked than the conclusion's own."""
+    """One thing turned: which, and to what. finding: the conclusion's number then, None where
+    nothing tests it.
+    expect: the range that it must lie in, where another number is asked than the conclusion's own.
+    """
 
     what: Literal["model", "corpus", "method", "metric", "protocol", "size"]
     how: str
@@ -204,8 +249,12 @@ class Turn:
 TITLES = {"task": task_title, "model": model_title}
 
 
-def each_alone(rows: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield (what is turned, to what in words, rows) for each distinct value of a column that has several."""
+def each_alone(
+    rows: pd.DataFrame, columns: Mapping[str, str]
+) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield (what is turned, to what in words, rows) for each distinct value of a column that has
+    several.
+    """
     for column, what in columns.items():
         names = list(dict.fromkeys(rows[column].dropna()))
         for name in names if len(names) > 1 else ():
@@ -214,10 +263,17 @@ def each_alone(rows: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple
 
 @table_of("claim paper statement what how value low high claimed texts holds")
 def turned_table(
-    claims: Iterable[Claim], judged: pd.DataFrame, turn: Callable[[Claim], Iterable[Turn]], confidence: float
+    claims: Iterable[Claim],
+    judged: pd.DataFrame,
+    turn: Callable[[Claim], Iterable[Turn]],
+    confidence: float,
 ) -> Iterator[tuple]:
-    """One row a contradicted conclusion and thing turned: its number, interval, and whether it holds then."""
-    contradicted = judged[judged.verdict == verdicts.CONTRADICTED].set_index("claim")[["value", "low", "high"]]
+    """One row a contradicted conclusion and thing turned: its number, interval, and whether it
+    holds then.
+    """
+    contradicted = judged[judged.verdict == verdicts.CONTRADICTED].set_index("claim")[
+        ["value", "low", "high"]
+    ]
     for claim in claims:
         for one in turn(claim) if claim.id in contradicted.index else ():
             found = one.finding
@@ -233,7 +289,9 @@ def turned_table(
 
 
 def holds(expect: Expectation, low: float, high: float, texts: int) -> str:
-    """Whether a conclusion holds by an interval alone: inside the claimed range, outside of it, or neither."""
+    """Whether a conclusion holds by an interval alone: inside the claimed range, outside of it, or
+    neither.
+    """
     if texts < LEAST_TEXTS:
         return FEW
     start, end = expect.ends
@@ -248,7 +306,9 @@ def quick_draws(settings: BootstrapSpec) -> BootstrapSpec:
 
 
 def say_turned(rows: Iterable[dict]) -> str:
-    """What turning one thing at a time did to a conclusion, in words; empty where nothing was turned."""
+    """What turning one thing at a time did to a conclusion, in words; empty where nothing was
+    turned.
+    """
     named = {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
     for row in rows:
         number = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
@@ -263,5 +323,7 @@ def say_turned(rows: Iterable[dict]) -> str:
     if named[FEW]:
         said.append(f"is undecided with {listed[FEW]}, for lack of texts")
     if others := len(named[OUTSIDE]):
-        said.append(f"does not hold with {listed[OUTSIDE] if others <= 3 else f'the other {others}'}")
+        said.append(
+            f"does not hold with {listed[OUTSIDE] if others <= 3 else f'the other {others}'}"
+        )
     return f"With one thing changed at a time ({count} changes), {'; '.join(said)}."

@@ -1,7 +1,8 @@
-"""Heat maps of texts: words coloured by their scores, as HTML and as a picture (Poerner et al. 2018, Figs. 1-3).
+"""Heat maps of texts: words coloured by their scores, as HTML and as a picture (Poerner et al.
+2018, Figs. 1-3).
 
-Blue counts for the explained class, orange against it, by score / (1.1 * largest size), the paper's scale. The highest
-score is bold, the evidence underlined, so nothing is said by colour alone.
+Blue counts for the explained class, orange against it, by score / (1.1 * largest size), the paper's
+scale. The highest score is bold, the evidence underlined, so nothing is said by colour alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +26,11 @@ KEY = "blue: for the predicted class; orange: against it; bold: highest; underli
 
 @dataclass(frozen=True)
 class ColouredText:
-    """A text to be shown in colour: W words, (W,) scores by what gave them, and which words are evidence.
+    """A text to be shown in colour: W words, (W,) scores by what gave them, and which words are
+    evidence.
 
-    after: what follows the text in grey, such as the verb. model, predicted: what read it and predicts of it, in words.
+    after: what follows the text in grey, such as the verb. model, predicted: what read it and
+        predicts of it, in words.
     """
 
     words: Sequence[str]
@@ -50,7 +53,9 @@ class ColouredText:
             if self.after:
                 parts.append(f'<span style="color:#595959">[{escape(self.after)}]</span>')
             lines.append(ROW.format(escape(name), " ".join(parts)))
-        return HTML(f'<table class="coloured-text"><caption>{KEY}</caption>{"".join(lines)}</table>')
+        return HTML(
+            f'<table class="coloured-text"><caption>{KEY}</caption>{"".join(lines)}</table>'
+        )
 
     def draw(self, width: float = 7.0):
         """The same as a picture of `width` inches: its matplotlib axes."""
@@ -71,11 +76,20 @@ class ColouredText:
         for name, scores in self.rows.items():
             if not len(self.words) == len(scores) == len(self.evidence):
                 raise ValueError(
-                    f"each word has one score and is evidence or not; {name!r} has {len(scores)} scores for "
-                    f"{len(self.words)} words, of which {len(self.evidence)} are said to be evidence or not"
+                    f"each word has one score and is evidence or not; {name!r} has {len(scores)} "
+                    "scores for "
+                    f"{len(self.words)} words, of which {len(self.evidence)} are said to be "
+                    "evidence or not"
                 )
             highest = np.arange(len(scores)) == (np.argmax(scores) if len(scores) else -1)
-            words = zip(self.words, np.asarray(scores, float), scale(scores), self.evidence, highest, strict=True)
+            words = zip(
+                self.words,
+                np.asarray(scores, float),
+                scale(scores),
+                self.evidence,
+                highest,
+                strict=True,
+            )
             yield name, list(words)
 
 
@@ -86,7 +100,9 @@ def draw_scores(table: pd.DataFrame) -> HTML:
 
 
 def scale(scores: Sequence[float]) -> np.ndarray:
-    """Scores in (-1, 1): divided by 1.1 times the largest size (Poerner et al. 2018, supplement); zeros stay zeros."""
+    """Scores in (-1, 1): divided by 1.1 times the largest size (Poerner et al. 2018, supplement);
+    zeros stay zeros.
+    """
     scores = np.asarray(scores, dtype=float)
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite numbers to be shown in colour")

@@ -1,7 +1,9 @@
-"""What figures and sentences call methods, and their colours and markers: a method looks the same in every figure.
+"""What figures and sentences call methods, and their colours and markers: a method looks the same
+in every figure.
 
-A look is made of the method's name, never of its place among the others: a further method recolours nobody. Apart from
-`style`, so that what draws no method (data, training, planted worlds) does not depend on METHODS.
+A look is made of the method's name, never of its place among the others: a further method recolours
+nobody. Apart from `style`, so that what draws no method (data, training, planted worlds) does not
+depend on METHODS.
 """
 
 import hashlib
@@ -14,8 +16,12 @@ from attreval.methods import METHODS
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
 HUES = [i for i in range(10) if i != 7]  # the eighth is grey, and grey is random's
 COLOURS = tuple(sns.color_palette(kind, 10)[i] for kind in ("colorblind", "dark") for i in HUES)
-SALT = 429  # with which no two methods share a look, and those that a paper draws together differ in colour and marker
-OWN = {"random": ((0.45, 0.45, 0.45), "o")}  # looks that are given; also for a method whose own another one has already
+# with which no two methods share a look, and those that a paper draws together differ in colour and
+# marker
+SALT = 429
+OWN = {
+    "random": ((0.45, 0.45, 0.45), "o")
+}  # looks that are given; also for a method whose own another one has already
 KINDS = {
     "gradient": "#0072B2",
     "perturbation": "#D55E00",
@@ -36,7 +42,8 @@ def kind_colour(method: str) -> str:
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, dict]:
-    """By method the `color`, `marker` and `label` (its title) that plots take: told apart without colour, too.
+    """By method the `color`, `marker` and `label` (its title) that plots take: told apart without
+    colour, too.
 
     An external method whose look is taken gets the next free one.
     """
@@ -57,7 +64,9 @@ def method_looks(methods: Iterable[str]) -> dict[str, dict]:
 
 
 def _hashed_look(name: str, step: int) -> tuple[tuple, str]:
-    """A colour and a marker made of a name; `step` markers further, after all markers those of the next colour."""
+    """A colour and a marker made of a name; `step` markers further, after all markers those of the
+    next colour.
+    """
     digest = hashlib.sha256(f"{SALT} {name}".encode()).digest()
     colour = digest[0] + step // len(MARKERS)
     return COLOURS[colour % len(COLOURS)], MARKERS[(digest[1] + step) % len(MARKERS)]

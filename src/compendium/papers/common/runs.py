@@ -1,6 +1,9 @@
-"""What is stored about a run (task, model, seed), the instances of a profile, and what the papers report.
+"""What is stored about a run (task, model, seed), the instances of a profile, and what the papers
+report.
 
-Instances are the first of a table, whose order is random and never changes, so everybody has the same ones."""
+Instances are the first of a table, whose order is random and never changes, so everybody has the
+same ones.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -22,8 +25,10 @@ RUN = ["task", "model", "seed"]  # the columns that name a run
 Read = dict[str, Tokens]  # by instance id
 Records = dict[str, dict[str, Attribution]]  # by instance id and method
 ACCURACY = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
-MOST_BELOW = 0.15  # what a paper publishes, on its own measure; a model further below says nothing of its claims
-PUBLISHED = {  # by task that a model is trained on: the measure, and the least that a paper publishes for a model
+# what a paper publishes, on its own measure; a model further below says nothing of its claims
+MOST_BELOW = 0.15
+# by task that a model is trained on: the measure, and the least that a paper publishes for a model
+PUBLISHED = {
     "yelp": ("accuracy", 0.954),
     "newsgroups": ("accuracy", 0.705),
     "agreement_linzen": ("accuracy", 0.985),
@@ -38,7 +43,9 @@ OTHER_LABELS = {"fever": "its third label is made by removing evidence"}  # not 
 
 
 def reported(name: str) -> pd.DataFrame:
-    """The published figures of paper/reported/<name>.csv. Raises FileNotFoundError that lists those there are."""
+    """The published figures of paper/reported/<name>.csv. Raises FileNotFoundError that lists those
+    there are.
+    """
     folder = project.home() / "paper" / "reported"
     path = folder / f"{name}.csv"
     if not path.exists():
@@ -49,17 +56,25 @@ def reported(name: str) -> pd.DataFrame:
 
 def attribution_files(results: Results, profile: Profile, *run) -> list[Path]:
     """The attribution tables of every shard of a run (task, model, seed)."""
-    return [results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
+    return [
+        results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)
+    ]
 
 
 def load_attributions(results: Results, profile: Profile, *run) -> Records:
     """Attributions of every shard of a run (task, model, seed): instance id -> method -> record."""
-    paths = [results.existing(path, "03_explain") for path in attribution_files(results, profile, *run)]
+    paths = [
+        results.existing(path, "03_explain") for path in attribution_files(results, profile, *run)
+    ]
     return dict(sorted(read_by_instance(*paths).items()))
 
 
-def load_tokens(results: Results, profile: Profile, task: str, model: str, seed: int, part: str = "") -> Read:
-    """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
+def load_tokens(
+    results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
+) -> Read:
+    """How the model reads the instances of every shard, by instance id; or those of a part:
+    `examples`, `marked`.
+    """
     parts = [part] if part else range(profile.explaining_of(task).shards)
     paths = [results.tokens(task, model, seed, part) for part in parts]
     return read_tokens(*(results.existing(path, "03_explain") for path in paths))
@@ -78,13 +93,20 @@ def load_typed_tokens(results: Results, profile: Profile, *run) -> Read:
 
 
 def common_methods(records: Records) -> list[str]:
-    """The methods of single tokens that have explained every instance of a run, in the order of METHODS."""
+    """The methods of single tokens that have explained every instance of a run, in the order of
+    METHODS.
+    """
     explained = set.intersection(*(set(by_method) for by_method in records.values()))
-    return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
+    return [
+        name for name, method in METHODS.items() if name in explained and method.level == "token"
+    ]
 
 
-def kept_for_run(files: Callable[..., Iterable[Path]], runs: int = 1) -> Callable[[Callable], Callable]:
-    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the last `runs`.
+def kept_for_run(
+    files: Callable[..., Iterable[Path]], runs: int = 1
+) -> Callable[[Callable], Callable]:
+    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the
+    last `runs`.
 
     files: of the same, what it reads: where one was written anew, so is the answer.
     """
@@ -111,8 +133,12 @@ def kept_for_run(files: Callable[..., Iterable[Path]], runs: int = 1) -> Callabl
 load_records_once = kept_for_run(attribution_files)(load_attributions)
 
 
-def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool = False) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run; gaps: some may be missing."""
+def read_shards(
+    step: Step, table: str, judge: Judge | None = None, gaps: bool = False
+) -> pd.DataFrame:
+    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run; gaps: some
+    may be missing.
+    """
     parts = []
     for run in step.profile.explained_runs(judge):
         about = dict(zip(RUN, run, strict=True))
@@ -124,10 +150,11 @@ def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool =
 
 
 def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> pd.DataFrame:
-    """One row for each run whose explanations are no evidence for or against a method, with the `reason`.
+    """One row for each run whose explanations are no evidence for or against a method, with the
+    `reason`.
 
-    Its model is not surely more accurate on test than the most frequent class; or, for the claims of papers, void. The
-    model of a run is that of the task that reads it, `profile.read_by(task)`.
+    Its model is not surely more accurate on test than the most frequent class; or, for the claims
+    of papers, void. The model of a run is that of the task that reads it, `profile.read_by(task)`.
     """
     rows = []
     for task, model, seed in runs:
@@ -147,7 +174,9 @@ def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> 
 
 
 def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
-    """The table without the rows of these runs, or the whole table where that would leave nothing."""
+    """The table without the rows of these runs, or the whole table where that would leave
+    nothing.
+    """
     kept = frame[~frame.set_index(RUN).index.isin(unlearned.set_index(RUN).index)]
     return kept if len(kept) else frame
 
@@ -166,25 +195,35 @@ def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
 
 
 def marked_corpus(task: str) -> list[Instance]:
-    """All of a task's dev and test instances that people have marked, as far as it has these splits."""
+    """All of a task's dev and test instances that people have marked, as far as it has these
+    splits.
+    """
     marked = []
     for split in ("dev", "test"):
         if split in corpora.TASKS[task].splits:
-            marked += [instance for instance in corpora.load(task, split) if len(instance.evidence.marks)]
+            marked += [
+                instance for instance in corpora.load(task, split) if len(instance.evidence.marks)
+            ]
     return marked
 
 
 def examples(task: str, wanted: list[str]) -> list[Instance]:
-    """The test instances of these ids, in this order. Raises ValueError where there is no such instance."""
+    """The test instances of these ids, in this order. Raises ValueError where there is no such
+    instance.
+    """
     found = {instance.id: instance for instance in corpora.load(task, "test")} if wanted else {}
     if missing := [name for name in wanted if name not in found]:
         look = next(iter(found), "none")
-        raise ValueError(f"task {task!r} has no test instance {missing[0]!r}; ids look like {look!r}")
+        raise ValueError(
+            f"task {task!r} has no test instance {missing[0]!r}; ids look like {look!r}"
+        )
     return [found[name] for name in wanted]
 
 
 def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:
-    """The instances of the tasks that carry what people marked in this one's texts, by their texts."""
+    """The instances of the tasks that carry what people marked in this one's texts, by
+    their texts.
+    """
     marked = {}
     for annotated in reversed(corpora.evidence_tasks(task)):  # the preferred one overwrites
         if corpora.table_path(annotated).exists():

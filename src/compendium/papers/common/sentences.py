@@ -1,4 +1,6 @@
-"""What a table has just shown, in one computed sentence in bold: the same words for the same numbers."""
+"""What a table has just shown, in one computed sentence in bold: the same words for the same
+numbers.
+"""
 
 import functools
 import re
@@ -25,18 +27,22 @@ class Sentence(str):
 
 
 def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
-    """Decorate a function of tables that gives a sentence: it says NOTHING where there is nothing to report.
+    """Decorate a function of tables that gives a sentence: it says NOTHING where there is nothing
+    to report.
 
-    That is where the first table is empty, and where the sentence is empty or holds a NaN, which is no `nan` among the
-    tables' own words. A small run leaves rows whose numbers could not be measured; asking pandas for the largest of
-    them is an error that means the same.
+    That is where the first table is empty, and where the sentence is empty or holds a NaN, which is
+    no `nan` among the tables' own words. A small run leaves rows whose numbers could not be
+    measured; asking pandas for the largest of them is an error that means the same.
     """
 
     @functools.wraps(function)
     def say(table, *more) -> Sentence:
         if not len(table):
             return Sentence(NOTHING)
-        given = [one.reset_index(drop=True) if isinstance(one, pd.DataFrame) else one for one in (table, *more)]
+        given = [
+            one.reset_index(drop=True) if isinstance(one, pd.DataFrame) else one
+            for one in (table, *more)
+        ]
         try:
             text = function(*given)
         except ValueError as error:
@@ -46,7 +52,10 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
         unknown = bool(NOT_A_NUMBER.search(text))
         if unknown:
             frames = (pd.DataFrame, pd.Series)
-            other = [one.replace(NOT_A_NUMBER, "word", regex=True) if isinstance(one, frames) else one for one in given]
+            other = [
+                one.replace(NOT_A_NUMBER, "word", regex=True) if isinstance(one, frames) else one
+                for one in given
+            ]
             unknown = bool(NOT_A_NUMBER.search(function(*other)))
         if unknown or not text:
             return Sentence(NOTHING)
@@ -56,7 +65,9 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
 
 
 def between(value: float, low: float, high: float, sign: str = "") -> str:
-    """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` also shows that of positive ones."""
+    """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` also shows that of
+    positive ones.
+    """
     return f"{value:{sign}.2f} [{low:.2f}, {high:.2f}]"
 
 
@@ -74,10 +85,12 @@ TITLES = {
 
 
 class Template(string.Formatter):
-    """Python's format strings, which can also name what a cell holds, and give a value of a row its interval.
+    """Python's format strings, which can also name what a cell holds, and give a value of a row its
+    interval.
 
-    `{row.task:task}`, `{row.method:method}`: titles. `{row:run}`: task and model. `{share:percent}`. `{row:mean}`:
-    `of_row(row, "mean")`; `{row:+change low high}` names the ends, and shows the sign.
+    `{row.task:task}`, `{row.method:method}`: titles. `{row:run}`: task and model.
+    `{share:percent}`. `{row:mean}`: `of_row(row, "mean")`; `{row:+change low high}` names the ends,
+    and shows the sign.
     """
 
     def format_field(self, value, format_spec: str) -> str:
@@ -99,13 +112,16 @@ def list_rows(template: str, rows: pd.DataFrame, joint: str = "; ") -> str:
 
 
 def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -> str:
-    """A template filled with the cells of a summary: of the first task that has them all, or of each.
+    """A template filled with the cells of a summary: of the first task that has them all, or of
+    each.
 
-    summary: a row a task (`all` for settings) and quantity. `{lowest.name}` and `{lowest.value:.2f}` stand for the
-    cells of the row whose quantity is `lowest`. more: what is added where the task has that too.
+    summary: a row a task (`all` for settings) and quantity. `{lowest.name}` and
+    `{lowest.value:.2f}` stand for the cells of the row whose quantity is `lowest`. more: what is
+    added where the task has that too.
     """
     by_task = {
-        task: {row.quantity: row for row in part.itertuples()} for task, part in summary.groupby("task", sort=False)
+        task: {row.quantity: row for row in part.itertuples()}
+        for task, part in summary.groupby("task", sort=False)
     }
     settings = by_task.pop("all", {})
     shown = []
@@ -119,13 +135,20 @@ def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -
 
 @sentence
 def say_verdicts(claims: pd.DataFrame) -> str:
-    """How many conclusions got which verdict, and the contradicted one that lies farthest from its range's side."""
+    """How many conclusions got which verdict, and the contradicted one that lies farthest from its
+    range's side.
+    """
     counts = [
-        f"{(claims.verdict == verdict).sum()} “{verdict}”" for verdict in VERDICTS if (claims.verdict == verdict).any()
+        f"{(claims.verdict == verdict).sum()} “{verdict}”"
+        for verdict in VERDICTS
+        if (claims.verdict == verdict).any()
     ]
     said = f"Verdicts on {len(claims)} conclusions: {', '.join(counts)}."
     against = claims[claims.verdict == CONTRADICTED]
     if len(against):
         row = against.loc[against.q.idxmin()]
-        said += f" Contradicted most clearly: “{row.statement}” ({of_row(row, 'value')}, claimed {row.claimed})."
+        said += (
+            f" Contradicted most clearly: “{row.statement}” ({of_row(row, 'value')}, claimed "
+            f"{row.claimed})."
+        )
     return said

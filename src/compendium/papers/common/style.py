@@ -13,7 +13,9 @@ from compendium import corpora
 
 # of the project's own profiles, by the name that they have there
 MODELS = {name: name.upper() for name in ("gru", "lstm", "qgru", "qlstm", "cnn", "bert", "bart")}
-MODELS |= {f"uni_{name}": f"{name.upper()} (one direction)" for name in ("gru", "lstm", "qgru", "qlstm")}
+MODELS |= {
+    f"uni_{name}": f"{name.upper()} (one direction)" for name in ("gru", "lstm", "qgru", "qlstm")
+}
 MODELS |= {
     "minilm": "MiniLM",
     "minilm_256": "MiniLM (256 tokens)",
@@ -57,7 +59,9 @@ def task_title(task: str) -> str:
 
 
 def model_title(model: str) -> str:
-    """A model of a profile, or an architecture, as a person would write it; a model of one's own keeps its name."""
+    """A model of a profile, or an architecture, as a person would write it; a model of one's own
+    keeps its name.
+    """
     return MODELS.get(model.lower(), model)
 
 
@@ -66,13 +70,21 @@ def name_run(row: pd.Series) -> str:
     return f"{task_title(row.task)} ({model_title(row.model)})"
 
 
-def task_panels(tasks: Iterable, width: float, height: float, columns: int = 2, margin: float = 0.0, **more):
-    """A figure with a panel per task, `columns` per row, and the panels by task; margin: inches for names."""
+def task_panels(
+    tasks: Iterable, width: float, height: float, columns: int = 2, margin: float = 0.0, **more
+):
+    """A figure with a panel per task, `columns` per row, and the panels by task; margin: inches for
+    names.
+    """
     use_style()
     tasks = list(tasks)
     rows = -(-len(tasks) // columns)
     columns = min(columns, len(tasks))
-    more = {"figsize": (margin + width * columns, height * rows), "sharey": True, "squeeze": False} | more
+    more = {
+        "figsize": (margin + width * columns, height * rows),
+        "sharey": True,
+        "squeeze": False,
+    } | more
     figure, grid = plt.subplots(rows, columns, **more)
     for axes in grid.flat[len(tasks) :]:
         axes.set_axis_off()
@@ -86,7 +98,9 @@ def draw_curve(axes, x, middle, low, high, alpha: float = 0.1, **look) -> None:
 
 
 def legend_below(figure, columns: int, y: float = 0.02, **more):
-    """One legend below all panels, each entry once. more: further handles, by label. Gives the first panel."""
+    """One legend below all panels, each entry once. more: further handles, by label. Gives the
+    first panel.
+    """
     entries = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -114,7 +128,9 @@ def finish_matrix(axes, task: str) -> None:
 
 
 def spread(places, gap: float, low: float, high: float) -> np.ndarray:
-    """Places moved by the least squares that leave neighbours `gap` apart; between low and high where there is room."""
+    """Places moved by the least squares that leave neighbours `gap` apart; between low and high
+    where there is room.
+    """
     places = np.asarray(places, float)
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(len(places))
@@ -127,14 +143,17 @@ def spread(places, gap: float, low: float, high: float) -> np.ndarray:
 
 
 def room_for(names: Iterable[str], size: float = 8.0) -> float:
-    """The `w_pad` of tight_layout (in sizes of the font) that leaves room for these names beside a panel."""
+    """The `w_pad` of tight_layout (in sizes of the font) that leaves room for these names beside a
+    panel.
+    """
     return (2.2 + 0.56 * max(map(len, names), default=0)) * size / rcParams["font.size"]
 
 
 def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: float = 8.0) -> None:
     """Write names right of the axes, each joined by a thin line to where its curve ends.
 
-    ends: name, x and y of the last point, colour. size: of the letters, in points. Call it when limits are final.
+    ends: name, x and y of the last point, colour. size: of the letters, in points. Call it when
+        limits are final.
     """
     ends = list(ends)
     height = axes.get_window_extent().height / axes.figure.dpi * 72
@@ -149,7 +168,9 @@ def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: flo
 
 
 def name_ends(figure, ends: dict, size: float = 8.0):
-    """Lay panels out with room for names, and write them; ends: by panel, of `label_ends`. Gives the first panel."""
+    """Lay panels out with room for names, and write them; ends: by panel, of `label_ends`. Gives
+    the first panel.
+    """
     names = [end[0] for of_panel in ends.values() for end in of_panel]
     figure.tight_layout(w_pad=room_for(names, size))
     for axes, of_panel in ends.items():
@@ -158,12 +179,17 @@ def name_ends(figure, ends: dict, size: float = 8.0):
 
 
 def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, turn=25) -> None:
-    """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale outwards."""
+    """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale
+    outwards.
+    """
     axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
     middle = np.mean(ends)
     strength = np.abs(values - middle) / (ends[1] - middle) * alpha
     for y, x in np.argwhere(~np.isnan(values)):
-        style = {"weight": "bold" if bold[y, x] else "normal", "color": "white" if strength[y, x] > dark else "black"}
+        style = {
+            "weight": "bold" if bold[y, x] else "normal",
+            "color": "white" if strength[y, x] > dark else "black",
+        }
         axes.text(x, y, f"{100 * values[y, x]:.0f}", ha="center", va="center", fontsize=8, **style)
     side = "center" if turn == 90 else "left"
     axes.set_xticks(range(len(columns)), columns, rotation=turn, ha=side, fontsize=8.5)

@@ -1,4 +1,6 @@
-"""What tables are made with: rows under named columns, and means with their intervals over texts."""
+"""What tables are made with: rows under named columns, and means with their intervals over
+texts.
+"""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +14,8 @@ from compendium.config import BootstrapSpec
 
 
 def table_of(columns: str) -> Callable[[Callable[..., Iterable]], Callable[..., pd.DataFrame]]:
-    """Decorate a function that gives rows, tuples or dicts: it gives their table, with all columns if there is no row.
+    """Decorate a function that gives rows, tuples or dicts: it gives their table, with all columns
+    if there is no row.
 
     columns: their names; `x±` stands for `x x_low x_high`, a number and the ends of its interval.
     """
@@ -33,5 +36,7 @@ def spell(columns: str) -> list[str]:
 
 
 def mean_low_high(values, settings: BootstrapSpec, *names: object) -> np.ndarray:
-    """(3, ...) mean of (n, ...) values over texts, and the ends of its interval; see `bootstrap_mean`."""
+    """(3, ...) mean of (n, ...) values over texts, and the ends of its interval; see
+    `bootstrap_mean`.
+    """
     return np.stack(bootstrap_mean(values, settings.draws, settings.confidence, *names))

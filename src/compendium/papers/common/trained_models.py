@@ -31,4 +31,6 @@ def open_run(results: Results, profile: Profile, run: Run):
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    return Scorer(load_model_once(results, profile, *run), profile.explaining_of(run[0]).token_budget)
+    return Scorer(
+        load_model_once(results, profile, *run), profile.explaining_of(run[0]).token_budget
+    )

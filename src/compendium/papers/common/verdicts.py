@@ -1,9 +1,12 @@
-"""Verdicts: what may be concluded from a number, its interval, and what chance gives (one definition for all papers).
+"""Verdicts: what may be concluded from a number, its interval, and what chance gives (one
+definition for all papers).
 
-A claim says in which range its number must lie, and its null: what a world without the effect gives. Two nulls are
-made: random scores of the same lengths, ties and signs, and the names of the methods exchanged at random in each text.
-The others are the edge of the range itself: "no worse" fails in a world where it is worse, "all" in one where one
-fails, so that the interval and its p decide alone.
+A claim says in which range its number must lie, and its null: what a world without the effect
+gives. Two nulls are made: random scores of the same lengths, ties and signs, and the names of the
+methods exchanged at
+    random in each text.
+The others are the edge of the range itself: "no worse" fails in a world where it is worse, "all" in
+one where one fails, so that the interval and its p decide alone.
 """
 
 from collections.abc import Mapping
@@ -23,13 +26,18 @@ INCONCLUSIVE = "inconclusive"
 CONTRADICTED = "contradicted"
 UNTESTABLE = "not testable here"
 VERDICTS = (REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE)
-MADE = {"random scores": "null_scores", "exchanged names": "null_names"}  # nulls that are worlds, by column
+MADE = {
+    "random scores": "null_scores",
+    "exchanged names": "null_names",
+}  # nulls that are worlds, by column
 NULLS = (*MADE, "a worse one", "one that fails", "the other side")
 NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
 
 
 class Expectation(Section):
-    """What a value must be for the claim to hold: above or below a number, or within `within` of one."""
+    """What a value must be for the claim to hold: above or below a number, or within `within` of
+    one.
+    """
 
     above: float | None = None
     below: float | None = None
@@ -51,7 +59,9 @@ class Expectation(Section):
         return (self.above, np.inf) if self.above is not None else (-np.inf, self.below)
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Whether values lie in the claimed range; the ends themselves do where it is near a number, and else not."""
+        """Whether values lie in the claimed range; the ends themselves do where it is near a
+        number, and else not.
+        """
         low, high = self.ends
         values = np.asarray(values, dtype=float)
         if self.near is not None:
@@ -60,7 +70,9 @@ class Expectation(Section):
         return (values > low) & (values < high)
 
     def as_much(self, value: float, worlds: np.ndarray) -> np.ndarray:
-        """Whether each of `worlds` supports the claim as much as the value does: around a number, lies near it."""
+        """Whether each of `worlds` supports the claim as much as the value does: around a number,
+        lies near it.
+        """
         if self.near is not None:
             return self.holds(worlds)
         worlds = np.asarray(worlds, dtype=float)
@@ -69,9 +81,11 @@ class Expectation(Section):
 
 @dataclass(frozen=True)
 class Finding:
-    """Our number for a claim. drawn: (b,) bootstrap draws; by_scores, by_names: (j,) values in null worlds.
+    """Our number for a claim. drawn: (b,) bootstrap draws; by_scores, by_names: (j,) values in null
+    worlds.
 
-    texts: of the smallest task. corpus, model, metric: whether they are the paper's. reason: why it is not tested.
+    texts: of the smallest task. corpus, model, metric: whether they are the paper's. reason: why it
+        is not tested.
     """
 
     value: float
@@ -93,24 +107,32 @@ class Finding:
         return float(low), float(high)
 
     def p(self, expect: Expectation) -> float:
-        """Two-sided bootstrap p that the number lies on the other side of the range's edge than it seems to."""
+        """Two-sided bootstrap p that the number lies on the other side of the range's edge than it
+        seems to.
+        """
         known = self.drawn[~np.isnan(self.drawn)]
         inside = int(expect.holds(known).sum())
         fewer = min(inside, len(known) - inside)
         return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
     def null_p(self, expect: Expectation, null: str) -> float:
-        """The share of the null's worlds that support the claim as much as we found; NaN where the null is the edge.
+        """The share of the null's worlds that support the claim as much as we found; NaN where the
+        null is the edge.
 
-        Of a range on one side: that reach at least our value. Of a range around a number: that lie in it.
+        Of a range on one side: that reach at least our value. Of a range around a number: that lie
+        in it.
         """
-        worlds = {"null_scores": self.by_scores, "null_names": self.by_names}.get(MADE.get(null), np.zeros(0))
+        worlds = {"null_scores": self.by_scores, "null_names": self.by_names}.get(
+            MADE.get(null), np.zeros(0)
+        )
         worlds = worlds[~np.isnan(worlds)]
         supporting = int(expect.as_much(self.value, worlds).sum())
         return (supporting + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
 
     def measures(self, expect: Expectation, null: str, confidence: float) -> dict:
-        """What a verdict rests on, beside the adjusted p: value, interval, what each null gives on average, null_p."""
+        """What a verdict rests on, beside the adjusted p: value, interval, what each null gives on
+        average, null_p.
+        """
         low, high = self.interval(confidence)
         return {
             "value": self.value,
@@ -129,7 +151,9 @@ def untested(reason: str) -> Finding:
 
 
 def adjust(p: np.ndarray) -> np.ndarray:
-    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count."""
+    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and
+    does not count.
+    """
     from scipy.stats import false_discovery_control
 
     p = np.asarray(p, dtype=float)
@@ -141,13 +165,15 @@ def adjust(p: np.ndarray) -> np.ndarray:
 
 
 def decide(expect: Expectation, null: str, row: Mapping, confidence: float) -> str:
-    """One of VERDICTS. null: of NULLS. row: `Finding.measures`, and q, its p adjusted for the claims tested beside it.
+    """One of VERDICTS. null: of NULLS. row: `Finding.measures`, and q, its p adjusted for the
+    claims tested beside it.
 
-    reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of the null's worlds support
-    the claim as much. holds by chance too: the interval lies there, but more of them do. direction only: the value lies
-    where it should, and the whole interval beyond what the null gives, but it reaches over the edge of the range, or
-    does after adjusting; of a range around a number, that it lies between the null and the range. contradicted: the
-    whole interval lies outside the range, and q is small. inconclusive: none of these.
+    reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of the
+    null's worlds support the claim as much. holds by chance too: the interval lies there, but more
+    of them do. direction only: the value lies where it should, and the whole interval beyond what
+    the null gives, but it reaches over the edge of the range, or does after adjusting; of a range
+    around a number, that it lies between the null and the range. contradicted: the whole interval
+    lies outside the range, and q is small. inconclusive: none of these.
     """
     value = row["value"]
     low = row["low"]
@@ -162,7 +188,9 @@ def decide(expect: Expectation, null: str, row: Mapping, confidence: float) -> s
         return REPRODUCED if sure else DIRECTION
     chance = row[MADE[null]] if null in MADE else np.nan
     start, end = expect.ends
-    aside = (low > chance and chance < start) or (high < chance and chance > end)  # the whole interval, on its side
+    aside = (low > chance and chance < start) or (
+        high < chance and chance > end
+    )  # the whole interval, on its side
     if passes_null and aside and (expect.near is not None or expect.holds(value)):
         return DIRECTION
     outside = high <= start or low >= end if expect.near is None else high < start or low > end

@@ -1,7 +1,9 @@
-"""Rank correlation of metrics: do two metrics put the explanation methods in the same order? (tau-b, Kendall 1945)
+"""Rank correlation of metrics: do two metrics put the explanation methods in the same order?
+(tau-b, Kendall 1945)
 
-Beside it what chance gives (methods with exchanged names), what an equal pair gives (a metric against itself on other
-texts), and what it rests on: the mean that each metric gives each method, and where random scores stand among them.
+Beside it what chance gives (methods with exchanged names), what an equal pair gives (a metric
+against itself on other texts), and what it rests on: the mean that each metric gives each method,
+and where random scores stand among them.
 """
 
 from collections.abc import Iterator
@@ -18,21 +20,32 @@ from attreval.metrics import rank_correlation
 from attreval.metrics.rank_correlation import VERDICTS, Drawn
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
-from compendium.papers.joint.values import JOINT, JUDGES, read_unified_values, score_instances, token_jobs
+from compendium.papers.joint.values import (
+    JOINT,
+    JUDGES,
+    read_unified_values,
+    score_instances,
+    token_jobs,
+)
 from compendium.workflow.step import Step
 
 RUN = ["task", "model", "granularity"]
-# explanations of tokens, or several types at equal numbers of tokens -> the name that the bootstrap's draws derive from
+# explanations of tokens, or several types at equal numbers of tokens -> the name that the
+# bootstrap's draws derive from
 GRANULARITIES = {"tokens": "tokens", "unified": "pieces"}
 POOLED = "all runs"
 EXCHANGES = 1999  # of methods' names
 SPLITS = 100  # of texts into halves
-BOTTOM_SHARE = 0.25  # random is near the bottom where at most so many of the other methods come below it
+BOTTOM_SHARE = (
+    0.25  # random is near the bottom where at most so many of the other methods come below it
+)
 
 
 @dataclass(frozen=True)
 class JointScores:
-    """values: one row an instance, method and metric. runs: (task, model, granularity) -> the metrics' drawn means."""
+    """values: one row an instance, method and metric. runs: (task, model, granularity) -> the
+    metrics' drawn means.
+    """
 
     values: pd.DataFrame
     runs: dict[tuple[str, str, str], Drawn]
@@ -50,23 +63,31 @@ def score_all(step: Step) -> JointScores:
 
 
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
-    """The metrics' means of every run with those of drawn texts; models of a task read the same texts."""
+    """The metrics' means of every run with those of drawn texts; models of a task read the same
+    texts.
+    """
     out = {}
     for (task, model, granularity), part in values.groupby(RUN, sort=False):
         arrays, methods = _as_arrays(part)
-        drawn = rank_correlation.draw_judges(arrays, methods, draws, task, GRANULARITIES[granularity])
+        drawn = rank_correlation.draw_judges(
+            arrays, methods, draws, task, GRANULARITIES[granularity]
+        )
         out[task, model, granularity] = drawn
     return out
 
 
 @table_of("task model granularity method metric better mean low high n")
 def summary_table(scores: JointScores, confidence: float) -> Iterator[tuple]:
-    """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric itself finds better."""
+    """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric
+    itself finds better.
+    """
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
             better = JOINT[metric].turned or "higher"
             bounds = percentile_interval(drawn.drawn[metric], confidence)
-            for method, mean, low, high, n in zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True):
+            for method, mean, low, high, n in zip(
+                drawn.methods, means, *bounds, drawn.counts[metric], strict=True
+            ):
                 if n:
                     yield *run, method, metric, better, mean, low, high, n
 
@@ -86,12 +107,14 @@ CORRELATIONS = "metric_a metric_b tau low high methods runs p p_names verdict"
 
 
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
-    """One row a pair of metrics and run, and one for all runs of a granularity: tau-b over methods, random left out.
+    """One row a pair of metrics and run, and one for all runs of a granularity: tau-b over methods,
+    random left out.
 
-    methods: over how many; runs: how many are pooled. q: bootstrap p that tau has the other sign, at the false
-    discovery rate of all single runs, or of all pooled values, of a granularity. verdict: see
-    metrics.rank_correlation.verdict; what does not stay below the rate cannot be told. p_names: how often exchanged
-    names of methods, the same in all runs, give as much; beyond_names: whether that is below the rate, too.
+    methods: over how many; runs: how many are pooled. q: bootstrap p that tau has the other sign,
+    at the false discovery rate of all single runs, or of all pooled values, of a granularity.
+    verdict: see metrics.rank_correlation.verdict; what does not stay below the rate cannot be told.
+    p_names: how often exchanged names of methods, the same in all runs, give as much; beyond_names:
+        whether that is below the rate, too.
     """
     rows = []
     names = sorted({method for drawn in scores.runs.values() for method in drawn.methods})
@@ -114,7 +137,9 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
             seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
             p_names = rank_correlation.p_of_names(seen, np.array(exchanged))
             verdict = rank_correlation.verdict(low, high)
-            rows.append((*run, a, b, tau, low, high, methods, pooled, _p_of_sign(draws), p_names, verdict))
+            rows.append(
+                (*run, a, b, tau, low, high, methods, pooled, _p_of_sign(draws), p_names, verdict)
+            )
     table = pd.DataFrame(rows, columns=[*RUN, *CORRELATIONS.split()]).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
     table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
@@ -125,9 +150,11 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
 
 
 def reliability_table(scores: JointScores) -> pd.DataFrame:
-    """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts, random left out.
+    """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts,
+    random left out.
 
-    Mean over random halvings and `runs`. Two metrics may agree more than that: they are asked about the same texts.
+    Mean over random halvings and `runs`. Two metrics may agree more than that: they are asked about
+    the same texts.
     """
     rows = []
     for run, part in scores.values.groupby(RUN, sort=False):
@@ -143,7 +170,9 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
 
 
 def _p_of_sign(drawn: np.ndarray) -> float:
-    """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where nothing was drawn."""
+    """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where
+    nothing was drawn.
+    """
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return float("nan")
@@ -152,7 +181,9 @@ def _p_of_sign(drawn: np.ndarray) -> float:
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
-    """The pooled rank correlations that were measured, with titles to read. between: of two judges' metrics."""
+    """The pooled rank correlations that were measured, with titles to read. between: of two judges'
+    metrics.
+    """
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     titles = {name: metric.title for name, metric in JOINT.items()}
     found = part.copy()
@@ -166,7 +197,9 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
 
 @table_of("granularity within between agree contradict open highest_pair highest")
 def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`), what these do."""
+    """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`),
+    what these do.
+    """
     for granularity in GRANULARITIES:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
@@ -177,7 +210,9 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
 
 @table_of("granularity verdict count pairs")
 def verdict_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity and verdict: how many pairs of metrics, and which, the strongest first."""
+    """One row a granularity and verdict: how many pairs of metrics, and which, the
+    strongest first.
+    """
     for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
         said = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
         yield granularity, word, len(said), _list_pairs(said)
@@ -185,10 +220,17 @@ def verdict_table(pooled: pd.DataFrame) -> Iterator[tuple]:
 
 @table_of("granularity told beyond chance")
 def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity: pairs told from zero by texts, how many `beyond` exchanged names, which by `chance`."""
+    """One row a granularity: pairs told from zero by texts, how many `beyond` exchanged names,
+    which by `chance`.
+    """
     for granularity in GRANULARITIES:
         told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
-        yield granularity, len(told), int(told.beyond_names.sum()), _list_pairs(told[~told.beyond_names])
+        yield (
+            granularity,
+            len(told),
+            int(told.beyond_names.sum()),
+            _list_pairs(told[~told.beyond_names]),
+        )
 
 
 def _list_pairs(pooled: pd.DataFrame) -> str:
@@ -200,8 +242,9 @@ def _list_pairs(pooled: pd.DataFrame) -> str:
 def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     """One row a run and metric: where random scores stand among the methods.
 
-    below: methods with a lower mean; surely_below: those that stay below random at the false discovery rate of all
-    methods, metrics and runs. at_bottom: whether at most BOTTOM_SHARE of the methods are below.
+    below: methods with a lower mean; surely_below: those that stay below random at the false
+    discovery rate of all methods, metrics and runs. at_bottom: whether at most BOTTOM_SHARE of the
+    methods are below.
     """
     rows = []
     p = []
@@ -216,7 +259,10 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
             lower = means[others] < means[at]
             draws = drawn.drawn[metric]
             leads = draws[:, others] - draws[:, [at]]
-            p += [_p_of_sign(lead) if below else 1.0 for lead, below in zip(leads.T, lower, strict=True)]
+            p += [
+                _p_of_sign(lead) if below else 1.0
+                for lead, below in zip(leads.T, lower, strict=True)
+            ]
             at_bottom = lower.sum() <= BOTTOM_SHARE * len(lower)
             rows.append((*run, metric, means[at], len(lower), lower.sum(), at_bottom))
     table = pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "at_bottom"])
@@ -228,7 +274,9 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
 
 
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: in how many runs random scores are near the bottom (`mostly`: in at least half), and sums."""
+    """One row a metric: in how many runs random scores are near the bottom (`mostly`: in at least
+    half), and sums.
+    """
     by_metric = table.groupby("metric", sort=False)
     sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum()
     sums["runs"] = by_metric.size()
@@ -238,7 +286,9 @@ def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the methods."""
+    """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the
+    methods.
+    """
     known = part[part.value.notna()]
     methods = [name for name in METHODS if name in set(known.method)]
     seeds = sorted(set(known.seed))

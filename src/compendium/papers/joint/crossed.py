@@ -1,8 +1,10 @@
-"""The crossed design: networks of several shapes and seeds explain the same texts, and every judge sees them.
+"""The crossed design: networks of several shapes and seeds explain the same texts, and every judge
+sees them.
 
-What notebooks 02, 03, 04 and 08 do of one network each is done here of many, by the same code, in parts that resume:
-a part trains a network, or explains and scores a few texts of one. The networks of a task have the same rows of
-training, texts and methods, so that methods x judges x models x seeds are crossed (`crossed` in a profile).
+What notebooks 02, 03, 04 and 08 do of one network each is done here of many, by the same code, in
+parts that resume: a part trains a network, or explains and scores a few texts of one. The networks
+of a task have the same rows of training, texts and methods, so that methods x judges x models x
+seeds are crossed (`crossed` in a profile).
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,14 @@ from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.standing import family_of
-from compendium.papers.joint.values import COLUMNS, GAMES, JUDGES, ask_of_run, score_text, stored_scores
+from compendium.papers.joint.values import (
+    COLUMNS,
+    GAMES,
+    JUDGES,
+    ask_of_run,
+    score_text,
+    stored_scores,
+)
 from compendium.papers.pipeline.training import measure_accuracy, train_new
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
@@ -32,10 +41,14 @@ SURE = 0.75  # of a cell's columns: where so many put one method before the othe
 
 
 def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train every network, explain by those that learned their task, ask every judge: (accuracies, scores by text)."""
+    """Train every network, explain by those that learned their task, ask every judge: (accuracies,
+    scores by text).
+    """
     given = step.profile.crossed_profile()
     place = Results(step.results.root / "crossed")
-    models = list(given.models)  # the dearest stand first in a profile: no process ends long after the others
+    models = list(
+        given.models
+    )  # the dearest stand first in a profile: no process ends long after the others
 
     def dearest_first(runs: Iterable[Run]) -> list[Run]:
         return sorted(runs, key=lambda run: models.index(run[1]))
@@ -57,7 +70,9 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """The networks that are surely more accurate than the most frequent class; all where none is."""
+    """The networks that are surely more accurate than the most frequent class; all where
+    none is.
+    """
     learned = accuracy[accuracy.accuracy_low > accuracy.majority]
     return learned if len(learned) else accuracy
 
@@ -75,7 +90,9 @@ def train_network(results: Results, profile: Profile, task: str, model: str, see
 
 
 def score_network(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
-    """(scores, costs by account) of a network's explanations of a few texts; scores as `values.score_instances`."""
+    """(scores, costs by account) of a network's explanations of a few texts; scores as
+    `values.score_instances`.
+    """
     run = (task, model, seed)
     spec = profile.explaining_of(task)
     scorer = open_run(results, profile, run)
@@ -84,11 +101,15 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
     of_tokens = [name for name in methods if METHODS[name].level == "token"]
     part = to_explain(profile, task, model)[start : start + TEXTS]
     texts = []
-    for one in explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)):
+    for one in explain(
+        scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)
+    ):
         own = one.instance.evidence
         known = {}
         if own.classes or own.tags:  # the pointing game is won or not only by a text's own evidence
-            for row in play(one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties):
+            for row in play(
+                one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties
+            ):
                 if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
                     known["pointing", row["method"]] = row["hit"]
         instance = with_evidence(one.instance, borrowed)
@@ -99,7 +120,9 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
 
 
 def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """As `correlations.summary_table`, a row a network, method and metric; the intervals are normal."""
+    """As `correlations.summary_table`, a row a network, method and metric; the intervals are
+    normal.
+    """
     known = values[values.value.notna()]
     by_network = known.groupby([*RUN, "method", "metric"], sort=False).value
     found = by_network.agg(mean="mean", std="std", n="size").reset_index()
@@ -110,15 +133,19 @@ def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
 
 @table_of("family first second columns share cells before everywhere opposed")
 def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
-    """One row a pair of methods and family of networks, or all of them (ALL): is the first one the better one?
+    """One row a pair of methods and family of networks, or all of them (ALL): is the first one the
+    better one?
 
-    columns: a column is a task, network and metric of one of the papers; share: of them where the first is better,
-    ties half; it is the one with the larger share. A cell is a task, family and paper; before: of so many `cells` those
-    in at least SURE of whose columns the first is better; everywhere: whether all are. opposed: of all networks,
-    whether each family has one order everywhere, and the two are opposite. models: name -> config.ModelSpec.
+    columns: a column is a task, network and metric of one of the papers; share: of them where the
+    first is better, ties half; it is the one with the larger share. A cell is a task, family and
+    paper; before: of so many `cells` those in at least SURE of whose columns the first is better;
+    everywhere: whether all are. opposed: of all networks, whether each family has one order
+        everywhere, and the two are opposite. models: name -> config.ModelSpec.
     """
     told = summary[(summary.method != "random") & (summary.metric.map(JUDGES) != "")]
-    wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
+    wide = told.pivot(
+        index=["task", "model", "seed", "metric"], columns="method", values="mean"
+    ).dropna(axis=1)
     family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
     judges = wide.index.get_level_values("metric").map(JUDGES)
     cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judges])
@@ -140,23 +167,41 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
             both_ways = {(first, second), (second, first)}
             opposed = name == ALL and both_ways <= set.union(*everywhere.values())
             share = won.mean()
-            yield name, first, second, len(won), share, len(by_cell), before, before == len(by_cell), opposed
+            yield (
+                name,
+                first,
+                second,
+                len(won),
+                share,
+                len(by_cell),
+                before,
+                before == len(by_cell),
+                opposed,
+            )
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts, methods, metrics."""
+    """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts,
+    methods, metrics.
+    """
     run = ["task", "model"]
     seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
-    counts = seen.agg(texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique"))
+    counts = seen.agg(
+        texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique")
+    )
     tested = learned_networks(accuracy).groupby(run, sort=False)
-    tested = tested.agg(seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max"))
+    tested = tested.agg(
+        seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max")
+    )
     read = counts.reset_index().assign(trained_on=lambda table: table.task.map(profile.read_by))
     return read.merge(tested, how="left", left_on=["trained_on", "model"], right_index=True)
 
 
 @sentence
 def say_design(table: pd.DataFrame) -> str:
-    """How many networks, of which accuracy, were asked about how many texts. table: as `design_table` makes it."""
+    """How many networks, of which accuracy, were asked about how many texts. table: as
+    `design_table` makes it.
+    """
     texts = f"{table.texts.max():.0f} texts of each of {table.task.nunique()} tasks"
     accuracy = f"{table.lowest.min():.2f} to {table.highest.max():.2f}"
     return f"{table.seeds.sum():.0f} networks explain {texts}; their accuracy is {accuracy}"
@@ -168,5 +213,7 @@ def say_pairs(table: pd.DataFrame) -> str:
     said = []
     for family, part in table.groupby("family", sort=False):
         where = "both families" if family == ALL else family
-        said.append(f"{part.everywhere.sum()} of {len(part)} in all {part.cells.max()} cells of {where}")
+        said.append(
+            f"{part.everywhere.sum()} of {len(part)} in all {part.cells.max()} cells of {where}"
+        )
     return f"pairs of methods with one order: {'; '.join(said)}"

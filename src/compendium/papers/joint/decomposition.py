@@ -1,15 +1,18 @@
-"""Judges or models: how much of an order of methods belongs to the methods, to the judge, to the model, or to both?
+"""Judges or models: how much of an order of methods belongs to the methods, to the judge, to the
+model, or to both?
 
-A column is what one metric says of all methods on one network, text by text, less each text's mean over methods. Two
-columns share what they have in common: their covariance over methods is taken between different texts, so that no noise
-is in it that one text makes in both, and divided by what each column has with itself, so that neither scale nor number
-of texts matters. The correlation of two networks under one metric holds what is the methods' own, the paper's and the
-metric's; that of two metrics of a paper, the methods' own and the paper's; that of two papers on one network, the
-methods' own and the model's; where all differ, the methods' own alone is left. So mean correlations are the variance
-components of the crossed design methods x judges x models (generalizability theory, Cronbach et al. 1972), also
-without balance where metrics and models are alike: each pair of networks, and in it each paper and each pair of papers,
-counts alike. Two models are two networks: of two families, of one family, or of one specification and two seeds, where
-the model's share is what training anew makes of an order. Metrics of none of the papers are no judges. Letters used for
+A column is what one metric says of all methods on one network, text by text, less each text's mean
+over methods. Two columns share what they have in common: their covariance over methods is taken
+between different texts, so that no noise is in it that one text makes in both, and divided by what
+each column has with itself, so that neither scale nor number of texts matters. The correlation of
+two networks under one metric holds what is the methods' own, the paper's and the metric's; that of
+two metrics of a paper, the methods' own and the paper's; that of two papers on one network, the
+methods' own and the model's; where all differ, the methods' own alone is left. So mean correlations
+are the variance components of the crossed design methods x judges x models (generalizability
+theory, Cronbach et al. 1972), also without balance where metrics and models are alike: each pair of
+networks, and in it each paper and each pair of papers, counts alike. Two models are two networks:
+of two families, of one family, or of one specification and two seeds, where the model's share is
+what training anew makes of an order. Metrics of none of the papers are no judges. Letters used for
 shapes: u, v networks, j, k metrics, m methods, n texts, p pairs of networks.
 """
 
@@ -26,27 +29,39 @@ from attreval.metrics.rank_correlation import FEWEST, TIED
 from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, shared_family
 from compendium.papers.joint.values import JUDGES
 
-LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out
+# of a column's variance: where the texts make more than the rest of it, the column is left out
+LEAST_TOLD = 0.5
 EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
 READINGS = {  # what each leaves out
     "all": {},
     "right": {"metric": ("agreement", "agreement_dynamic")},  # these do not ask what is right
-    "one rule": {"method": ("lrp", "deeplift")},  # their rules on a transformer are others than on a recurrent network
+    "one rule": {
+        "method": ("lrp", "deeplift")
+    },  # their rules on a transformer are others than on a recurrent network
 }
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
 SEEDS = "one network, trained anew"
-NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}  # how much two networks have in common, most first
+NEARNESS = {
+    SEEDS: 0,
+    WORDS: 1,
+    TRANSFORMERS: 1,
+    MIXED: 2,
+}  # how much two networks have in common, most first
 
 
-def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
-    """One row a task, kind of two networks and reading of the scores: what an order of methods is made of.
+def decomposition_table(
+    values: pd.DataFrame, models: Mapping, draws: int, confidence: float
+) -> pd.DataFrame:
+    """One row a task, kind of two networks and reading of the scores: what an order of methods is
+    made of.
 
     Parameters
     ----------
     values : DataFrame
-        Scores of single texts: task, model, seed, instance, method, metric and value; random scores are left out.
+        Scores of single texts: task, model, seed, instance, method, metric and value; random scores
+        are left out.
     models : mapping
         Name -> config.ModelSpec.
     draws, confidence
@@ -55,13 +70,16 @@ def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confi
     Returns
     -------
     DataFrame
-        kind: SEEDS, the family of two models, or that they are one of each. networks, judges, metrics, texts, compared:
-        of how many networks, by which judges and how many metrics, on how many texts, with how many methods.
-        same_metric, same_paper, same_model, neither: mean correlation of two networks under one metric, under two of a
-        paper, of two papers on one network, of two on two. methods, paper, metric, model, both: shares of the variance
-        with the sum 1; judge: paper and metric. lead: the judge's share less the model's. `_low`, `_high`: intervals.
-        p_judge, p_model: how often names exchanged at random give as large a share. needed: orders of different papers
-        on different networks whose mean is dependable (Spearman-Brown); infinite where nothing is shared.
+        kind: SEEDS, the family of two models, or that they are one of each. networks, judges,
+        metrics, texts, compared: of how many networks, by which judges and how many metrics, on how
+            many texts, with how many methods.
+        same_metric, same_paper, same_model, neither: mean correlation of two networks under one
+        metric, under two of a paper, of two papers on one network, of two on two. methods, paper,
+        metric, model, both: shares of the variance with the sum 1; judge: paper and metric. lead:
+            the judge's share less the model's. `_low`, `_high`: intervals.
+        p_judge, p_model: how often names exchanged at random give as large a share. needed: orders
+        of different papers on different networks whose mean is dependable (Spearman-Brown);
+        infinite where nothing is shared.
     """
     rows = []
     judged = values.metric.map(JUDGES) != ""
@@ -83,14 +101,17 @@ def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confi
                 drawn.append(average_papers(columns.correlations(times), columns.judges))
             seen = columns.correlations(np.ones(texts))
             for kind in dict.fromkeys(kinds):
-                found = _decompose(columns, pairs[kinds == kind], kind, seen, drawn, rng, confidence)
+                found = _decompose(
+                    columns, pairs[kinds == kind], kind, seen, drawn, rng, confidence
+                )
                 rows.append({"task": task, "reading": reading, "kind": kind, **found})
     return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred, 0 where unknown.
+    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred,
+    0 where unknown.
 
     known: (u, j) where a column tells enough; texts: (j, n) which texts a metric has.
     """
@@ -102,7 +123,9 @@ class Columns:
     texts: np.ndarray
 
     def covariances(self, weights: np.ndarray) -> np.ndarray:
-        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text is there."""
+        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text
+        is there.
+        """
         u, j, m, n = self.scores.shape
         weighed = (self.scores * weights).reshape(u * j, m, n)
         sums = weighed.sum(axis=-1)
@@ -111,7 +134,9 @@ class Columns:
         totals = there.sum(axis=1)
         counts = np.outer(totals, totals) - there @ there.T
         products = sums @ sums.T - flat @ flat.T  # of different texts
-        with np.errstate(invalid="ignore", divide="ignore"):  # of metrics that have no two of these texts in common
+        with np.errstate(
+            invalid="ignore", divide="ignore"
+        ):  # of metrics that have no two of these texts in common
             return products / ((m - 1) * np.tile(counts, (u, u)))
 
     def correlations(self, weights: np.ndarray) -> np.ndarray:
@@ -135,7 +160,8 @@ def _pair_networks(columns: Columns, models: Mapping) -> tuple[np.ndarray, np.nd
 
 
 def gather_columns(part: pd.DataFrame) -> Columns | None:
-    """The columns of one task: methods that every network and metric has; None with too few of them, or one paper.
+    """The columns of one task: methods that every network and metric has; None with too few of
+    them, or one paper.
 
     A text counts for a metric where each network that the metric applies to has it.
     """
@@ -159,7 +185,9 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
     scores = np.stack([of_metric.T.reshape(shape) for of_metric in filled], axis=1)
     has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
     unknown = np.isnan(scores)
-    there = np.array([~unknown[has_it, j].any(axis=(0, 1)) for j, has_it in enumerate(has.T)])  # (j, n)
+    there = np.array(
+        [~unknown[has_it, j].any(axis=(0, 1)) for j, has_it in enumerate(has.T)]
+    )  # (j, n)
     scores = np.where(there[None, :, None], scores, np.nan)
     scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
     columns = Columns(networks, judges, scores, has, there)
@@ -172,10 +200,11 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
 
 
 def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
-    """(3, u, v) mean correlations of two networks under one metric, two metrics of a paper, and two papers.
+    """(3, u, v) mean correlations of two networks under one metric, two metrics of a paper, and two
+    papers.
 
-    correlations: (u, j, v, k), NaN where unknown. On the diagonal of the last: two papers on one network. NaN where
-    there is no such pair of metrics.
+    correlations: (u, j, v, k), NaN where unknown. On the diagonal of the last: two papers on one
+    network. NaN where there is no such pair of metrics.
     """
     of = (judges[None] == np.unique(judges)[:, None]).astype(float)  # (papers, j)
     apart = ~np.eye(len(of), dtype=bool)
@@ -201,7 +230,9 @@ def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with (p,) weights."""
+    """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with
+    (p,) weights.
+    """
     a, b = pairs.T
     same_metric, same_paper, neither = means[:, a, b]
     itself = np.diagonal(means[2])
@@ -212,12 +243,18 @@ def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) ->
     return np.divide(sums, total, out=np.full(4, np.nan), where=total > 0)
 
 
-def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confidence: float) -> dict[str, object]:
-    """The numbers of one row; seen: correlations of all texts; drawn: `average_papers` of drawn ones."""
+def _decompose(
+    columns: Columns, pairs, kind: str, seen, drawn: list, rng, confidence: float
+) -> dict[str, object]:
+    """The numbers of one row; seen: correlations of all texts; drawn: `average_papers` of drawn
+    ones.
+    """
     of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
 
     def share(correlations: np.ndarray) -> np.ndarray:
-        return share_variance(average_papers(correlations, columns.judges), pairs, np.ones(len(pairs)))
+        return share_variance(
+            average_papers(correlations, columns.judges), pairs, np.ones(len(pairs))
+        )
 
     found = share(seen)
     shares = dict(zip(SHARES, map(float, _shares(found)), strict=True))
@@ -250,7 +287,9 @@ def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confi
 
 
 def _needed(own: float) -> float:
-    """How many orders have a dependable mean, where single ones share `own` of their variance (Spearman-Brown)."""
+    """How many orders have a dependable mean, where single ones share `own` of their variance
+    (Spearman-Brown).
+    """
     if np.isnan(own):
         return own
     if own <= 0:
@@ -260,7 +299,9 @@ def _needed(own: float) -> float:
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
-    """(..., 7) of SHARES from (..., 4) mean correlations; where no paper has two metrics, the judge is its metric."""
+    """(..., 7) of SHARES from (..., 4) mean correlations; where no paper has two metrics, the judge
+    is its metric.
+    """
     same_metric, same_paper, same_model, neither = np.moveaxis(found, -1, 0)
     judge = same_metric - neither
     model = same_model - neither
@@ -271,7 +312,9 @@ def _shares(found: np.ndarray) -> np.ndarray:
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(p,) how often each pair is there where models are drawn with replacement, and of each of them its seeds."""
+    """(p,) how often each pair is there where models are drawn with replacement, and of each of
+    them its seeds.
+    """
     members = np.unique(pairs)
     models = np.unique(of_model[members])
     of_models = np.bincount(rng.choice(models, len(models)), minlength=of_model.max() + 1)
@@ -284,8 +327,12 @@ def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generato
     return times[pairs].prod(axis=1) * of_models[a] * np.where(a == b, 1, of_models[b])
 
 
-def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """The correlations where, under each metric, models exchange names with all their seeds; or seeds of a model."""
+def _exchange_models(
+    correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator
+) -> np.ndarray:
+    """The correlations where, under each metric, models exchange names with all their seeds; or
+    seeds of a model.
+    """
     members = np.unique(pairs)
     models = np.array([columns.networks[network][0] for network in members])
     at, metrics = np.indices(columns.known.shape)
@@ -303,8 +350,12 @@ def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.r
     return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]
 
 
-def _exchange_metrics(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """The correlations where the metrics exchange their names on each model with all its seeds, or on each seed."""
+def _exchange_metrics(
+    correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator
+) -> np.ndarray:
+    """The correlations where the metrics exchange their names on each model with all its seeds, or
+    on each seed.
+    """
     at, metrics = np.indices(columns.known.shape)
     orders: dict[object, np.ndarray] = {}
     for network in np.unique(pairs):

@@ -1,4 +1,6 @@
-"""Figures of notebook 08: rank correlations of metrics, the Pareto front, stability of sampled explanations, twins."""
+"""Figures of notebook 08: rank correlations of metrics, the Pareto front, stability of sampled
+explanations, twins.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,12 @@ from compendium.papers.joint.values import JOINT
 from compendium.papers.joint.variant_tables import STABLE
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
-EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")  # the first there is drawn beside the usual three
+EXTERNAL = (
+    "pointing",
+    "people",
+    "people_units",
+    "diagnosticity",
+)  # the first there is drawn beside the usual three
 OF_TWO = {
     SEEDS: SEEDS,
     WORDS: "two recurrent or convolutional networks",
@@ -35,9 +42,11 @@ PARTS = {  # of a bar: label, colour
 
 
 def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str):
-    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the interval leaves out 0.
+    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the
+    interval leaves out 0.
 
-    Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself on other texts.
+    Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself
+        on other texts.
     """
     use_style()
     pooled = table[(table.task == POOLED) & table.tau.notna()]
@@ -54,9 +63,19 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
         colour = colours((row.tau + 1) / 2)
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
         if row.verdict in ("agree", "contradict"):
-            axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
+            axes.add_patch(
+                Rectangle(
+                    (x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3
+                )
+            )
         look = {**middle, "color": "white" if abs(row.tau) > 0.62 else "black"}
-        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **look)
+        axes.text(
+            x + 0.5,
+            y + 0.4,
+            f"{row.tau:.2f}",
+            weight="bold" if row.beyond_names else "normal",
+            **look,
+        )
         axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **look)
     for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
         at = names.index(row.metric)
@@ -68,15 +87,19 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     axes.set_xticks(places, titles, rotation=35, ha="right")
     axes.set_yticks(places, titles)
     style.bare(axes)
-    style.colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
+    style.colour_bar(
+        axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02
+    )
     figure.tight_layout()
     return axes
 
 
 def draw_pareto(table: pd.DataFrame):
-    """Quality by evaluations requested, two rows a run, a panel a metric; undominated methods filled, joined and named.
+    """Quality by evaluations requested, two rows a run, a panel a metric; undominated methods
+    filled, joined and named.
 
-    A colour is a kind of method; of undominated methods of one price and quality the first is named.
+    A colour is a kind of method; of undominated methods of one price and quality the first is
+    named.
     """
     use_style()
     part = table[table.granularity == "tokens"]
@@ -87,7 +110,9 @@ def draw_pareto(table: pd.DataFrame):
     ends = {}
     for row, (task, model) in zip(grid.reshape(len(runs), 4), runs, strict=True):
         of_run = part[(part.task == task) & (part.model == model)]
-        external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
+        external = next(
+            (metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1]
+        )
         for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
             cell = of_run[of_run.metric == metric]
             place = ["requested", "quality"]
@@ -96,15 +121,21 @@ def draw_pareto(table: pd.DataFrame):
             for one in front.drop_duplicates(place).itertuples():
                 title = METHODS[one.method].title
                 ends[axes].append((title, one.requested, one.quality, kind_colour(one.method)))
-            axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
+            axes.step(
+                front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1
+            )
             colours = np.array([kind_colour(method) for method in cell.method])
             filled = cell.undominated.to_numpy(bool)
             best = cell[filled]
-            axes.scatter(cell.requested, cell.quality, s=34, zorder=2, facecolors="none", edgecolors=colours)
+            axes.scatter(
+                cell.requested, cell.quality, s=34, zorder=2, facecolors="none", edgecolors=colours
+            )
             axes.scatter(best.requested, best.quality, s=34, zorder=3, color=colours[filled])
             axes.set_xscale("symlog", linthresh=1)
             axes.set_xlim(-0.2, max([10, *cell.requested * 2]))
-            axes.set_title(f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10)
+            axes.set_title(
+                f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10
+            )
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
     for axes in grid[:, 0]:
@@ -114,14 +145,22 @@ def draw_pareto(table: pd.DataFrame):
     for kind, colour in KINDS.items():
         if kind in drawn:
             handles.append(plt.Line2D([], [], color=colour, marker="o", linestyle="", label=kind))
-    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(handles), fontsize=9)
+    figure.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.01),
+        ncols=len(handles),
+        fontsize=9,
+    )
     return style.name_ends(figure, ends, 7)
 
 
 def draw_places(table: pd.DataFrame):
-    """Methods by metrics, a panel a family of models: the share of other methods that a method beats, in hundredths.
+    """Methods by metrics, a panel a family of models: the share of other methods that a method
+    beats, in hundredths.
 
-    table: of `standing.places_table`. Bold: the interval leaves out one half. Empty: the metric does not apply there.
+    table: of `standing.places_table`. Bold: the interval leaves out one half. Empty: the metric
+        does not apply there.
     """
     if table.empty:
         return draw_nothing("No token explanations went before the metrics in this run.")
@@ -142,12 +181,15 @@ def draw_places(table: pd.DataFrame):
         style.heat_map(axes, places, sure, colours, (0, 1), 0.8, rows, titles)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
-    style.colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
+    style.colour_bar(
+        grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01
+    )
     return grid[0][0]
 
 
 def draw_across(table: pd.DataFrame):
-    """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token explanations.
+    """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token
+    explanations.
 
     table: of `standing.across_table`. Bold: models that differ; pale: too few texts to say.
     """
@@ -168,12 +210,21 @@ def draw_across(table: pd.DataFrame):
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
     style.heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, named, titles, pale)
-    style.colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
+    style.colour_bar(
+        axes,
+        colours,
+        (-100, 100),
+        "rank correlation of methods, in hundredths",
+        shrink=0.6,
+        pad=0.01,
+    )
     return axes
 
 
 def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
-    """The run with most methods of each kind: without evidence from outside, with people's, and with planted."""
+    """The run with most methods of each kind: without evidence from outside, with people's, and
+    with planted.
+    """
     runs = part.groupby(["task", "model"], sort=False)
     order = (-runs.method.nunique()).sort_values(kind="stable").index
     first = {"": None, "people": None, "pointing": None}
@@ -184,7 +235,9 @@ def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def draw_budgets(overlaps: pd.DataFrame):
-    """Overlap of the top tokens by evaluations requested: with the largest budget, of two seeds; a line a method."""
+    """Overlap of the top tokens by evaluations requested: with the largest budget, of two seeds; a
+    line a method.
+    """
     use_style()
     if not len(overlaps):
         return draw_nothing("No method was given growing budgets in this profile.")
@@ -211,7 +264,9 @@ def draw_budgets(overlaps: pd.DataFrame):
 
 
 def draw_masked(table: pd.DataFrame):
-    """A panel a task, metric and way to erase: the mean of each method, plain model by masked twin, with intervals."""
+    """A panel a task, metric and way to erase: the mean of each method, plain model by masked twin,
+    with intervals.
+    """
     if not len(table):
         return draw_nothing("No models with masked twins are part of this profile.")
     looks = method_looks(m for m in METHODS if m in set(table.method))
@@ -234,7 +289,9 @@ def draw_masked(table: pd.DataFrame):
 
 
 def draw_decomposition(table: pd.DataFrame):
-    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them the lead."""
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them
+    the lead.
+    """
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
     use_style()

@@ -1,10 +1,12 @@
-"""How many texts and networks does an order of methods need, under one metric? (generalizability theory, Brennan 2001)
+"""How many texts and networks does an order of methods need, under one metric? (generalizability
+theory, Brennan 2001)
 
-A score is that of a method on a text by a network: one of several models, trained with one of several seeds. Of each
-text and network the mean over methods is taken off, and each network is scaled. Products of two scores of a method then
-hold what the two share: of two texts by two models, the method's own variance; by two seeds of a model, the model's
-besides; by one network, the seed's besides; of one text by two models, the text's besides. So mean products are the
-components, with no need of a library, and without noise that the same texts would share. Letters used for shapes: u
+A score is that of a method on a text by a network: one of several models, trained with one of
+several seeds. Of each text and network the mean over methods is taken off, and each network is
+scaled. Products of two scores of a method then hold what the two share: of two texts by two models,
+the method's own variance; by two seeds of a model, the model's besides; by one network, the seed's
+besides; of one text by two models, the text's besides. So mean products are the components, with no
+need of a library, and without noise that the same texts would share. Letters used for shapes: u
 networks, m methods, n texts.
 """
 
@@ -23,19 +25,26 @@ FEWEST_TEXTS = 10  # that all networks of a family have
 COMPONENTS = ("methods", "model", "seed", "text", "rest")
 
 
-@table_of("family task metric title networks texts methods model seed text rest dependable texts_needed models_needed")
+@table_of(
+    "family task metric title networks texts methods model seed text rest dependable "
+    "texts_needed models_needed"
+)
 def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
-    """One row a family of networks, task and metric: what its scores are made of, and what an order needs.
+    """One row a family of networks, task and metric: what its scores are made of, and what an order
+    needs.
 
-    values: of `crossed.make_design`; models: name -> config.ModelSpec. methods, model, seed, text, rest: shares of the
-    variance of one score; text is what a text does to all networks alike, rest what it does to one. dependable: the
-    coefficient of one network on these `texts`. texts_needed: so many make one network's order dependable (DEPENDABLE),
-    infinite where none do; models_needed: so many models, with a seed each and these texts.
+    values: of `crossed.make_design`; models: name -> config.ModelSpec. methods, model, seed, text,
+    rest: shares of the variance of one score; text is what a text does to all networks alike, rest
+    what it does to one. dependable: the coefficient of one network on these `texts`. texts_needed:
+    so many make one network's order dependable (DEPENDABLE), infinite where none do; models_needed:
+    so many models, with a seed each and these texts.
     """
     known = values[values.value.notna() & (values.method != "random")]
     family = known.model.map(lambda name: family_of(models[name]))
     for (name, task, metric), part in known.groupby([family, "task", "metric"], sort=False):
-        wide = part.pivot(index=["model", "seed"], columns=["method", "instance"], values="value").dropna(axis=1)
+        wide = part.pivot(
+            index=["model", "seed"], columns=["method", "instance"], values="value"
+        ).dropna(axis=1)
         methods = wide.columns.unique("method")
         has = wide.columns.get_level_values("instance").value_counts(sort=False)
         texts = has.index[has == len(methods)]
@@ -52,10 +61,11 @@ def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
-    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network is one.
+    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network
+    is one.
 
-    Networks are scaled to equal variance of their methods' true means, since an order knows no scale; one that has none
-    is left out. Zeros where fewer than two models with two seeds are left.
+    Networks are scaled to equal variance of their methods' true means, since an order knows no
+    scale; one that has none is left out. Zeros where fewer than two models with two seeds are left.
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     u, m, n = centred.shape
@@ -82,9 +92,11 @@ def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
 
 
 def needed(components: np.ndarray, texts: int) -> tuple[float, float, float]:
-    """(coefficient of one network on so many texts, texts that one network needs, models that these texts need).
+    """(coefficient of one network on so many texts, texts that one network needs, models that these
+    texts need).
 
-    A component below 0, an estimate of about nothing, is none; without variance of the methods nothing is enough.
+    A component below 0, an estimate of about nothing, is none; without variance of the methods
+    nothing is enough.
     """
     methods, model, seed, text, rest = np.maximum(components, 0)
     if methods == 0:
@@ -103,18 +115,30 @@ def _count(variance: float, allowed: float) -> float:
 
 @table_of("family title tasks enough fewest median models")
 def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a family and metric: on how many tasks some number of texts makes one network's order dependable.
+    """One row a family and metric: on how many tasks some number of texts makes one network's order
+    dependable.
 
-    fewest, median: of the texts needed there; NaN where there are none. models: needed on the most demanding task.
+    fewest, median: of the texts needed there; NaN where there are none. models: needed on the most
+        demanding task.
     """
     for (family, title), part in table.groupby(["family", "title"], sort=False):
         enough = part.texts_needed[np.isfinite(part.texts_needed)]
-        yield family, title, len(part), len(enough), enough.min(), enough.median(), part.models_needed.max()
+        yield (
+            family,
+            title,
+            len(part),
+            len(enough),
+            enough.min(),
+            enough.median(),
+            part.models_needed.max(),
+        )
 
 
 @sentence
 def say_needs(table: pd.DataFrame) -> str:
-    """How many texts one network needs under one metric, by family, and where no number is enough."""
+    """How many texts one network needs under one metric, by family, and where no number is
+    enough.
+    """
     said = []
     for family, part in table.groupby("family", sort=False):
         enough = part[np.isfinite(part.texts_needed)]

@@ -1,4 +1,6 @@
-"""Which metric may be trusted (notebook 09): metrics on trial where the truth is known; tables, figure, sentences."""
+"""Which metric may be trusted (notebook 09): metrics on trial where the truth is known; tables,
+figure, sentences.
+"""
 
 from itertools import product
 
@@ -30,16 +32,24 @@ CROSS = "\N{MULTIPLICATION SIGN}"
 
 
 def try_all(settings: MetaSpec) -> Trial:
-    """Every metric, and nulls, in the worlds of a profile: all that need no corpus where it names none."""
-    named = settings.worlds or [name for name, one in ALL_WORLDS.items() if settings.corpora or not one.corpus]
+    """Every metric, and nulls, in the worlds of a profile: all that need no corpus where it names
+    none.
+    """
+    named = settings.worlds or [
+        name for name, one in ALL_WORLDS.items() if settings.corpora or not one.corpus
+    ]
     by = {"worlds": named, "explainers": tuple(EXPLAINERS), "methods": METHODS}
     return try_metrics(TRIED | NULLS, settings.instances, settings.draws, **by)
 
 
 def planted_values(trial: Trial) -> pd.DataFrame:
-    """Of a trial the values of metrics of planted texts, in planted worlds, for explanations without a method."""
+    """Of a trial the values of metrics of planted texts, in planted worlds, for explanations
+    without a method.
+    """
     held = trial.values
-    return held[held.metric.isin(PLANTED_METRICS) & held.world.isin(WORLDS) & held.explainer.isin(PLAIN)]
+    return held[
+        held.metric.isin(PLANTED_METRICS) & held.world.isin(WORLDS) & held.explainer.isin(PLAIN)
+    ]
 
 
 def matrix(trial: Trial, bootstrap: BootstrapSpec) -> pd.DataFrame:
@@ -52,7 +62,11 @@ def trial_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric, the most trustworthy first; table: of `matrix`."""
     found = trial_verdict_table(table, TRIED | NULLS)
     share = found.passed / found.worlds
-    return found.assign(share=share).sort_values(["share", "score"], ascending=False).reset_index(drop=True)
+    return (
+        found.assign(share=share)
+        .sort_values(["share", "score"], ascending=False)
+        .reset_index(drop=True)
+    )
 
 
 def short(table: pd.DataFrame) -> pd.DataFrame:
@@ -61,17 +75,24 @@ def short(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: whether it separates or fails, whom it is fooled by, and the mean separations."""
+    """One row a metric: whether it separates or fails, whom it is fooled by, and the mean
+    separations.
+    """
     table = metric_verdicts(cells)
     verdict = np.where(table.passes, "separates", "fails")
-    return table.assign(title=_titles(table.metric), verdict=verdict, fooled_by=table.fooled_by.replace("", "nobody"))
+    return table.assign(
+        title=_titles(table.metric),
+        verdict=verdict,
+        fooled_by=table.fooled_by.replace("", "nobody"),
+    )
 
 
 def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric, a column a world: how often it puts the oracle before random scores, as text.
+    """One row a metric, a column a world: how often it puts the oracle before random scores, as
+    text.
 
-    In brackets, where that is less often, before its reverse. A cross: not surely more than half of the time for both.
-    Empty where the metric was not asked.
+    In brackets, where that is less often, before its reverse. A cross: not surely more than half of
+    the time for both. Empty where the metric was not asked.
     """
     rows = []
     for metric, part in cells[cells.explainer.isin(NEEDED)].groupby("metric", sort=False):
@@ -86,13 +107,23 @@ def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric and misleading explainer: whether the metric is fooled by it. verdicts: of `verdict_table`."""
-    fooled = {name: [name in names.split(", ") for names in verdicts.fooled_by] for name in MISLEADING}
-    return verdicts[["metric", "title"]].assign(**fooled).melt(["metric", "title"], MISLEADING, "explainer", "fooled")
+    """One row a metric and misleading explainer: whether the metric is fooled by it. verdicts: of
+    `verdict_table`.
+    """
+    fooled = {
+        name: [name in names.split(", ") for names in verdicts.fooled_by] for name in MISLEADING
+    }
+    return (
+        verdicts[["metric", "title"]]
+        .assign(**fooled)
+        .melt(["metric", "title"], MISLEADING, "explainer", "fooled")
+    )
 
 
 def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric and world in which scores that are all alike do not get what random scores get, surely."""
+    """One row a metric and world in which scores that are all alike do not get what random scores
+    get, surely.
+    """
     constant = cells[cells.explainer == "constant"]
     apart = constant[(constant.gap_low > 0) | (constant.gap_high < 0)]
     named = apart.assign(title=_titles(apart.metric))
@@ -100,9 +131,15 @@ def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: whether it falls for a model that answers erased texts to its liking, those that do first."""
+    """One row a metric: whether it falls for a model that answers erased texts to its liking, those
+    that do first.
+    """
     found = raised_verdicts(table)
-    order = found.verdict.map({"falls for it": 0, "moves": 1, "resists": 2}).sort_values(kind="stable").index
+    order = (
+        found.verdict.map({"falls for it": 0, "moves": 1, "resists": 2})
+        .sort_values(kind="stable")
+        .index
+    )
     return found.assign(title=_titles(found.metric)).loc[order].reset_index(drop=True)
 
 
@@ -112,11 +149,13 @@ def _titles(metrics: pd.Series) -> list[str]:
 
 
 def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
-    """How often each metric puts the truth before random scores, or its reverse where that is less often.
+    """How often each metric puts the truth before random scores, or its reverse where that is less
+    often.
 
-    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand: surely, but a misleading
-    explanation fools it. Empty: the world lacks what it needs. The name of a metric that fails in half of them or more
-    is red and ends in a cross. table: of `matrix`; verdicts: of `trial_verdicts`, whose order is that of the rows.
+    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand:
+    surely, but a misleading explanation fools it. Empty: the world lacks what it needs. The name of
+    a metric that fails in half of them or more is red and ends in a cross. table: of `matrix`;
+    verdicts: of `trial_verdicts`, whose order is that of the rows.
     """
     use_style()
     worlds = list(table.world.unique())
@@ -150,14 +189,18 @@ def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
 
 @sentence
 def say_trial(verdicts: pd.DataFrame) -> str:
-    """How many metrics tell the truth in every world, in a part of them, and in none to speak of."""
+    """How many metrics tell the truth in every world, in a part of them, and in none to
+    speak of.
+    """
     own = verdicts[~verdicts.metric.isin(NULLS)]
     count = own.verdict.value_counts()
     condemned = own.title[own.verdict == "condemned"]
     names = f" ({', '.join(condemned)})" if len(condemned) else ""
     return (
-        f"Of {len(own)} metrics {count.get('tells the truth', 0)} surely put the truth first in every world where they "
-        f"can be asked, {count.get('in part', 0)} in more than half of them, and {len(condemned)} in fewer{names}."
+        f"Of {len(own)} metrics {count.get('tells the truth', 0)} surely put the truth first in "
+        "every world where they "
+        f"can be asked, {count.get('in part', 0)} in more than half of them, and "
+        f"{len(condemned)} in fewer{names}."
     )
 
 
@@ -165,9 +208,15 @@ def say_trial(verdicts: pd.DataFrame) -> str:
 def say_short_list(table: pd.DataFrame) -> str:
     """What to use for each question, and whether a world less changes it."""
     used = table[table.use]
-    told = [f"{question} {', '.join(part.title)}." for question, part in used.groupby("question", sort=False)]
+    told = [
+        f"{question} {', '.join(part.title)}."
+        for question, part in used.groupby("question", sort=False)
+    ]
     stable = (used.stays == 1).sum()
-    return f"{' '.join(told)} {stable} of these {len(used)} stay on the list whichever world is left out."
+    return (
+        f"{' '.join(told)} {stable} of these {len(used)} stay on the list whichever world is "
+        "left out."
+    )
 
 
 @sentence
@@ -176,7 +225,8 @@ def say_separations(cells: pd.DataFrame) -> str:
     rows = cells[cells.explainer == "random"]
     worst = rows.loc[rows.separation.idxmin()]
     return (
-        f"In {(rows.low > 0.5).sum()} of {len(rows)} combinations of a metric and a planted model the truth surely "
+        f"In {(rows.low > 0.5).sum()} of {len(rows)} combinations of a metric and a planted "
+        "model the truth surely "
         f"comes before random scores; least often by {TRIED[worst.metric].title} in "
         f"{worst.world.replace('_', ' ')}, {of_row(worst, 'separation')}."
     )
@@ -190,8 +240,10 @@ def say_planted(verdicts: pd.DataFrame) -> str:
     names = f" ({', '.join(failed.title)})" if len(failed) else ""
     ends = verdicts.random
     return (
-        f"{len(failed)} of {len(verdicts)} metrics do not surely find the truth{names}; {len(fooled)} of the others "
-        f"are fooled by a misleading explainer. The truth comes before random scores in {100 * ends.min():.0f} % to "
+        f"{len(failed)} of {len(verdicts)} metrics do not surely find the truth{names}; "
+        f"{len(fooled)} of the others "
+        "are fooled by a misleading explainer. The truth comes before random scores in "
+        f"{100 * ends.min():.0f} % to "
         f"{100 * ends.max():.0f} % of texts, depending on the metric."
     )
 
@@ -205,7 +257,8 @@ def say_worlds(cells: pd.DataFrame) -> str:
     means = cells[cells.explainer == "random"].groupby("world", sort=False).separation.mean()
     return (
         f"The hardest planted model is {hardest.replace('_', ' ')}, where {unsure.max()} of "
-        f"{(rows.world == hardest).sum()} comparisons are unsure; the mean separation from random scores "
+        f"{(rows.world == hardest).sum()} comparisons are unsure; the mean separation from "
+        "random scores "
         f"ranges from {means.min():.2f} ({means.idxmin().replace('_', ' ')}) to {means.max():.2f} "
         f"({means.idxmax().replace('_', ' ')})."
     )
@@ -216,8 +269,10 @@ def say_constant(table: pd.DataFrame) -> str:
     """Which metric gives constant scores most unlike what it gives random ones."""
     row = table.loc[table.gap.abs().idxmax()]
     return (
-        f"{table.title.nunique()} metrics surely give constant scores something else than random ones; farthest off is "
-        f"{row.title} in {row.world.replace('_', ' ')}, by {of_row(row, 'gap', 'gap_low', 'gap_high', '+')}."
+        f"{table.title.nunique()} metrics surely give constant scores something else than random "
+        "ones; farthest off is "
+        f"{row.title} in {row.world.replace('_', ' ')}, by "
+        f"{of_row(row, 'gap', 'gap_low', 'gap_high', '+')}."
     )
 
 
@@ -232,6 +287,7 @@ def say_raised(verdicts: pd.DataFrame) -> str:
     row = known.loc[known[columns].max(axis=1).idxmax()]
     push = row[columns].astype(float).idxmax().removesuffix("_gain")
     return (
-        f"{len(falls)} of {len(verdicts)} metrics fall for it; the {push} model raises {row.title} most, by "
+        f"{len(falls)} of {len(verdicts)} metrics fall for it; the {push} model raises "
+        f"{row.title} most, by "
         f"{of_row(row, f'{push}_gain', f'{push}_low', f'{push}_high', '+')}."
     )

@@ -1,14 +1,18 @@
-"""How the methods stand: which share of the others each beats, which none beats for the price, which to choose.
+"""How the methods stand: which share of the others each beats, which none beats for the price,
+which to choose.
 
-Places are shares of the other methods that one beats (Borda 1784; ties half, random scores one of the others), of token
-explanations, mean over the runs of a family of models. A method is on the Pareto front where no other is as good for
-fewer evaluations. The choice for a model is that of attreval.evaluation.choice.
+Places are shares of the other methods that one beats (Borda 1784; ties half, random scores one of
+the others), of token explanations, mean over the runs of a family of models. A method is on the
+Pareto front where no other is as good for fewer evaluations. The choice for a model is that of
+attreval.evaluation.choice.
 
-Does the order of methods carry from one model to another? An order is not the same twice, not even of one model. So two
-models are compared on two halves of the texts, and beside that stands what each gives with itself there. What is lost
-between the two is 0 on average where models do not differ; how much chance makes of it is seen where the models are
-exchanged at random in each text. Random scores are left out. Letters used for shapes: n texts, m methods, c cuts of the
-texts into halves, j worlds, b the texts and their draws."""
+Does the order of methods carry from one model to another? An order is not the same twice, not even
+of one model. So two models are compared on two halves of the texts, and beside that stands what
+each gives with itself there. What is lost between the two is 0 on average where models do not
+differ; how much chance makes of it is seen where the models are exchanged at random in each text.
+Random scores are left out. Letters used for shapes: n texts, m methods, c cuts of the texts into
+halves, j worlds, b the texts and their draws.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -20,7 +24,16 @@ import pandas as pd
 from attreval.core.seeds import generator
 from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods
 from attreval.methods import METHODS
-from attreval.metrics.rank_correlation import FEWEST, TIED, Drawn, pareto_front, tau_b, true_means, true_tau_b, widen
+from attreval.metrics.rank_correlation import (
+    FEWEST,
+    TIED,
+    Drawn,
+    pareto_front,
+    tau_b,
+    true_means,
+    true_tau_b,
+    widen,
+)
 from compendium import corpora
 from compendium.config import ModelSpec
 from compendium.papers.common.contrasts import about_median, drawn_means, mean_of_known
@@ -33,7 +46,8 @@ from compendium.workflow.step import Step
 ATTENTIVE = ("transformer", "encoder_decoder")  # architectures
 TRANSFORMERS = "transformers"  # the two families
 WORDS = "recurrent and convolutional networks"
-LEAST = 0.01  # difference of two means that anybody should care about; what is compared lies between 0 and 1
+# difference of two means that anybody should care about; what is compared lies between 0 and 1
+LEAST = 0.01
 MEAN = "mean"  # over the metrics that a method was put before
 Measured = dict[tuple[str, str], MethodMeans]
 
@@ -41,9 +55,10 @@ Measured = dict[tuple[str, str], MethodMeans]
 def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.DataFrame:
     """One row a family, method and metric, and one for the mean over metrics; the best mean first.
 
-    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike, without the noise of texts;
-    runs: how many are behind it; rank: among so many methods (`of`), the best 1. verdict: whether the interval leaves
-    out one half.
+    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike, without
+        the noise of texts;
+    runs: how many are behind it; rank: among so many methods (`of`), the best 1. verdict: whether
+    the interval leaves out one half.
     """
     rows = []
     shares = _shares_by_family(scores, models)
@@ -62,26 +77,36 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
         for metric, drawn in means.items():
             places = np.clip(widen(drawn, counts[metric]), 0, 1)
             rows.append((family, method, metric, *about_median(places, confidence), counts[metric]))
-    table = pd.DataFrame(rows, columns=["family", "method", "metric", "place", "low", "high", "runs"])
+    table = pd.DataFrame(
+        rows, columns=["family", "method", "metric", "place", "low", "high", "runs"]
+    )
     groups = table.groupby(["family", "metric"], sort=False).place
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
     table["of"] = groups.transform("size").astype("Int64")
-    table["verdict"] = np.select([table.low > 0.5, table.high < 0.5], ["above", "below"], "cannot be told")
+    table["verdict"] = np.select(
+        [table.low > 0.5, table.high < 0.5], ["above", "below"], "cannot be told"
+    )
     key = ["family", "method"]
-    order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=False, kind="stable")
+    order = table[table.metric == MEAN].sort_values(
+        ["family", "place"], ascending=False, kind="stable"
+    )
     at = order.set_index(key).index.get_indexer(table.set_index(key).index)
     return table.iloc[np.argsort(at, kind="stable")]
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:
-    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half."""
+    """(..., m) share of the other methods that each beats in (..., m) values, higher is better;
+    ties count half.
+    """
     difference = values[..., :, None] - values[..., None, :]
     won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
     return (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
 
 
 def drawn_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of drawn texts."""
+    """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of
+    drawn texts.
+    """
     scaled = true_means(means[:, None], drawn[..., None], rng)[..., 0]
     true = scaled * means.std()
     return shares_beaten(np.where(np.isnan(true), means, true))  # means that are equal stay so
@@ -97,8 +122,12 @@ def shared_family(first: ModelSpec, second: ModelSpec) -> str:
     return family_of(first) if family_of(first) == family_of(second) else MIXED
 
 
-def _shares_by_family(scores: JointScores, models: Mapping) -> dict[tuple[str, str, str], list[np.ndarray]]:
-    """(family, method, metric) -> (d,) drawn shares of each run, where a metric compares at least two methods."""
+def _shares_by_family(
+    scores: JointScores, models: Mapping
+) -> dict[tuple[str, str, str], list[np.ndarray]]:
+    """(family, method, metric) -> (d,) drawn shares of each run, where a metric compares at least
+    two methods.
+    """
     out = defaultdict(list)
     for (task, model, granularity), found in scores.runs.items():
         if granularity != "tokens":
@@ -116,9 +145,14 @@ def _shares_by_family(scores: JointScores, models: Mapping) -> dict[tuple[str, s
 
 
 def read_costs(step: Step) -> pd.DataFrame:
-    """Evaluations requested and computed an instance, by (task, model, granularity, method), over seeds and shards."""
+    """Evaluations requested and computed an instance, by (task, model, granularity, method), over
+    seeds and shards.
+    """
     profile = step.profile
-    parts = [("tokens", "03_explain", run, profile.explaining_of(run[0]).shards) for run in joint_runs(profile)]
+    parts = [
+        ("tokens", "03_explain", run, profile.explaining_of(run[0]).shards)
+        for run in joint_runs(profile)
+    ]
     for run in profile.explained_runs("diagnosis"):
         parts.append(("unified", "07_sun2024_explanations", run, profile.diagnosis.parts))
     found = []
@@ -134,27 +168,50 @@ def read_costs(step: Step) -> pd.DataFrame:
     return sums[asked].div(sums.instances, axis=0)
 
 
-PARETO = ["metric", "method", "quality", "requested", "unique", "undominated", "undominated_unique", "share"]
+PARETO = [
+    "metric",
+    "method",
+    "quality",
+    "requested",
+    "unique",
+    "undominated",
+    "undominated_unique",
+    "share",
+]
 
 
 def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
-    """One row a run, metric and method: its quality, what it costs, and whether no other is as good for less.
+    """One row a run, metric and method: its quality, what it costs, and whether no other is as good
+    for less.
 
-    undominated: by evaluations requested; undominated_unique: by those computed, which depend on who asked first.
-    share: of the drawn samples in which it is undominated. single_evaluation: whether it requests at most one.
+    undominated: by evaluations requested; undominated_unique: by those computed, which depend on
+        who asked first.
+    share: of the drawn samples in which it is undominated. single_evaluation: whether it requests
+        at most one.
     """
     rows = []
     for run, drawn in scores.runs.items():
-        methods = [name for name in drawn.methods if name == "random" or (*run, name) in costs.index]
+        methods = [
+            name for name in drawn.methods if name == "random" or (*run, name) in costs.index
+        ]
         kept = [drawn.methods.index(name) for name in methods]
-        paid = costs.reindex([(*run, name) for name in methods]).fillna(0.0)  # random scores are free
+        paid = costs.reindex([(*run, name) for name in methods]).fillna(
+            0.0
+        )  # random scores are free
         requested = paid.requested.to_numpy(float)
         unique = paid.unique.to_numpy(float)
         for metric, means in drawn.means.items():
             quality = means[kept]
             share = pareto_front(requested, drawn.drawn[metric][:, kept]).mean(axis=0)
             undominated = pareto_front(requested, quality)
-            columns = (quality, requested, unique, undominated, pareto_front(unique, quality), share)
+            columns = (
+                quality,
+                requested,
+                unique,
+                undominated,
+                pareto_front(unique, quality),
+                share,
+            )
             rows += [(*run, metric, *row) for row in zip(methods, *columns, strict=True)]
     table = pd.DataFrame(rows, columns=[*RUN, *PARETO]).dropna(subset="quality", ignore_index=True)
     return table.assign(single_evaluation=table.requested <= 1)
@@ -162,7 +219,9 @@ def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
 
 @table_of("metric title runs undominated")
 def pareto_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the undominated methods, random left out, with the number of runs in which each is."""
+    """One row a metric: the undominated methods, random left out, with the number of runs in which
+    each is.
+    """
     for metric in (name for name in JOINT if name in set(table.metric)):
         part = table[table.metric == metric]
         named = ", ".join(f"{METHODS[m].title} ({n})" for m, n in _count_undominated(part).items())
@@ -170,7 +229,9 @@ def pareto_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
 
 
 def pareto_by_method(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a method but random: in how many combinations of a metric and a run it is undominated, most first."""
+    """One row a method but random: in how many combinations of a metric and a run it is
+    undominated, most first.
+    """
     return _count_undominated(table).rename_axis("method").reset_index(name="undominated")
 
 
@@ -181,9 +242,11 @@ def _count_undominated(table: pd.DataFrame) -> pd.Series:
 
 
 def measured_models(scores: JointScores, costs: pd.DataFrame) -> Measured:
-    """(task, model) -> what was measured on the task and on the texts made from it, of methods that all metrics know.
+    """(task, model) -> what was measured on the task and on the texts made from it, of methods that
+    all metrics know.
 
-    costs: of `read_costs`; a method costs the mean over the tasks, random scores that were not asked for nothing.
+    costs: of `read_costs`; a method costs the mean over the tasks, random scores that were not
+        asked for nothing.
     """
     groups: dict[tuple[str, str], dict[str, Drawn]] = {}
     for (task, model, granularity), drawn in scores.runs.items():
@@ -211,7 +274,9 @@ def choice_table(measured: Measured, confidence: float) -> pd.DataFrame:
 
 
 def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """One row a task, model and metric: what it says of the recommended method, see `find_objections`."""
+    """One row a task, model and metric: what it says of the recommended method, see
+    `find_objections`.
+    """
     tables = []
     for one in choice[choice.recommended].itertuples() if len(choice) else ():
         found = find_objections(measured[one.task, one.model], one.method, confidence)
@@ -239,11 +304,14 @@ MIXED = "one of each"  # family of a pair whose models are of two
 def across_table(
     scores: JointScores, models: Mapping, draws: int, confidence: float, worlds: int = WORLDS
 ) -> pd.DataFrame:
-    """One row a task, two of its models and a metric: how alike they order the methods, on texts that both have.
+    """One row a task, two of its models and a metric: how alike they order the methods, on texts
+    that both have.
 
-    models: name -> config.ModelSpec. tau: rank correlation (tau-b) of the two orders; low, high: of drawn texts.
-    within, across: of one model and of two, on two halves of the texts; lost: the first less the second; p: how often
-    exchanged models lose as much; q: over all rows. verdict: DIFFER, BY_CHANCE or TOO_FEW.
+    models: name -> config.ModelSpec. tau: rank correlation (tau-b) of the two orders; low, high: of
+        drawn texts.
+    within, across: of one model and of two, on two halves of the texts; lost: the first less the
+    second; p: how often exchanged models lose as much; q: over all rows. verdict: DIFFER, BY_CHANCE
+    or TOO_FEW.
     """
     rows = []
     values = scores.values[scores.values.method != "random"]
@@ -263,11 +331,15 @@ def across_table(
     table = pd.DataFrame(rows, columns=[*PAIR, *spell(ACROSS)]).dropna(subset="tau")
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - confidence + 1e-12, DIFFER, BY_CHANCE)
-    return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said)).reset_index(drop=True)
+    return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said)).reset_index(
+        drop=True
+    )
 
 
 def across_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a granularity and metric, over `pairs` of models: the metric first whose orders carry best."""
+    """One row a granularity and metric, over `pairs` of models: the metric first whose orders carry
+    best.
+    """
     found = _summary(table, ["granularity", "metric", "title"], "pairs")
     return found.sort_values("across", ascending=False, kind="stable").reset_index(drop=True)
 
@@ -277,8 +349,12 @@ def across_by_pair(table: pd.DataFrame) -> pd.DataFrame:
     return _summary(table, [*PAIR, "family"], "metrics")
 
 
-def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
-    """(within, across, lost, p) of (n, 2, m) values of two models; see `across_table`. NaN for a single text."""
+def lost_between(
+    array: np.ndarray, worlds: int, rng: np.random.Generator
+) -> tuple[float, float, float, float]:
+    """(within, across, lost, p) of (n, 2, m) values of two models; see `across_table`. NaN for a
+    single text.
+    """
     if len(array) < 2:
         return (float("nan"),) * 4
     halves = cut_texts(len(array), rng)
@@ -294,7 +370,9 @@ def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tu
 
 
 def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
-    """(c, 2, n) weights of texts in two random halves, each adding up to 1; of an odd number one text is left out."""
+    """(c, 2, n) weights of texts in two random halves, each adding up to 1; of an odd number one
+    text is left out.
+    """
     half = n // 2
     weights = np.zeros((CUTS, 2, n))
     for first, second in weights:
@@ -304,10 +382,13 @@ def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
     return weights
 
 
-def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def halved(
+    array: np.ndarray, halves: np.ndarray, signs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """(j,) mean tau-b within a model and across two, between halves of texts, over cuts.
 
-    array: (n, 2, m) values; halves: of `cut_texts`; signs: (j, n), -1 where the two models are exchanged in a text.
+    array: (n, 2, m) values; halves: of `cut_texts`; signs: (j, n), -1 where the two models are
+        exchanged in a text.
     """
     shared = array.mean(axis=1)
     apart = (array[:, 0] - array[:, 1]) / 2
@@ -328,7 +409,9 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
 
 
 def _summary(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
-    """Means by these columns, how many rows have enough texts (`decided`), and how many of these `differ`."""
+    """Means by these columns, how many rows have enough texts (`decided`), and how many of these
+    `differ`.
+    """
     told = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW)
     found = told.groupby(by, sort=False).agg(
         tau=("tau", "mean"),
@@ -346,7 +429,8 @@ def _summary(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
 
 
 def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
-    """(n, 2, m) values of methods that both models have, of texts where all are known; mean over seeds.
+    """(n, 2, m) values of methods that both models have, of texts where all are known; mean over
+    seeds.
 
     Of no methods where there is no such text.
     """

@@ -1,8 +1,9 @@
-"""Joint scores: what every metric gives every explanation of the same models and texts, higher is better.
+"""Joint scores: what every metric gives every explanation of the same models and texts, higher is
+better.
 
-Explanations of tokens: metrics are asked of what notebook 03 has stored; what notebooks 04 and 06 have kept of single
-texts is read, and the model is asked through the ledger what nobody has asked it yet.
-Explanations of several types: what notebook 07_sun2024 has kept of single texts.
+Explanations of tokens: metrics are asked of what notebook 03 has stored; what notebooks 04 and 06
+have kept of single texts is read, and the model is asked through the ledger what nobody has asked
+it yet. Explanations of several types: what notebook 07_sun2024 has kept of single texts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,14 +30,22 @@ from compendium.workflow.step import Step
 BATCHED_TEXTS = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
-# strengths of soft erasure have equal means: raw ones would rank methods by how much of a text they keep
+# strengths of soft erasure have equal means: raw ones would rank methods by how much of a text they
+# keep
 ERASURE = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")
 GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game, which notebook 04 alone plays
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 JUDGES = {name: metric.judge for name, metric in JOINT.items()}
-MET = {"scores", "rivals", "random", "marks", "model"}  # what explanations of tokens offer, of what metrics need
-OF_TOKENS = sorted(  # in the order of the tables: what takes no model, what notebook 04 has stored, what takes one
+MET = {
+    "scores",
+    "rivals",
+    "random",
+    "marks",
+    "model",
+}  # what explanations of tokens offer, of what metrics need
+# in the order of the tables: what takes no model, what notebook 04 has stored, what takes one
+OF_TOKENS = sorted(
     (metric for metric in JOINT.values() if not metric.notebook and set(metric.needs) <= MET),
     key=lambda metric: ("model" in metric.needs, metric.name == "pointing"),
 )
@@ -50,7 +59,9 @@ def joint_runs(profile: Profile) -> list[Run]:
 
 
 def token_jobs(step: Step) -> list[tuple]:
-    """What `score_instances` is to be called with, a few instances each; of runs whose model has learned its task."""
+    """What `score_instances` is to be called with, a few instances each; of runs whose model has
+    learned its task.
+    """
     profile = step.profile
     taken = joint_runs(profile)
     unlearned = runs.unlearned_table(step, taken, of_papers=False)
@@ -62,8 +73,12 @@ def token_jobs(step: Step) -> list[tuple]:
     return jobs
 
 
-def score_instances(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
-    """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances from `start`."""
+def score_instances(
+    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+):
+    """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances
+    from `start`.
+    """
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
     records = runs.load_records_once(results, profile, *run)
@@ -71,7 +86,9 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
     methods = runs.common_methods(records)
     borrowed = runs.borrowed_evidence(task)
     kept = {"pointing"}
-    if profile.explaining_of(task).target == "predicted":  # which is the class that notebook 06 asks about
+    if (
+        profile.explaining_of(task).target == "predicted"
+    ):  # which is the class that notebook 06 asks about
         kept.update(ERASURE)
     texts = []
     taken = runs.to_explain(profile, task, model)[: _rows_of(profile, task, model)]
@@ -87,7 +104,9 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
     return ask_of_run(scorer, run, texts[: max(0, asked - start)], texts), scorer.costs
 
 
-def stored_scores(explained: Mapping[str, Attribution], methods: Iterable[str], tokens: Tokens) -> dict:
+def stored_scores(
+    explained: Mapping[str, Attribution], methods: Iterable[str], tokens: Tokens
+) -> dict:
     """Method -> the scores that it gives each content token of a text."""
     return {method: explained[method].on_tokens(len(tokens))[tokens.content] for method in methods}
 
@@ -101,7 +120,9 @@ def score_text(
     target: int | None,
     known: Known | None = None,
 ) -> ScoredText:
-    """One instance as the joint study asks metrics about it, with random scores where none explained it."""
+    """One instance as the joint study asks metrics about it, with random scores where none
+    explained it.
+    """
     names = (*run, instance.id)
     drawn = {} if RANDOM in scores else {RANDOM: random_scores(tokens, *names)}
     protocol = replace(rule_protocol(profile, run[0], "equal_means"), ties="half")
@@ -115,10 +136,14 @@ def score_text(
         query=query_segment(run[0]),
         compared=ERASURE,
     )
-    return ScoredText(instance, tokens, dict(scores) | drawn, target, names, settings, found=dict(known or {}))
+    return ScoredText(
+        instance, tokens, dict(scores) | drawn, target, names, settings, found=dict(known or {})
+    )
 
 
-def ask_of_run(scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[ScoredText]) -> pd.DataFrame:
+def ask_of_run(
+    scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[ScoredText]
+) -> pd.DataFrame:
     """The values of a run's texts as COLUMNS; see `ask_metrics`."""
     rows = []
     for text, found in zip(texts, ask_metrics(scorer, asked, texts), strict=True):
@@ -127,7 +152,10 @@ def ask_of_run(scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[Sc
 
 
 def ask_metrics(
-    scorer, asked: Sequence[ScoredText], texts: Sequence[ScoredText], metrics: Sequence[Metric] = OF_TOKENS
+    scorer,
+    asked: Sequence[ScoredText],
+    texts: Sequence[ScoredText],
+    metrics: Sequence[Metric] = OF_TOKENS,
 ) -> list[list[tuple[str, str, float]]]:
     """(method, metric, value) of each text; a method is an account of the ledger.
 
@@ -140,17 +168,26 @@ def ask_metrics(
         for metric in part:
             yield from metric.ask(text, method)
 
-    for last in (False, True):  # what compares with random scores comes last: nothing is asked twice
-        part = [metric for metric in metrics if "model" in metric.needs and ("random" in metric.needs) == last]
-        scorer.converse((method, conversation(part, text, method)) for text in asked for method in text.scores)
+    for last in (
+        False,
+        True,
+    ):  # what compares with random scores comes last: nothing is asked twice
+        part = [
+            metric
+            for metric in metrics
+            if "model" in metric.needs and ("random" in metric.needs) == last
+        ]
+        scorer.converse(
+            (method, conversation(part, text, method)) for text in asked for method in text.scores
+        )
     return [list(_values_of(text, metrics)) for text in texts]
 
 
 def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[str, str, float]]:
     """What is known of a text, or takes no model.
 
-    Values of the model are left out where another class than the predicted one is explained, and where not every
-    method has one: methods are compared on the same texts.
+    Values of the model are left out where another class than the predicted one is explained, and
+    where not every method has one: methods are compared on the same texts.
     """
     other_class = predicted_class(text) not in (None, text.target)
     for metric in metrics:
@@ -160,7 +197,9 @@ def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[st
         for method in text.scores:
             if metric.name != "pointing":
                 found[method] = without_asking(metric.ask(text, method))
-            elif (key := ("pointing", method)) in text.found:  # by the evidence and the rules of notebook 04
+            elif (
+                key := ("pointing", method)
+            ) in text.found:  # by the evidence and the rules of notebook 04
                 found[method] = text.found[key]
         if "model" in metric.needs and (other_class or np.isnan(list(found.values())).any()):
             continue
@@ -174,7 +213,9 @@ def stored_files(results: Results, *_: object) -> list[Path]:
 
 
 @runs.kept_for_run(stored_files, 4)
-def read_stored_metrics(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Known]:
+def read_stored_metrics(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> dict[str, Known]:
     """Instance -> (metric, method) -> value: what notebooks 04 and 06 have kept of a run."""
     table = read_values(*stored_files(results))
     of_run = (table.task == task) & (table.model == model) & (table.seed == seed)
@@ -185,7 +226,9 @@ def read_stored_metrics(results: Results, profile: Profile, task: str, model: st
 
 
 def read_unified_values(step: Step) -> pd.DataFrame:
-    """What notebook 07_sun2024 keeps of explanations of several types, by text; empty where none is evaluated."""
+    """What notebook 07_sun2024 keeps of explanations of several types, by text; empty where none is
+    evaluated.
+    """
     if not step.profile.explained_runs("diagnosis"):
         return pd.DataFrame(columns=COLUMNS)
     path = step.results.existing(step.results.instances / "07_sun2024.parquet", "07_sun2024")

@@ -1,6 +1,8 @@
-"""What each change of `variants` moves: means of the same texts, their differences, and the orders of methods.
+"""What each change of `variants` moves: means of the same texts, their differences, and the orders
+of methods.
 
-Letters used for shapes: n texts, t twins, m methods, b the texts themselves and their draws, j worlds.
+Letters used for shapes: n texts, t twins, m methods, b the texts themselves and their draws, j
+worlds.
 """
 
 from collections.abc import Iterator
@@ -18,7 +20,13 @@ from attreval.metrics import METRICS
 from attreval.metrics.agreement import overlap_at_k
 from attreval.metrics.rank_correlation import FEWEST, tau_b, true_means, true_tau_b
 from compendium.config import BootstrapSpec
-from compendium.papers.common.contrasts import about_median, drawn_means, exchange_names, mean_of_known, with_bounds
+from compendium.papers.common.contrasts import (
+    about_median,
+    drawn_means,
+    exchange_names,
+    mean_of_known,
+    with_bounds,
+)
 from compendium.papers.common.tables import mean_low_high, spell, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.standing import TOO_FEW
@@ -34,8 +42,8 @@ CELL = ["task", "erased", "metric"]
 def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a run, method and budget: overlap of the top tokens, with its interval over texts.
 
-    to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget, NaN for a
-    method that draws nothing.
+    to_largest: with what the same seed gives at the largest budget; between: of two seeds at this
+    budget, NaN for a method that draws nothing.
     """
     settings = step.profile.bootstrap
     k = step.profile.agreement.fixed_k
@@ -52,7 +60,9 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
             for pairs in (to_largest, between):
                 of_text = np.full(len(texts), np.nan)
                 for at, text in enumerate(texts if pairs else ()):
-                    overlaps = [overlap_at_k(scores[*a, text], scores[*b, text], k) for a, b in pairs]
+                    overlaps = [
+                        overlap_at_k(scores[*a, text], scores[*b, text], k) for a, b in pairs
+                    ]
                     of_text[at] = np.mean(overlaps)
                 bounds = percentile_interval(counts @ of_text / len(texts), settings.confidence)
                 numbers += [of_text.mean(), *map(float, bounds)]
@@ -61,9 +71,11 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 @table_of("task model method stable_from seeds_agree_from threshold")
 def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
-    """One row a run and method: the budgets from which on its top tokens overlap by STABLE, in words.
+    """One row a run and method: the budgets from which on its top tokens overlap by STABLE, in
+    words.
 
-    stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those of two seeds.
+    stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those
+        of two seeds.
     """
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
@@ -76,17 +88,20 @@ def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _lasting(sizes: np.ndarray, holds: np.ndarray) -> str:
-    """The first of rising sizes from which on something holds to the end, in words; else `more than` the largest."""
+    """The first of rising sizes from which on something holds to the end, in words; else `more
+    than` the largest.
+    """
     lasting = np.logical_and.accumulate(holds[::-1])[::-1]
     return f"{sizes[: len(holds)][lasting][0]:,}" if lasting.any() else f"more than {sizes[-1]:,}"
 
 
 @table_of("task model measure method least greatest texts told exact raw± normalised±")
 def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, model, measure and method: mean limits over texts, mean area as it is and between the limits.
+    """One row a task, model, measure and method: mean limits over texts, mean area as it is and
+    between the limits.
 
-    exact: the share of texts whose limits are those of all orders. told: texts whose limits are apart. Texts are drawn
-    alike for all models of a task.
+    exact: the share of texts whose limits are those of all orders. told: texts whose limits are
+    apart. Texts are drawn alike for all models of a task.
     """
     settings = step.profile.bootstrap
     for cell, part in values.groupby(["task", "model", "measure"], sort=False):
@@ -97,14 +112,28 @@ def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
         for method in raw:
             of_raw = with_bounds(raw[method].to_numpy(), settings.confidence)
             of_placed = with_bounds(placed[method].to_numpy(), settings.confidence)
-            yield *cell, method, means.least, means.greatest, texts, told, means.exact, *of_raw, *of_placed
+            yield (
+                *cell,
+                method,
+                means.least,
+                means.greatest,
+                texts,
+                told,
+                means.exact,
+                *of_raw,
+                *of_placed,
+            )
 
 
 @table_of("task model measure methods tau low high")
 def methods_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, model and measure: how alike raw and normalised means rank methods (tau-b), random left out."""
+    """One row a task, model and measure: how alike raw and normalised means rank methods (tau-b),
+    random left out.
+    """
     settings = step.profile.bootstrap
-    for cell, part in values[values.method != "random"].groupby(["task", "model", "measure"], sort=False):
+    for cell, part in values[values.method != "random"].groupby(
+        ["task", "model", "measure"], sort=False
+    ):
         drawn = np.stack([places.to_numpy() for places in _drawn_places(part, settings)], axis=-1)
         taus = true_tau_b(drawn[0], drawn[1:], generator("limits of true means", *cell))
         yield *cell, drawn.shape[1], *about_median(taus, settings.confidence)
@@ -112,13 +141,17 @@ def methods_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 @table_of("task measure method model_a model_b raw± normalised± turned")
 def models_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, measure, method and pair of models: the difference of their means, raw and normalised.
+    """One row a task, measure, method and pair of models: the difference of their means, raw and
+    normalised.
 
-    turned: whether the two name different models as more faithful; `surely` where both intervals leave out zero.
+    turned: whether the two name different models as more faithful; `surely` where both intervals
+        leave out zero.
     """
     settings = step.profile.bootstrap
     for cell, part in values.groupby(["task", "measure"], sort=False):
-        drawn = {model: _drawn_places(of, settings) for model, of in part.groupby("model", sort=False)}
+        drawn = {
+            model: _drawn_places(of, settings) for model, of in part.groupby("model", sort=False)
+        }
         for a, b in combinations(drawn, 2):
             raw_gap = drawn[a].raw - drawn[b].raw
             placed_gap = drawn[a].normalised - drawn[b].normalised
@@ -133,14 +166,20 @@ def models_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 
 def turned_table(models: pd.DataFrame) -> pd.DataFrame:
-    """One row a task, measure and pair of models: for how many methods the normalised means name the other model."""
+    """One row a task, measure and pair of models: for how many methods the normalised means name
+    the other model.
+    """
     known = models.assign(any_turned=models.turned != "", sure=models.turned == "surely")
     by = known.groupby(["task", "measure", "model_a", "model_b"], sort=False)
-    return by.agg(methods=("method", "size"), turned=("any_turned", "sum"), surely=("sure", "sum")).reset_index()
+    return by.agg(
+        methods=("method", "size"), turned=("any_turned", "sum"), surely=("sure", "sum")
+    ).reset_index()
 
 
 class Places(NamedTuple):
-    """Means over texts, as they are and between the limits: a row the texts themselves or a draw, a column a method."""
+    """Means over texts, as they are and between the limits: a row the texts themselves or a draw, a
+    column a method.
+    """
 
     raw: pd.DataFrame
     normalised: pd.DataFrame
@@ -158,7 +197,9 @@ def _drawn_places(part: pd.DataFrame, settings: BootstrapSpec) -> Places:
 
 @table_of("task model metric title baseline mean low high difference± moves texts")
 def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, metric and baseline: the mean, and whether and how far it moves from that of padding."""
+    """One row a task, metric and baseline: the mean, and whether and how far it moves from that of
+    padding.
+    """
     settings = step.profile.bootstrap
     for (task, model, metric), part in values.groupby(["task", "model", "metric"], sort=False):
         by = part.pivot(index="instance", columns="baseline", values="value").dropna()
@@ -172,7 +213,9 @@ def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 @dataclass(frozen=True)
 class Twins:
-    """values: (n, t, m) of texts that all twins have; masked: (t,) whether a twin is; methods: their names."""
+    """values: (n, t, m) of texts that all twins have; masked: (t,) whether a twin is; methods:
+    their names.
+    """
 
     methods: list[str]
     masked: np.ndarray
@@ -189,14 +232,20 @@ class Twins:
 
 
 def accuracy_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task and reading of its texts: mean accuracy of plain and of masked twins, and the difference."""
+    """One row a task and reading of its texts: mean accuracy of plain and of masked twins, and the
+    difference.
+    """
     found = _compared(values[values.metric == ACCURACY], step).rename(columns={"erased": "reading"})
-    found = found.sort_values("reading", key=lambda names: names.map(READINGS.index), kind="stable", ignore_index=True)
+    found = found.sort_values(
+        "reading", key=lambda names: names.map(READINGS.index), kind="stable", ignore_index=True
+    )
     return found.drop(columns=["metric", "method"])
 
 
 def values_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and the difference."""
+    """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and
+    the difference.
+    """
     found = _compared(values[values.metric != ACCURACY], step)
     found.insert(3, "title", [METRICS[metric].title for metric in found.metric])
     return found.drop(columns="models")
@@ -204,7 +253,9 @@ def values_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 @table_of(f"task erased metric method models texts {PLAIN}± {MASKED}± difference±")
 def _compared(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and the difference."""
+    """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and
+    the difference.
+    """
     settings = step.profile.bootstrap
     for cell, twins in _cells(values):
         plain, masked = twins.by_kind(drawn_means(twins.values, settings.draws, "twins", cell[0]))
@@ -215,17 +266,24 @@ def _compared(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
             yield *cell, method, len(twins.masked), len(twins.values), *numbers
 
 
-MOVES = "title models methods texts shift± across± within± lost± halves_within halves_across by_chance p"
+MOVES = (
+    "title models methods texts shift± across± within± lost± halves_within halves_across "
+    "by_chance p"
+)
 
 
 def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, way to erase and metric: how far it moves, and the ranking of methods by it, with masking.
+    """One row a task, way to erase and metric: how far it moves, and the ranking of methods by it,
+    with masking.
 
-    A ranking is not the same twice: not on other texts, nor of a model of another seed. shift: masked less plain, mean
-    over methods. across: rank correlation of methods between a plain and a masked twin; within: between two of a kind;
-    lost: the second less the first. halves_within, halves_across: the same between two halves of the texts. p: share
-    of worlds with exchanged models that lose as much (where no kind has two twins: whose `across` is as low),
-    by_chance: their mean; q: p over all rows. verdict: `moves` where that is rare. Random scores are left out.
+    A ranking is not the same twice: not on other texts, nor of a model of another seed. shift:
+    masked less plain, mean over methods. across: rank correlation of methods between a plain and a
+    masked twin; within: between two of a kind;
+    lost: the second less the first. halves_within, halves_across: the same between two halves of
+    the texts. p: share of worlds with exchanged models that lose as much (where no kind has two
+    twins: whose `across` is as low), by_chance: their mean; q: p over all rows. verdict: `moves`
+    where that is rare. Random scores
+        are left out.
     """
     settings = step.profile.bootstrap
     rows = []
@@ -252,8 +310,12 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
 
 
-def _by_chance(means: np.ndarray, twins: Twins, worlds: int, rng: np.random.Generator) -> tuple[float, float]:
-    """What worlds with exchanged models lose on average, or have across, and p; means: (1, t, m) of the twins."""
+def _by_chance(
+    means: np.ndarray, twins: Twins, worlds: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """What worlds with exchanged models lose on average, or have across, and p; means: (1, t, m) of
+    the twins.
+    """
     exchanged = exchange_names(twins.values, worlds, rng).mean(axis=1)
     across, _, lost = rank_correlations(exchanged, exchanged, twins.masked)
     (own,), _, (own_lost,) = rank_correlations(means, means, twins.masked)
@@ -266,10 +328,14 @@ def _by_chance(means: np.ndarray, twins: Twins, worlds: int, rng: np.random.Gene
     return float(mean_of_known(told)), p
 
 
-def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(b,) across, within and lost: mean tau-b of the methods' (b, t, m) means, of twins of two kinds and of one.
+def rank_correlations(
+    one: np.ndarray, other: np.ndarray, masked: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """(b,) across, within and lost: mean tau-b of the methods' (b, t, m) means, of twins of two
+    kinds and of one.
 
-    one, other: means over the same texts, or over two halves of them. NaN for `within` where no kind has two twins.
+    one, other: means over the same texts, or over two halves of them. NaN for `within` where no
+        kind has two twins.
     """
     apart = []
     alike = [np.full(len(one), np.nan)]
@@ -283,7 +349,9 @@ def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) ->
 
 
 def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    """(within, across) mean tau-b between two random halves of (n, t, m) texts: of one model, and of two kinds."""
+    """(within, across) mean tau-b between two random halves of (n, t, m) texts: of one model, and
+    of two kinds.
+    """
     half = len(array) // 2
     if not half:
         return float("nan"), float("nan")

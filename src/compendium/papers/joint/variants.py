@@ -1,10 +1,12 @@
-"""Explained once more with one thing changed: the budget, the length of the texts, the model's training, the baseline.
+"""Explained once more with one thing changed: the budget, the length of the texts, the model's
+training, the baseline.
 
-Growing budgets show from where on a sampled explanation is stable. Short texts show how far comprehensiveness and
-sufficiency could have gone at all (Edin et al. 2025). Twins that have also learned from masked texts (Madsen et al.
-2024) answer the objection that an erased text is unlike anything the model has read. Other baselines show what the
-start of integrated gradients moves. Within a study, random draws are the same for whatever is compared.
-`variant_tables` says what each change does.
+Growing budgets show from where on a sampled explanation is stable. Short texts show how far
+comprehensiveness and sufficiency could have gone at all (Edin et al. 2025). Twins that have also
+learned from masked texts (Madsen et al. 2024) answer the objection that an erased text is unlike
+anything the model has read. Other baselines show what the start of integrated gradients moves.
+Within a study, random draws are the same for whatever is compared. `variant_tables` says what each
+change does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +28,12 @@ from compendium.config import Profile, Run
 from compendium.papers.common import runs
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text, stored_scores
-from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureInput, ask_erasure, erasure_values
+from compendium.papers.zhao2023.erasure import (
+    HARD_MEASURES,
+    ErasureInput,
+    ask_erasure,
+    erasure_values,
+)
 from compendium.papers.zhao2023.settings import main_protocol, query_segment, rule_protocol
 from compendium.project import Results
 from compendium.workflow.step import Step
@@ -34,16 +41,31 @@ from compendium.workflow.step import Step
 TOGETHER = 5  # texts that share batches
 Part = tuple[int, int | None, int]  # which texts of a run: a slice
 BUDGETS = ["task", "model", "method", "budget", "seed", "instance", "requested", "scores"]
-LIMITS = ["task", "model", "instance", "exact", "method", "measure", "raw", "least", "greatest", "normalised"]
+LIMITS = [
+    "task",
+    "model",
+    "instance",
+    "exact",
+    "method",
+    "measure",
+    "raw",
+    "least",
+    "greatest",
+    "normalised",
+]
 TWINS = ["task", "model", "role", "instance", "erased", "method", "metric", "value"]
 BASELINES = ["task", "model", "instance", "baseline", "metric", "value"]
 
 PLAIN = "plain"
 MASKED = "masked"
 ROLES = (PLAIN, MASKED)
-ACCURACY = "accuracy"  # among the metrics of twins: whether the class was found, in each of two readings of a text
+# among the metrics of twins: whether the class was found, in each of two readings of a text
+ACCURACY = "accuracy"
 READINGS = ("whole", "masked")
-ERASED = {"padding": {}, "mask": {"erased": "mask", "baseline": "content"}}  # changes of the joint study's protocol
+ERASED = {
+    "padding": {},
+    "mask": {"erased": "mask", "baseline": "content"},
+}  # changes of the joint study's protocol
 IN_PART = "in part"  # how soft erasure erases: no twin has read such vectors
 SOFT = ("soft_nc_equal", "soft_ns_equal")
 
@@ -72,21 +94,31 @@ class Opened:
         return self.budget.changed(units=self.budget.units.changed(unit="subword"))
 
     def explain(self, texts: Sequence[Instance], methods: Iterable[str], *how):
-        """The texts explained by those of the methods that apply to the model. how: what follows in `explain`."""
+        """The texts explained by those of the methods that apply to the model. how: what follows in
+        `explain`.
+        """
         from attreval.methods.run import explain
 
-        applicable = [name for name in methods if self.scorer.model.family in METHODS[name].families]
+        applicable = [
+            name for name in methods if self.scorer.model.family in METHODS[name].families
+        ]
         return explain(self.scorer, texts, applicable, *how)
 
 
-def _measure(step: Step, what: str, study: Callable, jobs: Iterable[tuple], columns: list[str]) -> pd.DataFrame:
-    """The rows that a study gives for each job, (run, what else it is called with), under task and model."""
+def _measure(
+    step: Step, what: str, study: Callable, jobs: Iterable[tuple], columns: list[str]
+) -> pd.DataFrame:
+    """The rows that a study gives for each job, (run, what else it is called with), under task and
+    model.
+    """
     given = [(study, step.results, step.profile, *run, *more) for run, *more in jobs]
     found = step.side_by_side(_open_and_measure, given, what)
     return pd.DataFrame([row for rows in found for row in rows], columns=columns)
 
 
-def _open_and_measure(study: Callable, results: Results, profile: Profile, task: str, model: str, seed: int, *more):
+def _open_and_measure(
+    study: Callable, results: Results, profile: Profile, task: str, model: str, seed: int, *more
+):
     """The rows of one job."""
     run = (task, model, seed)
     opened = Opened(results, profile, run, open_run(results, profile, run))
@@ -99,7 +131,9 @@ def _parts(rows: int) -> list[Part]:
 
 
 def measure_budgets(step: Step) -> pd.DataFrame:
-    """One row a budget, seed of the draws and text of the first run of each task, by each method that has a budget."""
+    """One row a budget, seed of the draws and text of the first run of each task, by each method
+    that has a budget.
+    """
     spec = step.profile.joint.budgets
     jobs = []
     for task, methods in spec.tasks.items():
@@ -125,7 +159,8 @@ def _growing(opened: Opened, method: str, draw: int) -> Iterator[tuple]:
 
 
 def measure_limits(step: Step) -> pd.DataFrame:
-    """One row a run, short text, method and measure: its area, the least and greatest of any order of the tokens.
+    """One row a run, short text, method and measure: its area, the least and greatest of any order
+    of the tokens.
 
     normalised: where the area lies between the two. exact: whether they are those of all orders.
     """
@@ -140,7 +175,9 @@ def measure_limits(step: Step) -> pd.DataFrame:
 def _short_texts(profile: Profile, task: str) -> list[Instance]:
     """The first test instances of a task that are short enough."""
     spec = profile.joint.limits
-    short = [instance for instance in corpora.load(task, "test") if len(instance.words) <= spec.words]
+    short = [
+        instance for instance in corpora.load(task, "test") if len(instance.words) <= spec.words
+    ]
     return short[: spec.tasks[task]]
 
 
@@ -154,7 +191,9 @@ def _between_limits(opened: Opened, part: Part) -> Iterator[tuple]:
     talks = []
     for one in explained:
         scores = [record.scores for record in one.attributions.values()]
-        rngs = [generator("ties", *opened.run, one.instance.id, method) for method in one.attributions]
+        rngs = [
+            generator("ties", *opened.run, one.instance.id, method) for method in one.attributions
+        ]
         talks.append(areas_in_limits(one.tokens, scores, rngs=rngs, **how))
     answers = opened.scorer.converse(("limits", talk) for talk in talks)
     for one, (limits, areas) in zip(explained, answers, strict=True):
@@ -162,14 +201,24 @@ def _between_limits(opened: Opened, part: Part) -> Iterator[tuple]:
             for measure, area in zip(MEASURES, of_method, strict=True):
                 least, greatest = map(float, getattr(limits, measure))
                 placed = limits.place(measure, area)
-                yield one.instance.id, limits.exact, method, measure, float(area), least, greatest, placed
+                yield (
+                    one.instance.id,
+                    limits.exact,
+                    method,
+                    measure,
+                    float(area),
+                    least,
+                    greatest,
+                    placed,
+                )
 
 
 def measure_twins(step: Step) -> pd.DataFrame:
-    """One row a twin of joint.masked, text, way to erase, method and metric, and one a twin, text and reading.
+    """One row a twin of joint.masked, text, way to erase, method and metric, and one a twin, text
+    and reading.
 
-    The latter has ACCURACY for a metric, the reading for a way to erase, and no method. Each twin is asked about the
-    same texts, explained by the same methods for its own prediction.
+    The latter has ACCURACY for a metric, the reading for a way to erase, and no method. Each twin
+    is asked about the same texts, explained by the same methods for its own prediction.
     """
     jobs = []
     for run in step.profile.twin_runs():
@@ -210,9 +259,13 @@ def _erased(opened: Opened, texts: list[Instance]) -> Iterator[tuple]:
     cases = []
     methods = opened.profile.joint.masked.methods
     for one in opened.explain(texts, methods, opened.budget, ("twins", task, seed)):
-        for (method, record), (erased, changed) in product(one.attributions.items(), protocols.items()):
+        for (method, record), (erased, changed) in product(
+            one.attributions.items(), protocols.items()
+        ):
             names = ("twins", task, seed, one.instance.id, method)
-            case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=erased == "padding")
+            case = ErasureInput(
+                erased, method, "own", record.scores, changed, names, soft=erased == "padding"
+            )
             cases.append((one, case))
     talks = [(case.method, ask_erasure(one.tokens, case, query)) for one, case in cases]
     found = opened.scorer.converse(talks)
@@ -260,9 +313,13 @@ def _from_each_start(opened: Opened, part: Part) -> Iterator[tuple]:
         for start, own in scores.items():
             values.append((start, "score_tau_b", float(tau_b(own, scores["pad"]))))
         for start, own in scores.items():
-            alone = score_text(profile, run, text.instance, tokens, of_others | {METHOD: own}, text.target)
+            alone = score_text(
+                profile, run, text.instance, tokens, of_others | {METHOD: own}, text.target
+            )
             (found,) = ask_metrics(opened.scorer, [], [alone], pure)
-            values += [(start, metric, value) for method, metric, value in found if method == METHOD]
+            values += [
+                (start, metric, value) for method, metric, value in found if method == METHOD
+            ]
         text = replace(text, draws=dict.fromkeys(scores, (*run, instance.id, METHOD)))
         (found,) = ask_metrics(opened.scorer, [text], [text], asking)
         yield from ((instance.id, *value) for value in [*values, *found] if value[0] != "random")

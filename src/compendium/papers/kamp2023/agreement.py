@@ -1,6 +1,8 @@
-"""agreement@k of pairs and of groups of methods, at one k for all and at dynamic k (Kamp et al. 2023).
+"""agreement@k of pairs and of groups of methods, at one k for all and at dynamic k (Kamp et al.
+2023).
 
-Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have them.
+Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have
+them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,10 +35,17 @@ from compendium.papers.kamp2023.readings import (
 )
 
 LENGTHS = (10, 15, 20, 25, 30, 35, 40)  # tokens of the texts of Figure 6
-LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
+LOW = (
+    "integrated_gradients_plain",
+    "gradient_x_input",
+)  # methods whose pairs agree least in the paper
 BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
-GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
-COMPARED = 10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
+GROUPS = {"all six": SIX} | {
+    kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")
+}
+COMPARED = (
+    10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
+)
 IMPROVED = 5  # and the largest of the paper's Table 1
 PAIR_KINDS = (  # the paper's three groups of pairs, the one that agrees most first
     "Partition SHAP and LIME",
@@ -54,7 +63,9 @@ def kind_of(a: str, b: str) -> str:
 
 
 def group_of(a: str, b: str) -> str:
-    """What kind of pair two methods are: of one kind (`both gradient`), of two (`gradient and attention`)."""
+    """What kind of pair two methods are: of one kind (`both gradient`), of two (`gradient and
+    attention`).
+    """
     if "random" in (a, b):
         return "with random"
     first, second = sorted((METHODS[name].kind for name in (a, b)), key=KINDS.index)
@@ -74,33 +85,47 @@ def agreements(
 
 @by_run("method_a method_b group k agreement low high instances")
 def agreement_table(step, run, readings) -> Iterator[tuple]:
-    """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
-    by_name = sorted(readings, key=lambda r: r.instance)  # the order that this table's draws are made for
+    """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its
+    interval.
+    """
+    by_name = sorted(
+        readings, key=lambda r: r.instance
+    )  # the order that this table's draws are made for
     for a, b in combinations(voters(readings, BY_TOKEN), 2):
         pair = (a, b)
-        if step.profile.agreement.ties == "random":  # broken in the same order as in the tables of the six methods
+        if (
+            step.profile.agreement.ties == "random"
+        ):  # broken in the same order as in the tables of the six methods
             pair = sorted(pair, key=[*SIX, *BY_TOKEN].index)
         for row in by_k(step, run, by_name, pair):
             yield a, b, group_of(a, b), *row
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """The part of an agreement table on the tasks that most methods explain, for figures of all pairs."""
+    """The part of an agreement table on the tasks that most methods explain, for figures of all
+    pairs.
+    """
     pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
     return table[table.task.isin(pairs.index[pairs == pairs.max()])]
 
 
 def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
-    """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal is 1."""
+    """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal
+    is 1.
+    """
     return _matrices(table, k, ["method_a", "method_b"], "agreement", "agreement", 1.0)
 
 
 def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
-    """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a fixed k above."""
+    """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a
+    fixed k above.
+    """
     return _matrices(compared, k, ["a", "b"], "dynamic", "difference", np.nan)
 
 
-def _matrices(table: pd.DataFrame, k: int, pair: list[str], below: str, above: str, diagonal: float) -> dict:
+def _matrices(
+    table: pd.DataFrame, k: int, pair: list[str], below: str, above: str, diagonal: float
+) -> dict:
     """By task, voters by voters: one mean number of each pair below the diagonal, and one above."""
     out = {}
     shown = table[table.k == min(k, table.k.max())]
@@ -118,7 +143,9 @@ def _matrices(table: pd.DataFrame, k: int, pair: list[str], below: str, above: s
 
 @by_run("group voters k agreement low high instances")
 def group_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for dynamic k."""
+    """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for
+    dynamic k.
+    """
     for group, among in GROUPS.items():
         names = voters(readings, among)
         for row in by_k(step, run, readings, names, DYNAMIC) if len(names) > 1 else ():
@@ -127,7 +154,8 @@ def group_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("instance tokens methods methods_dynamic people with_people")
 def sentence_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and instance: tokens, agreement of all six at the fixed and at dynamic k, of people, with them.
+    """One row a run and instance: tokens, agreement of all six at the fixed and at dynamic k, of
+    people, with them.
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
     """
@@ -137,13 +165,17 @@ def sentence_table(step, run, readings) -> Iterator[tuple]:
         fixed = r.agreement_at_k(names, spec.fixed_k, spec)
         dynamic = r.agreement_at_k(names, DYNAMIC, spec)
         people = agreement_of(list(r.marks > 0)) if r.marked else np.nan
-        together = [r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) if r.marked else np.nan for m in names]
+        together = [
+            r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) if r.marked else np.nan for m in names
+        ]
         yield r.instance, len(r.tokens), fixed, dynamic, people, np.mean(together)
 
 
 @by_run("length k agreement chance instances")
 def length_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, length that texts have and k: agreement of all six (appendix C), and by chance."""
+    """One row a run, length that texts have and k: agreement of all six (appendix C), and by
+    chance.
+    """
     spec = step.profile.agreement
     names = voters(readings)
     for length in LENGTHS if names else ():
@@ -156,10 +188,12 @@ def length_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("a b k dynamic low high fixed difference± instances undefined")
 def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
-    """One row a run, pair of voters (methods, people) and fixed k: agreement at dynamic k, at that k, the difference.
+    """One row a run, pair of voters (methods, people) and fixed k: agreement at dynamic k, at that
+    k, the difference.
 
-    difference: dynamic minus fixed, over the instances where dynamic agreement is defined; undefined counts the others,
-    where neither voter has a peak. Instances that nobody marked do not count for people.
+    difference: dynamic minus fixed, over the instances where dynamic agreement is defined;
+    undefined counts the others, where neither voter has a peak. Instances that nobody marked do not
+    count for people.
     """
     spec = step.profile.agreement
     ks = range(1, max(COMPARED, spec.fixed_k) + 1)
@@ -175,12 +209,18 @@ def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
 
 @table_of("task model seed method k improvement least most")
 def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
-    """One row a run, method and fixed k: what dynamic k improves over the method's pairs (Kamp et al. 2023, Table 1).
+    """One row a run, method and fixed k: what dynamic k improves over the method's pairs (Kamp et
+    al. 2023, Table 1).
 
-    The released code ends before its last step; `agreement.improvement` names what is done with a method's pairs.
+    The released code ends before its last step; `agreement.improvement` names what is done with a
+    method's pairs.
     """
     pairs = compared[(compared.b != PEOPLE) & (compared.k <= IMPROVED)]
-    ways = {"positive": lambda found: found.clip(lower=0).sum(), "signed": pd.Series.sum, "mean": pd.Series.mean}
+    ways = {
+        "positive": lambda found: found.clip(lower=0).sum(),
+        "signed": pd.Series.sum,
+        "mean": pd.Series.mean,
+    }
     add = ways[step.profile.agreement.improvement]
     for run, part in pairs.groupby(RUN, sort=False):
         for method in dict.fromkeys([*part.a, *part.b]):
@@ -191,30 +231,45 @@ def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
 
 @by_run("voter k low high sd without instances")
 def dynamic_k_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and voter: mean and spread of dynamic k, and the share of instances without any peak."""
+    """One row a run and voter: mean and spread of dynamic k, and the share of instances without any
+    peak.
+    """
     for voter in voters_and_people(readings):
         used = shared_readings(readings, voter)
         counts = np.array([r.peaks(voter, step.profile.agreement).sum() for r in used])
-        yield voter, *mean_with_interval(step, counts, run), counts.std(), (counts == 0).mean(), len(used)
+        yield (
+            voter,
+            *mean_with_interval(step, counts, run),
+            counts.std(),
+            (counts == 0).mean(),
+            len(used),
+        )
 
 
 @by_run("a b expected drawn draws_sd farthest instances")
 def tie_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks as the released code.
+    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks as
+    the released code.
 
-    draws_sd: of the data set's mean over draws. farthest: the largest distance of a draw from the expectation.
+    draws_sd: of the data set's mean over draws. farthest: the largest distance of a draw from the
+        expectation.
     """
     spec = step.profile.agreement.model_copy(update={"ties": "expectation", "people": "top_k"})
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
         exact = agreements(used, [pair], spec.fixed_k, spec).mean()
-        draws = [agreements(used, [pair], spec.fixed_k, spec, draw).mean() for draw in range(spec.tie_draws)]
+        draws = [
+            agreements(used, [pair], spec.fixed_k, spec, draw).mean()
+            for draw in range(spec.tie_draws)
+        ]
         yield *pair, exact, np.mean(draws), np.std(draws), np.abs(draws - exact).max(), len(used)
 
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
 def sign_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, signed method and sign: agreement with people and the other methods, by scores or sizes."""
+    """One row a run, signed method and sign: agreement with people and the other methods, by scores
+    or sizes.
+    """
     spec = step.profile.agreement
     names = voters(readings)
 
@@ -226,7 +281,9 @@ def sign_table(step, run, readings) -> Iterator[tuple]:
 
     for method in (name for name in names if METHODS[name].signed):
         unsigned = f"{method}_unsigned"
-        both = [replace(r, scores=r.scores | {unsigned: np.abs(r.scores[method])}) for r in readings]
+        both = [
+            replace(r, scores=r.scores | {unsigned: np.abs(r.scores[method])}) for r in readings
+        ]
         for sign, voter in (("signed", method), ("unsigned", unsigned)):
             with_others = agree([(voter, other) for other in names if other != method], both)
             with_people = agree([(voter, PEOPLE)], marked(both))
@@ -236,7 +293,9 @@ def sign_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("rule voter k without agreement instances")
 def rule_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement with the others."""
+    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement with the
+    others.
+    """
     names = voters(readings)
     for rule in PEAK_RULES:
         spec = step.profile.agreement.model_copy(update={"peaks": rule})

@@ -1,8 +1,9 @@
-"""The numbers behind the claims of Kamp et al. (2023): of one text, and each claim's statistic of their means.
+"""The numbers behind the claims of Kamp et al. (2023): of one text, and each claim's statistic of
+their means.
 
-What each statistic is in words stands in paper/claims.yml, as `measure`. Claims about an order are counted as the share
-of comparisons that come out as the paper says. Letters used for shapes: p numbers a text, b the sample and its draws,
-or null worlds, c several numbers.
+What each statistic is in words stands in paper/claims.yml, as `measure`. Claims about an order are
+counted as the share of comparisons that come out as the paper says. Letters used for shapes: p
+numbers a text, b the sample and its draws, or null worlds, c several numbers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +45,9 @@ AT = {name: at for at, name in enumerate(NAMES)}  # the column of each number
 
 
 class Means(NamedTuple):
-    """(b, p) means, found by the NAMES of the numbers. k: the fixed k that dynamic k is set against."""
+    """(b, p) means, found by the NAMES of the numbers. k: the fixed k that dynamic k is set
+    against.
+    """
 
     values: np.ndarray
     k: int = 4
@@ -70,15 +73,19 @@ class Means(NamedTuple):
         return self.pairs(k, [pair for method in methods for pair in PAIRS if method in pair])
 
     def gain(self, method: str, k: int) -> np.ndarray:
-        """(b,) by how much dynamic k raises the mean agreement of a method's pairs over a fixed k."""
+        """(b,) by how much dynamic k raises the mean agreement of a method's pairs over a
+        fixed k.
+        """
         return (self.partners(DYNAMIC, [method]) - self.partners(k, [method])).mean(axis=0)
 
 
 class Statement(NamedTuple):
-    """What a claim is decided by: a statistic of the means; of those to choose by and those to read where `chosen`.
+    """What a claim is decided by: a statistic of the means; of those to choose by and those to read
+    where `chosen`.
 
-    named: whether it says something of methods by their names; what no name decides, or that one method is like
-    others, exchanged names leave as it is. of_people: whether it rests on the texts that people marked.
+    named: whether it says something of methods by their names; what no name decides, or that one
+    method is like others, exchanged names leave as it is. of_people: whether it rests on the texts
+    that people marked.
     """
 
     statistic: Callable[..., np.ndarray]
@@ -126,8 +133,12 @@ def values_of(reading: Reading, spec: AgreementSpec, lengths: tuple[float, float
     return np.array([found.get(name, np.nan) for name in NAMES])
 
 
-def _agreement_of_pairs(reading: Reading, spec: AgreementSpec, voters: list[str], peaks: np.ndarray) -> dict:
-    """By name, the agreement of each pair of voters at each of KS. peaks: (voters, n), what dynamic k selects."""
+def _agreement_of_pairs(
+    reading: Reading, spec: AgreementSpec, voters: list[str], peaks: np.ndarray
+) -> dict:
+    """By name, the agreement of each pair of voters at each of KS. peaks: (voters, n), what dynamic
+    k selects.
+    """
     known = None  # one call for all pairs, where ties and people are as in the paper
     if spec.ties == "expectation" and spec.people == "top_k":
         fixed = pairwise_agreement([reading.of(voter) for voter in voters], KS[1:])
@@ -148,7 +159,9 @@ def share_above(differences: np.ndarray) -> np.ndarray:
 
 @_decides("shap-lime-agree-most")
 def best_pair(means: Means) -> np.ndarray:
-    """Share of comparisons with the other pairs, at each small k, that Partition SHAP and LIME win."""
+    """Share of comparisons with the other pairs, at each small k, that Partition SHAP and
+    LIME win.
+    """
     others = [pair for pair in PAIRS if pair != BEST_PAIR]
     leads = [means.pairs(k, [BEST_PAIR]) - means.pairs(k, others) for k in SMALL]
     return share_above(np.concatenate(leads))
@@ -163,7 +176,9 @@ def three_groups(means: Means) -> np.ndarray:
 
 @_decides("agreement-rises-with-k", chosen=True, named=False)
 def rises_with_k(fit: Means, read: Means) -> np.ndarray:
-    """Share of the pairs below the median at k = 1, chosen on other texts, that agree more at the largest k."""
+    """Share of the pairs below the median at k = 1, chosen on other texts, that agree more at the
+    largest k.
+    """
     first = fit.pairs(1)
     rises = read.pairs(LARGE) > read.pairs(1)
     low = first < np.median(first, axis=0)
@@ -196,7 +211,9 @@ _decides("dynamic-k-helps-plain-ig")(lambda means: means.gain(PLAIN, means.k))
 _decides("dynamic-k-helps-gradient-x-input")(lambda means: means.gain(INPUT, means.k))
 
 
-def vanishes(agreement: Callable[[Means, int, Sequence[str]], np.ndarray]) -> Callable[[Means], np.ndarray]:
+def vanishes(
+    agreement: Callable[[Means, int, Sequence[str]], np.ndarray],
+) -> Callable[[Means], np.ndarray]:
     """The lead of STRONG over WEAK methods at the fixed k, less twice its size at dynamic k."""
 
     def lead(means: Means, k: int) -> np.ndarray:
@@ -233,7 +250,9 @@ def trend(gains: np.ndarray) -> np.ndarray:
 @_decides("improvement-shrinks", named=False)
 def falling_gain(means: Means) -> np.ndarray:
     """The trend over small k of what dynamic k adds to the methods that agree least."""
-    gains = [np.mean([means.gain(method, k) for method in LOW], axis=0) for k in range(1, SETTLED + 1)]
+    gains = [
+        np.mean([means.gain(method, k) for method in LOW], axis=0) for k in range(1, SETTLED + 1)
+    ]
     return trend(np.array(gains))
 
 
@@ -242,7 +261,9 @@ def best_gain(fit: Means, read: Means) -> np.ndarray:
     """The largest gain of these methods over any k above SETTLED."""
 
     def gains(means: Means) -> np.ndarray:
-        return np.array([means.gain(method, k) for method in LOW for k in range(SETTLED + 1, LARGE + 1)]).T
+        return np.array(
+            [means.gain(method, k) for method in LOW for k in range(SETTLED + 1, LARGE + 1)]
+        ).T
 
     return best_of(gains(fit), gains(read))
 
@@ -282,7 +303,13 @@ def published_k() -> pd.Series:
 
 def published_values() -> dict[str, float]:
     """By claim that the paper's own figures in print decide: its number made from them."""
-    mean_gains = by_our_names("kamp_table1").groupby("k").improvement_over_fixed_k.mean().loc[1:SETTLED].to_numpy()
+    mean_gains = (
+        by_our_names("kamp_table1")
+        .groupby("k")
+        .improvement_over_fixed_k.mean()
+        .loc[1:SETTLED]
+        .to_numpy()
+    )
     known = published_k()
     values = np.full((1, len(NAMES)), np.nan)
     values[0, [AT["k", method] for method in SIX]] = known[list(SIX)]

@@ -1,4 +1,5 @@
-"""The claims of Kamp et al. (2023) on our runs: each with its interval over texts and what chance gives.
+"""The claims of Kamp et al. (2023) on our runs: each with its interval over texts and what chance
+gives.
 
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
@@ -12,7 +13,15 @@ import pandas as pd
 
 from attreval.core.seeds import generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
-from compendium.papers.common.claims import LEAST_NULLS, Claim, Turn, quick_draws, read_claims, score, turned_table
+from compendium.papers.common.claims import (
+    LEAST_NULLS,
+    Claim,
+    Turn,
+    quick_draws,
+    read_claims,
+    score,
+    turned_table,
+)
 from compendium.papers.common.contrasts import Cell, mean_difference
 from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
@@ -27,7 +36,8 @@ from compendium.papers.kamp2023.claim_statistics import (
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from compendium.workflow.step import Step
 
-SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
+# of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
+SHAP_EVALUATIONS = 500
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
 FIXED = (2, 3, 4, 5, 6)  # tokens, beside the 4 of the paper
 PEAKS = {"released": "by the rule of the released code", "paper": "by the rule of the paper"}
@@ -40,8 +50,12 @@ def in_random_order(reading: Reading, rng: np.random.Generator) -> Reading:
     return replace(reading, scores={m: rng.permutation(s) for m, s in reading.scores.items()})
 
 
-def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: int) -> tuple[np.ndarray, np.ndarray]:
-    """(n, p) numbers of each text, and (j, n, p) those of worlds in which all scores are in a random order."""
+def values_and_worlds(
+    readings: Sequence[Reading], spec: AgreementSpec, worlds: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n, p) numbers of each text, and (j, n, p) those of worlds in which all scores are in a
+    random order.
+    """
     lengths = np.quantile([len(reading.tokens) for reading in readings], [1 / 3, 2 / 3])
     values = np.array([values_of(reading, spec, lengths) for reading in readings])
     null = np.empty((worlds, *values.shape))
@@ -53,11 +67,20 @@ def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: 
 
 
 def findings_of(
-    values: np.ndarray, null: np.ndarray, profile: Profile, run: Run, settings: BootstrapSpec, fixed_k: int
+    values: np.ndarray,
+    null: np.ndarray,
+    profile: Profile,
+    run: Run,
+    settings: BootstrapSpec,
+    fixed_k: int,
 ) -> Found:
-    """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null: (j, n, p)."""
+    """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null:
+    (j, n, p).
+    """
     task, model, seed = run
-    renamed = with_exchanged_names(values, settings.nulls, generator("null", "names", "agreement", *run))
+    renamed = with_exchanged_names(
+        values, settings.nulls, generator("null", "names", "agreement", *run)
+    )
     marked = np.count_nonzero(~np.isnan(Means(values).of(PEOPLE, SIX[0], 1)))
     basis = f"{task_title(task)}, {model}, seed {seed}: {len(values)} texts"
     out = {}
@@ -80,7 +103,9 @@ def findings_of(
 
 
 def statistics_by_run(step: Step) -> dict[Run, Found]:
-    """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what it rests on."""
+    """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what
+    it rests on.
+    """
     profile = step.profile
     spec = profile.agreement
     settings = profile.bootstrap
@@ -102,17 +127,21 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
 def claims_table(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim of Kamp et al. 2023 with our value, its interval, its nulls and a verdict.
 
-    A claim is decided on the first run that can test it: on the paper's texts where the profile has them, and on runs
-    of enough texts before others.
+    A claim is decided on the first run that can test it: on the paper's texts where the profile has
+    them, and on runs of enough texts before others.
     """
     order = sorted(measured, key=lambda run: [run[0] != task for task in PREFERRED])
     found = {}
     for claim in dict.fromkeys(claim for of_run in measured.values() for claim in of_run):
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim].value)]
-        enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason]
+        enough = [
+            finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason
+        ]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(read_claims("kamp2023"), found, step.profile.bootstrap.confidence, published_values())
+    return score(
+        read_claims("kamp2023"), found, step.profile.bootstrap.confidence, published_values()
+    )
 
 
 def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
@@ -127,11 +156,19 @@ def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned (`turned_table`): run, fixed k, rule of peaks, sign of scores."""
+    """One row a contradicted claim and thing turned (`turned_table`): run, fixed k, rule of peaks,
+    sign of scores.
+    """
     basis = judged[judged.verdict == CONTRADICTED].set_index("claim").basis
-    run_of_basis = {finding.basis: run for run, found in measured.items() for finding in found.values()}
+    run_of_basis = {
+        finding.basis: run for run, found in measured.items() for finding in found.values()
+    }
     own_run = {claim: run_of_basis[said] for claim, said in basis.items()}
-    otherwise = {run: by_protocol(step, run, texts) for run, texts in read_runs(step) if run in own_run.values()}
+    otherwise = {
+        run: by_protocol(step, run, texts)
+        for run, texts in read_runs(step)
+        if run in own_run.values()
+    }
 
     def turn(claim: Claim) -> Iterator[Turn]:
         own = own_run[claim.id]
@@ -147,7 +184,9 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
 
 
 def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, Found]:
-    """The findings of a run at other fixed k, by the other rule of peaks, and on scores without their signs."""
+    """The findings of a run at other fixed k, by the other rule of peaks, and on scores without
+    their signs.
+    """
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
     own = spec.fixed_k
@@ -158,10 +197,16 @@ def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, 
         for how, k in ks.items():
             out[how] = findings_of(values, null, step.profile, run, settings, k)
 
-    ask(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k})
+    ask(
+        readings,
+        spec.peaks,
+        {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k},
+    )
     for rule, title in PEAKS.items():
         if rule != spec.peaks:
             ask(readings, rule, {f"dynamic k {title}": own})
-    unsigned = [replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings]
+    unsigned = [
+        replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings
+    ]
     ask(unsigned, spec.peaks, {"scores without their signs": own})
     return out

@@ -30,7 +30,11 @@ GROUPS = {
     "with attention or propagation": ("#CC79A7", "D"),
     "with random": ("#888888", "x"),
 }  # of pairs of methods, by their kinds
-HEIGHTS = {3: 20, 5: 11, 7: 2}  # the paper's fixed k, each number so many points above its token's bar
+HEIGHTS = {
+    3: 20,
+    5: 11,
+    7: 2,
+}  # the paper's fixed k, each number so many points above its token's bar
 PEAK = "#DE8F05"
 PLAIN = "#9FC5E8"
 MEAN = "#CC3311"
@@ -49,9 +53,11 @@ def figure_4(reading: Reading, rule: str):
 
 
 def draw_profile(reading: Reading, method: str, rule: str):
-    """The scores of one text as bars, peaks in another colour, and which fixed k would show each token.
+    """The scores of one text as bars, peaks in another colour, and which fixed k would show each
+    token.
 
-    A token that ties at the border of a fixed k is shown with it: as likely as not it would be selected.
+    A token that ties at the border of a fixed k is shown with it: as likely as not it would be
+    selected.
     """
     method, scores, (axes,) = _open_profile(reading, method, 1, 3.4)
     peaks = local_maxima(scores, PEAK_RULES[rule])
@@ -66,7 +72,14 @@ def draw_profile(reading: Reading, method: str, rule: str):
         Patch(color=PEAK, label="peak: selected by dynamic k"),
         Patch(color=PLAIN, label="no peak"),
         plt.Line2D([], [], color=MEAN, linestyle=":", label="mean"),
-        plt.Line2D([], [], linestyle="none", marker="$3$", color=INK, label="selected by a fixed k of 3, 5, 7"),
+        plt.Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="$3$",
+            color=INK,
+            label="selected by a fixed k of 3, 5, 7",
+        ),
     ]
     axes.legend(handles=handles, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
     axes.figure.tight_layout()
@@ -74,7 +87,9 @@ def draw_profile(reading: Reading, method: str, rule: str):
 
 
 def figure_5(reading: Reading, rule: str):
-    """From peaks to spans (above, each token to its nearest peak) and phrases (below) on one text (Fig. 5)."""
+    """From peaks to spans (above, each token to its nearest peak) and phrases (below) on one text
+    (Fig. 5).
+    """
     _, scores, (upper, lower) = _open_profile(reading, "gradient_l1", 2, 5.2)
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
@@ -97,7 +112,9 @@ def figure_5(reading: Reading, rule: str):
 
 
 def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tuple:
-    """A method (the first there is where this one did not explain the text), its (n,) scores, and panels for them."""
+    """A method (the first there is where this one did not explain the text), its (n,) scores, and
+    panels for them.
+    """
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
     size = (max(6.0, 0.42 * len(reading.tokens)), height)
@@ -118,13 +135,17 @@ def _note(axes, text: str, place: tuple, above: float, **font) -> None:
 
 def _label_tokens(axes, reading: Reading) -> None:
     shown = [token.replace("$", r"\$") for token in reading.tokens]
-    axes.set_xticks(range(len(shown)), shown, rotation=55, ha="right", rotation_mode="anchor", fontsize=10)
+    axes.set_xticks(
+        range(len(shown)), shown, rotation=55, ha="right", rotation_mode="anchor", fontsize=10
+    )
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="x", visible=False)
 
 
 def figure_2a(table: pd.DataFrame):
-    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups (Fig. 2a)."""
+    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups
+    (Fig. 2a).
+    """
     six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
     if six.empty:
         return style.draw_nothing(FEW)
@@ -133,7 +154,9 @@ def figure_2a(table: pd.DataFrame):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
         line = pair.groupby("k", sort=False).agreement.mean()
-        panels[task].plot(line, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
+        panels[task].plot(
+            line, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind
+        )
     _name_tasks(panels, six.k, ylim=(0.48, 1.02))
     figure.supylabel("agreement@k")
     return style.legend_below(figure, 1)
@@ -146,29 +169,57 @@ def _name_tasks(panels: dict, ks, **more) -> None:
 
 
 def figure_2b(table: pd.DataFrame):
-    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the floor."""
+    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the
+    floor.
+    """
     if table.empty:
         return style.draw_nothing(NOBODY)
     figure, panels = style.task_panels(table.task.unique(), 5.4, 4.2)
     looks = method_looks(table.method.unique())
-    means = table.groupby(["task", "method", "k"], sort=False)[["agreement", "low", "high"]].mean().reset_index()
+    means = (
+        table.groupby(["task", "method", "k"], sort=False)[["agreement", "low", "high"]]
+        .mean()
+        .reset_index()
+    )
     for (task, method), line in means.groupby(["task", "method"], sort=False):
-        style.draw_curve(panels[task], line.k, line.agreement, line.low, line.high, 0.12, markersize=4, **looks[method])
+        style.draw_curve(
+            panels[task],
+            line.k,
+            line.agreement,
+            line.low,
+            line.high,
+            0.12,
+            markersize=4,
+            **looks[method],
+        )
     _name_tasks(panels, table.k)
     figure.supylabel("agreement@k with people")
     return style.legend_below(figure, 4)
 
 
 def figure_3(matrices: dict[str, pd.DataFrame], k: int):
-    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a task (Fig. 3)."""
+    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a
+    task (Fig. 3).
+    """
     if not matrices:
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
     matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
-    upper = {task: matrix.where(~np.tri(len(matrix), dtype=bool)) for task, matrix in matrices.items()}
-    lower = {task: matrix.where(np.tri(len(matrix), k=-1, dtype=bool)) for task, matrix in matrices.items()}
+    upper = {
+        task: matrix.where(~np.tri(len(matrix), dtype=bool)) for task, matrix in matrices.items()
+    }
+    lower = {
+        task: matrix.where(np.tri(len(matrix), k=-1, dtype=bool))
+        for task, matrix in matrices.items()
+    }
 
-    def draw(parts: dict[str, pd.DataFrame], shades: str, ends: tuple[float, float], digits: str, words: str) -> None:
+    def draw(
+        parts: dict[str, pd.DataFrame],
+        shades: str,
+        ends: tuple[float, float],
+        digits: str,
+        words: str,
+    ) -> None:
         low, high = ends
         look = {"cmap": shades, "vmin": low, "vmax": high, "fmt": digits, "cbar": False}
         for task, axes in panels.items():
@@ -186,15 +237,23 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
 
 
 def figure_6(table: pd.DataFrame):
-    """Agreement of all six by k, a line a length of FEWEST texts or more, a panel a task (Fig. 6); dotted: chance."""
+    """Agreement of all six by k, a line a length of FEWEST texts or more, a panel a task (Fig. 6);
+    dotted: chance.
+    """
     table = table[table.instances >= FEWEST]
     if table.empty:
         return style.draw_nothing("no text has one of the lengths that the profile asks for")
     lengths = sorted(table.length.unique())
-    colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths) + 1), strict=False))  # the last is pale
+    colours = dict(
+        zip(lengths, sns.color_palette("viridis", len(lengths) + 1), strict=False)
+    )  # the last is pale
     figure, panels = style.task_panels(table.task.unique(), 4.4, 3.2)
     ends = {axes: [] for axes in panels.values()}
-    means = table.groupby(["task", "length", "k"])[["agreement", "chance", "instances"]].mean().reset_index()
+    means = (
+        table.groupby(["task", "length", "k"])[["agreement", "chance", "instances"]]
+        .mean()
+        .reset_index()
+    )
     for (task, length), line in means.groupby(["task", "length"]):
         axes = panels[task]
         colour = colours[length]
@@ -208,7 +267,9 @@ def figure_6(table: pd.DataFrame):
 
 
 def figure_predicted_k(table: pd.DataFrame):
-    """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each method as a mark."""
+    """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each
+    method as a mark.
+    """
     if table.empty:
         return style.draw_nothing(NOBODY)
     figure, panels = style.task_panels(table.task.unique(), 5.8, 4.4)
@@ -218,22 +279,39 @@ def figure_predicted_k(table: pd.DataFrame):
     for task, axes in panels.items():
         own = table[table.task == task]
         part = own.groupby(["rule", "method"], sort=False).error.mean().reset_index()
-        axes.barh(range(len(rules)), part.groupby("rule").error.mean()[rules], color="#DDDDDD", height=0.75)
+        axes.barh(
+            range(len(rules)),
+            part.groupby("rule").error.mean()[rules],
+            color="#DDDDDD",
+            height=0.75,
+        )
         for method, line in part[part.method.isin(METHODS)].groupby("method", sort=False):
-            axes.plot(line.error, [rules.index(rule) for rule in line.rule], linestyle="none", **looks[method])
+            axes.plot(
+                line.error,
+                [rules.index(rule) for rule in line.rule],
+                linestyle="none",
+                **looks[method],
+            )
         axes.set(xlabel="mean error of k, in tokens", title=style.task_title(task))
-        axes.set_yticks(range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules])
+        axes.set_yticks(
+            range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules]
+        )
         axes.invert_yaxis()
     return style.legend_below(figure, 3)
 
 
 def figure_seeds(table: pd.DataFrame):
-    """Pairwise difference over the smallest of its study, by size, with its interval; a line a study, and published."""
+    """Pairwise difference over the smallest of its study, by size, with its interval; a line a
+    study, and published.
+    """
     style.use_style()
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     colours = sns.color_palette("colorblind")
     studies = table.groupby(["task", "model"], sort=False)
-    lines = {f"{style.task_title(task)}, {style.model_title(model)}": part for (task, model), part in studies}
+    lines = {
+        f"{style.task_title(task)}, {style.model_title(model)}": part
+        for (task, model), part in studies
+    }
     published = table.drop_duplicates("published_run").published_apd.dropna()
     lines["published: e-SNLI, DistilBERT"] = pd.DataFrame({"apd": published})
     for number, (name, part) in enumerate(lines.items()):
@@ -254,13 +332,20 @@ def figure_seeds(table: pd.DataFrame):
 def figure_all_pairs(table: pd.DataFrame):
     """Mean agreement@k of each kind of pair, a panel a task.
 
-    A line is the mean over the pairs of a kind, named at its end with how many these are; its band holds the middle
-    four fifths of them. The kinds of pairs with a method of attention or of propagation are drawn as one.
+    A line is the mean over the pairs of a kind, named at its end with how many these are; its band
+    holds the middle four fifths of them. The kinds of pairs with a method of attention or of
+    propagation are drawn as one.
     """
     if table.empty:
         return style.draw_nothing(ONE_METHOD)
-    lines = table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
-    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), "with attention or propagation")
+    lines = (
+        table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False)
+        .agreement.mean()
+        .reset_index()
+    )
+    lines["group"] = lines.group.where(
+        lines.group.isin(list(GROUPS)), "with attention or propagation"
+    )
     figure, panels = style.task_panels(lines.task.unique(), 6.8, 3.8, sharey=False)
     ends = {axes: [] for axes in panels.values()}
     for task, axes in panels.items():
@@ -271,7 +356,9 @@ def figure_all_pairs(table: pd.DataFrame):
             by_k = inside.groupby("k").agreement
             mean = by_k.mean()
             look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
-            style.draw_curve(axes, mean.index, mean, by_k.quantile(0.1), by_k.quantile(0.9), 0.13, **look)
+            style.draw_curve(
+                axes, mean.index, mean, by_k.quantile(0.1), by_k.quantile(0.9), 0.13, **look
+            )
             pairs = inside.groupby(["method_a", "method_b"]).ngroups
             ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
     _name_tasks(panels, lines.k, ylabel="agreement@k", ylim=(0.48, 1.02))
@@ -279,12 +366,17 @@ def figure_all_pairs(table: pd.DataFrame):
 
 
 def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
-    """Mean agreement at one k of all pairs of methods, in hundredths; beside each method those that agree with it."""
+    """Mean agreement at one k of all pairs of methods, in hundredths; beside each method those that
+    agree with it.
+    """
     if not matrices:
         return style.draw_nothing(ONE_METHOD)
     style.use_style()
     sizes = [0.36 * len(matrix) + 2.4 for matrix in matrices.values()]
-    shape = {"figsize": (max(sizes) + 2.2, sum(sizes) + 0.6), "gridspec_kw": {"height_ratios": sizes}}
+    shape = {
+        "figsize": (max(sizes) + 2.2, sum(sizes) + 0.6),
+        "gridspec_kw": {"height_ratios": sizes},
+    }
     _, grid = plt.subplots(len(sizes), 1, squeeze=False, layout="constrained", **shape)
     for axes, (task, matrix) in zip(grid[:, 0], matrices.items(), strict=True):
         order = similar_beside(matrix)
@@ -298,7 +390,9 @@ def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
 
 
 def similar_beside(matrix: pd.DataFrame) -> list[str]:
-    """The names of a symmetric matrix of similarities, in the order of the leaves of its average linkage."""
+    """The names of a symmetric matrix of similarities, in the order of the leaves of its average
+    linkage.
+    """
     if len(matrix) < 3:
         return list(matrix.index)
     far = np.nan_to_num(1 - matrix.to_numpy(float), nan=1.0)

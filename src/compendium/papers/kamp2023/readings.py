@@ -1,4 +1,6 @@
-"""What methods and people select of one text, and how far they agree, as voters (Kamp et al. 2023, section 3)."""
+"""What methods and people select of one text, and how far they agree, as voters (Kamp et al. 2023,
+section 3).
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +38,9 @@ DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 @dataclass(frozen=True)
 class Reading:
-    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
+    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n),
+    A = 0 for none.
+    """
 
     instance: str
     tokens: tuple[str, ...]
@@ -57,8 +61,11 @@ class Reading:
         scores = self.of(voter)
         return select(local_maxima(scores, PEAK_RULES[spec.peaks]), len(scores))
 
-    def agreement_at_k(self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None) -> float:
-        """agreement@k of voters (Kamp et al. 2023, eq. 1-2) or at their dynamic k, NaN where nobody has a peak.
+    def agreement_at_k(
+        self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None
+    ) -> float:
+        """agreement@k of voters (Kamp et al. 2023, eq. 1-2) or at their dynamic k, NaN where nobody
+        has a peak.
 
         draw: break ties at random, with the seed of this draw.
         """
@@ -85,7 +92,11 @@ def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribut
     """One instance with its attributions of any level, projected to tokens."""
     content = tokens.content
     scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
-    marks = token_marks(instance, tokens) if len(instance.evidence.marks) else np.zeros((0, len(content)))
+    marks = (
+        token_marks(instance, tokens)
+        if len(instance.evidence.marks)
+        else np.zeros((0, len(content)))
+    )
     return Reading(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
 
 
@@ -96,14 +107,18 @@ def read_run(step: Step, run: Run) -> list[Reading]:
 
 def _files_of(results: Results, profile: Profile, *run) -> list[Path]:
     shards = range(profile.explaining_of(run[0]).shards)
-    return attribution_files(results, profile, *run) + [results.tokens(*run, shard) for shard in shards]
+    return attribution_files(results, profile, *run) + [
+        results.tokens(*run, shard) for shard in shards
+    ]
 
 
 @kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
 def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
     tokens = load_tokens(results, profile, *run)
     records = load_attributions(results, profile, *run)
-    return tuple(make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2]))
+    return tuple(
+        make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2])
+    )
 
 
 def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
@@ -112,8 +127,12 @@ def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
         yield run, read_run(step, run)
 
 
-def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[[Step], pd.DataFrame]]:
-    """Decorate (step, run, readings) -> rows: it gives the table of all runs, these columns behind the run's."""
+def by_run(
+    columns: str,
+) -> Callable[[Callable[..., Iterable[tuple]]], Callable[[Step], pd.DataFrame]]:
+    """Decorate (step, run, readings) -> rows: it gives the table of all runs, these columns behind
+    the run's.
+    """
 
     def decorate(rows: Callable[..., Iterable[tuple]]) -> Callable[[Step], pd.DataFrame]:
         @table_of(f"task model seed {columns}")
@@ -132,12 +151,16 @@ def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[
 
 
 def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
-    """(3, ...) means over instances and the ends of their intervals; draws are the same in all tables of a run."""
+    """(3, ...) means over instances and the ends of their intervals; draws are the same in all
+    tables of a run.
+    """
     return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
 
 
 def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
-    """Rows from the first k to the largest: k, the mean agreement of these voters with its interval, how many texts."""
+    """Rows from the first k to the largest: k, the mean agreement of these voters with its
+    interval, how many texts.
+    """
     spec = step.profile.agreement
     ks = range(first, spec.largest_k + 1)
     values = [[r.agreement_at_k(voters, k, spec) for k in ks] for r in readings]
@@ -146,7 +169,9 @@ def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str
 
 
 def first_examples(step: Step) -> list[Reading]:
-    """The instances that the profile wants to show, of the first run that has some; else the first that it explains."""
+    """The instances that the profile wants to show, of the first run that has some; else the first
+    that it explains.
+    """
     runs = agreement_runs(step)
     run = next((run for run in runs if step.profile.tasks[run[0]].examples), None)
     if run is None:
@@ -173,12 +198,15 @@ def voters_and_people(readings: Sequence[Reading]) -> list[str]:
 
 
 def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
-    """Those on which all of these voters have something to say: what nobody marked does not count for people."""
+    """Those on which all of these voters have something to say: what nobody marked does not count
+    for people.
+    """
     return marked(readings) if PEOPLE in names else readings
 
 
 def agreement_runs(step) -> list[Run]:
-    """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has nothing to choose.
+    """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has
+    nothing to choose.
 
     FileNotFoundError: notebook 05_kamp2023_seeds, whose table names the chosen runs, has not run.
     """
@@ -187,4 +215,6 @@ def agreement_runs(step) -> list[Run]:
         return runs
     apd = step.results.read_table("apd", "05_kamp2023_seeds")
     chosen = {(row.task, row.model): row.seed for row in apd[apd.chosen].itertuples()}
-    return [(task, model, seed) for task, model, seed in runs if chosen.get((task, model), seed) == seed]
+    return [
+        (task, model, seed) for task, model, seed in runs if chosen.get((task, model), seed) == seed
+    ]

@@ -1,7 +1,8 @@
 """Average pairwise difference (APD) over training seeds (Kamp et al. 2023, appendix A and Table 2).
 
-Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile has a study of seeds,
-its models are trained and explained here, each seed by itself, so that they may run side by side.
+Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile
+has a study of seeds, its models are trained and explained here, each seed by itself, so that they
+may run side by side.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,24 +29,46 @@ STUDY = "study"  # what the task of a study's runs is called in the names of fil
 
 @table_of("task model seed accuracy apd chosen profiles longest low high least chance p")
 def apd_table(step) -> Iterator[dict]:
-    """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
+    """One row a task, model and seed: accuracy on test where known, average pairwise difference,
+    and the one chosen.
 
-    Profiles are normalised and padded, see metrics.agreement. The last five columns: see `order_table`.
+    Profiles are normalised and padded, see metrics.agreement. The last five columns: see
+    `order_table`.
     """
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
         keys, profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
         matrices = [profile_matrix(p, longest) for p in profiles]
         by_profile = profile_differences(matrices, step.profile.agreement.apd_itself)
-        order = order_table(by_profile, [instance for instance, _ in keys], step.profile.bootstrap, "apd", task, model)
+        order = order_table(
+            by_profile,
+            [instance for instance, _ in keys],
+            step.profile.bootstrap,
+            "apd",
+            task,
+            model,
+        )
         apd = by_profile.mean(axis=1)
-        own = {"apd": apd, "chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
-        found = pd.DataFrame([(seed, accuracy) for seed, accuracy, _ in runs], columns=["seed", "accuracy"])
-        yield from pd.concat([found.assign(task=task, model=model, **own), order], axis=1).to_dict("records")
+        own = {
+            "apd": apd,
+            "chosen": np.arange(len(runs)) == apd.argmin(),
+            "profiles": len(keys),
+            "longest": longest,
+        }
+        found = pd.DataFrame(
+            [(seed, accuracy) for seed, accuracy, _ in runs], columns=["seed", "accuracy"]
+        )
+        yield from pd.concat([found.assign(task=task, model=model, **own), order], axis=1).to_dict(
+            "records"
+        )
 
 
-def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
-    """(instance, method) of what all runs have, in one order; and the profiles of each run in that order."""
+def align(
+    runs: list[dict[tuple[str, str], np.ndarray]],
+) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
+    """(instance, method) of what all runs have, in one order; and the profiles of each run in that
+    order.
+    """
     keys = sorted(set.intersection(*(set(run) for run in runs)))
     return keys, [[run[key] for key in keys] for run in runs]
 
@@ -57,26 +80,36 @@ def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray
 
 
 def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
-    """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several seeds."""
-    for (task, model), runs in groupby(step.profile.explained_runs("agreement"), key=lambda run: run[:2]):
+    """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several
+    seeds.
+    """
+    for (task, model), runs in groupby(
+        step.profile.explained_runs("agreement"), key=lambda run: run[:2]
+    ):
         found = []
         seeds = [seed for _, _, seed in runs]
         for seed in seeds if len(seeds) > 1 else ():
             loaded = load_attributions(step.results, step.profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            tested = step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, seed)
+            tested = step.results.read_table(
+                "accuracy", "02_train", step.profile.read_by(task), model, seed
+            )
             found.append((seed, float(tested.accuracy[0]), _profiles_of(records)))
         if found:
             yield task, model, found
 
 
 def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
-    """The same of the models that are trained for nothing else; none where the profile has no such study."""
+    """The same of the models that are trained for nothing else; none where the profile has no such
+    study.
+    """
     study = step.profile.seed_study
     if not study:
         return
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
-    made = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
+    made = step.side_by_side(
+        train_and_explain, jobs, "training and explaining, by seed", of_models=False
+    )
     found = []
     for seed, (accuracy, records) in zip(study.seeds, made, strict=True):
         path = step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
@@ -86,7 +119,9 @@ def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
     yield study.task, study.model, found
 
 
-def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:
+def train_and_explain(
+    results: Results, profile: Profile, seed: int
+) -> tuple[float, list[Attribution]]:
     """Train one model and explain with it; give its accuracy on test, and the attributions."""
     from attreval.methods.run import explain
     from attreval.models.loading import new_classifier
@@ -122,10 +157,12 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[fl
 
 
 def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
-    """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their distance over the least.
+    """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their
+    distance over the least.
 
-    main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it. chance, p:
-    see `order_table`. stays: share of draws of texts in which the chosen run is the least. surely: runs above it.
+    main: the profile's study of seeds, or else the first task with several. apd: as `apd_table`
+    makes it. chance, p: see `order_table`. stays: share of draws of texts in which the chosen run
+    is the least. surely: runs above it.
     """
 
     def found(study: str, task: str, model: str, apd: pd.Series, **more) -> dict:
@@ -150,16 +187,23 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
         }
         rows.append(found("main" if name == main else "other", *name, part.apd, **more))
     rows.append(found("published", "esnli", "DistilBERT", reported("kamp_table2_apd").apd))
-    return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})
+    return pd.DataFrame(rows).astype(
+        {name: "Int64" for name in ("train_rows", "explain_rows", "surely")}
+    )
 
 
-def order_table(differences: np.ndarray, instances: Sequence[str], settings: BootstrapSpec, *names) -> pd.DataFrame:
-    """One row a run: the interval of its excess over the least run, and how often it is the least itself.
+def order_table(
+    differences: np.ndarray, instances: Sequence[str], settings: BootstrapSpec, *names
+) -> pd.DataFrame:
+    """One row a run: the interval of its excess over the least run, and how often it is the least
+    itself.
 
     differences: (r, p) of `agreement.profile_differences`; instances: (p,) whose profile each is.
-    low, high: of its difference over that of the run that is least here, less 1; texts are drawn with replacement.
-    least: share of draws in which no run has less. chance: the mean distance of the largest over the least where in
-    each text runs change names at random; p: share of such worlds, this one included, with at least ours.
+    low, high: of its difference over that of the run that is least here, less 1; texts are drawn
+        with replacement.
+    least: share of draws in which no run has less. chance: the mean distance of the largest over
+    the least where in each text runs change names at random; p: share of such worlds, this one
+    included, with at least ours.
     """
     sums, counts = sum_by_text(differences, instances)
     drawn = draw_counts(generator("order of runs", *names), len(counts), settings.draws)
@@ -169,11 +213,15 @@ def order_table(differences: np.ndarray, instances: Sequence[str], settings: Boo
     first = np.bincount(means.argmin(axis=1), minlength=len(sums)) / len(means)
     spreads = exchanged_spreads(sums, settings.nulls, *names)
     p = (1 + (spreads >= spread(sums.sum(axis=1))).sum()) / (1 + len(spreads))
-    return pd.DataFrame({"low": low, "high": high, "least": first, "chance": spreads.mean(), "p": p})
+    return pd.DataFrame(
+        {"low": low, "high": high, "least": first, "chance": spreads.mean(), "p": p}
+    )
 
 
 def sum_by_text(differences: np.ndarray, instances: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """(r, t) sums over the profiles of each text, and (t,) how many it has; texts in the order of their names."""
+    """(r, t) sums over the profiles of each text, and (t,) how many it has; texts in the order of
+    their names.
+    """
     texts, at = np.unique(np.asarray(instances), return_inverse=True)
     of_text = np.arange(len(texts))[:, None] == at[None]
     return differences @ of_text.T, of_text.sum(axis=1)

@@ -1,6 +1,8 @@
-"""What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a section.
+"""What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a
+section.
 
-A sentence reads a number from the same cell of `summary` as the text does, or else from the table of its section.
+A sentence reads a number from the same cell of `summary` as the text does, or else from the table
+of its section.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,10 +22,12 @@ Row = tuple[str, str, str, float]
 
 @table_of("task quantity name value")
 def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
-    """One row a task (`all` for settings) and quantity: its value, and the name of who has it where somebody has.
+    """One row a task (`all` for settings) and quantity: its value, and the name of who has it where
+    somebody has.
 
-    tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the notebook writes them, or
-    some of these. Means are over the runs of a task; a quantity of which there is nothing has no row.
+    tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the
+    notebook writes them, or some of these. Means are over the runs of a task; a quantity of which
+    there is nothing has no row.
     """
     spec = step.profile.agreement
     fixed = min(spec.fixed_k, spec.largest_k)
@@ -49,7 +53,11 @@ def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
     for task, part in _by_task(tables.get("dynamic_k")):
         yield from _extremes(task, "dynamic_k", part[part.voter != PEOPLE], "voter", "k")
     for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
-        pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
+        pairs = (
+            part[part.b != PEOPLE]
+            .groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]]
+            .mean()
+        )
         yield task, "pairs", "", len(pairs)
         yield task, "closer_pairs", "", (pairs.difference > 0).sum()
         yield task, "spread_fixed", "", np.ptp(pairs.fixed)
@@ -59,13 +67,17 @@ def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
         yield task, "best_rule", errors.idxmin().replace("_", " "), errors.min()
 
 
-def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple[str, pd.DataFrame]]:
+def _by_task(
+    table: pd.DataFrame | None, k: int | None = None
+) -> Iterator[tuple[str, pd.DataFrame]]:
     """The parts of a table by task, at one k; none of a table that is not asked for."""
     if table is not None:
         yield from (table if k is None else table[table.k == k]).groupby("task", sort=False)
 
 
-def _extremes(task: str, what: str, rows: pd.DataFrame, voters: str | list[str], column: str) -> Iterator[Row]:
+def _extremes(
+    task: str, what: str, rows: pd.DataFrame, voters: str | list[str], column: str
+) -> Iterator[Row]:
     """Highest and lowest of the means of a column over voters, or pairs of voters."""
     means = rows.groupby(voters, sort=False)[column].mean()
     for word, at in (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ():
@@ -78,22 +90,27 @@ def _mean(task: str, quantity: str, values: pd.Series) -> Iterator[Row]:
         yield task, quantity, "", values.mean()
 
 
-def _of_summary(said: str, more: str = "", first: bool = True) -> Callable[[pd.DataFrame], Sentence]:
+def _of_summary(
+    said: str, more: str = "", first: bool = True
+) -> Callable[[pd.DataFrame], Sentence]:
     return sentence(lambda summary: tell(summary, said, more, first))
 
 
 say_pairs = _of_summary(
-    "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, {pairs_highest.value:.2f}, and "
+    "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, "
+    "{pairs_highest.value:.2f}, and "
     "{pairs_lowest.name} least, {pairs_lowest.value:.2f}",
     "; pairs with random scores reach {pairs_random.value:.2f}",
 )
 say_lengths = _of_summary(
-    "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about {short.value:.0f} "
+    "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about "
+    "{short.value:.0f} "
     "tokens and by {long_rise.value:.3f} in texts of about {long.value:.0f}",
     first=False,
 )
 say_with_people = _of_summary(
-    "At k = {shown_k.value:.0f} on {task}, {people_highest.name} agrees most with people, {people_highest.value:.2f}, "
+    "At k = {shown_k.value:.0f} on {task}, {people_highest.name} agrees most with people, "
+    "{people_highest.value:.2f}, "
     "and {people_lowest.name} least, {people_lowest.value:.2f}",
     "; random scores reach {people_random.value:.2f}",
 )
@@ -101,13 +118,21 @@ say_with_people = _of_summary(
 
 @sentence
 def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
-    """In how many tasks the paper's three groups lie apart at one k, with the borders on the first."""
-    part = agreement[(agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)]
+    """In how many tasks the paper's three groups lie apart at one k, with the borders on
+    the first.
+    """
+    part = agreement[
+        (agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)
+    ]
     if part.empty:
         return ""
     kinds = [kind_of(*pair) for pair in zip(part.method_a, part.method_b, strict=True)]
-    by_kind = part.groupby(["task", pd.Categorical(kinds, PAIR_KINDS)], sort=True, observed=True).agreement
-    ends = by_kind.agg(["min", "max"])  # of those groups that a task has, the one that agrees most first
+    by_kind = part.groupby(
+        ["task", pd.Categorical(kinds, PAIR_KINDS)], sort=True, observed=True
+    ).agreement
+    ends = by_kind.agg(
+        ["min", "max"]
+    )  # of those groups that a task has, the one that agrees most first
     apart = []
     for _, of_task in ends.groupby(level=0):
         least = of_task["min"].to_numpy()
@@ -117,7 +142,8 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     most = of_first.loc[of_first.agreement.idxmax()]
     least = of_first.loc[of_first.agreement.idxmin()]
     return (
-        f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of {len(apart)} tasks; on "
+        f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of "
+        f"{len(apart)} tasks; on "
         f"{task_title(most.task)} pairs range from {of_row(most, 'agreement')} ({_pair(most)}) to "
         f"{of_row(least, 'agreement')} ({_pair(least)})."
     )
@@ -126,24 +152,42 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
 @sentence
 def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
     known = peaks.published_k.dropna()
-    published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
-    said = "On {task} mean dynamic k ranges from {dynamic_k_lowest.value:.2f} ({dynamic_k_lowest.name}) to "
-    return tell(summary, said + "{dynamic_k_highest.value:.2f} ({dynamic_k_highest.name})", published)
+    published = (
+        f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
+    )
+    said = (
+        "On {task} mean dynamic k ranges from {dynamic_k_lowest.value:.2f} "
+        "({dynamic_k_lowest.name}) to "
+    )
+    return tell(
+        summary, said + "{dynamic_k_highest.value:.2f} ({dynamic_k_highest.name})", published
+    )
 
 
 @sentence
 def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
     own = predicted[predicted.rule == "one_for_all"]
     error = own.error[own.task.isin(predicted.task[:1])].mean()
-    said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
-    beside = "" if np.isnan(error) else f"; people's own mean, used for all texts, is off by {error:.2f}"
+    said = (
+        "On {task} the rule nearest to people is “{best_rule.name}”, off by "
+        "{best_rule.value:.2f} tokens on average"
+    )
+    beside = (
+        "" if np.isnan(error) else f"; people's own mean, used for all texts, is off by {error:.2f}"
+    )
     return tell(summary, said, beside)
 
 
 @sentence
 def say_spread(summary: pd.DataFrame) -> str:
-    shown = tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
-    return shown and f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {shown}"
+    shown = tell(
+        summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False
+    )
+    return (
+        shown
+        and "The pair that agrees most is above the one that agrees least, at fixed and dynamic "
+        f"k, by {shown}"
+    )
 
 
 @sentence
@@ -163,22 +207,33 @@ def say_people(people: pd.DataFrame) -> str:
     if "words_mean" not in part:
         return ""
     all_mark = part.get("words_shared_by_all")
-    shared = "" if all_mark is None else f"; {100 * all_mark:.0f} % of what anybody marks is marked by all"
+    shared = (
+        ""
+        if all_mark is None
+        else f"; {100 * all_mark:.0f} % of what anybody marks is marked by all"
+    )
     return (
-        f"On {task_title(people.task.iloc[0])} a person marks {part['words_mean']:.2f} words per text "
-        f"({part['words_fewest']:.2f} to {part['words_most']:.2f}, depending on the person){shared}."
+        f"On {task_title(people.task.iloc[0])} a person marks {part['words_mean']:.2f} words per "
+        "text "
+        f"({part['words_fewest']:.2f} to {part['words_most']:.2f}, depending on the "
+        f"person){shared}."
     )
 
 
 def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
     """How many tokens of the texts shown are peaks, by the method shown of each."""
     shown = []
-    for reading, method in ((readings[0], "gradient_l1"), (readings[-1], "integrated_gradients_plain")):
+    for reading, method in (
+        (readings[0], "gradient_l1"),
+        (readings[-1], "integrated_gradients_plain"),
+    ):
         if method in reading.scores:
             peaks = reading.peaks(method, spec)
             shown.append(f"{peaks.sum()} of {len(peaks)} tokens are peaks of {voter_title(method)}")
     return Sentence(
-        f"In the texts shown, {' and '.join(shown)}." if shown else "Neither method has explained the texts."
+        f"In the texts shown, {' and '.join(shown)}."
+        if shown
+        else "Neither method has explained the texts."
     )
 
 
@@ -190,8 +245,10 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     row = part.loc[part.difference.abs().idxmax()]
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
     return (
-        f"Compared with k = {k}, dynamic k surely brings {closer} of {len(part)} pairs closer together and surely "
-        f"takes {farther} farther apart; {_pair(row, 'a', 'b')} on {task_title(row.task)} move most, by {moved}."
+        f"Compared with k = {k}, dynamic k surely brings {closer} of {len(part)} pairs closer "
+        "together and surely "
+        f"takes {farther} farther apart; {_pair(row, 'a', 'b')} on {task_title(row.task)} move "
+        f"most, by {moved}."
     )
 
 
@@ -199,19 +256,30 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
 def say_phrases(phrases: pd.DataFrame) -> str:
     part = phrases[phrases.method != PEOPLE]
     row = part.loc[part.f1.idxmax()]
-    means = ", ".join(f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items())
+    means = ", ".join(
+        f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items()
+    )
     return (
-        f"{voter_title(row.method)} comes closest to what people mark (selection: {row.selection}), F1 "
+        f"{voter_title(row.method)} comes closest to what people mark (selection: "
+        f"{row.selection}), F1 "
         f"{of_row(row, 'f1', 'f1_low', 'f1_high')}; means over methods: {means}."
     )
 
 
 @sentence
 def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) -> str:
-    moved = [f"Breaking ties at random moves a pair's agreement by at most {ties.farthest.abs().max():.3f}"]
-    wide = signs.pivot_table(index=["task", "model", "seed", "method"], columns="sign", values="fixed", sort=False)
+    moved = [
+        "Breaking ties at random moves a pair's agreement by at most "
+        f"{ties.farthest.abs().max():.3f}"
+    ]
+    wide = signs.pivot_table(
+        index=["task", "model", "seed", "method"], columns="sign", values="fixed", sort=False
+    )
     if {"signed", "unsigned"} <= set(wide):
-        moved.append(f"dropping the signs moves a method's by at most {(wide.unsigned - wide.signed).abs().max():.3f}")
+        moved.append(
+            "dropping the signs moves a method's by at most "
+            f"{(wide.unsigned - wide.signed).abs().max():.3f}"
+        )
     by_rule = rules.groupby(["task", "rule"], sort=False).k.mean().unstack("rule")
     apart = (by_rule.max(axis=1) - by_rule.min(axis=1)).max()
     moved.append(f"the rules of dynamic k differ by up to {apart:.1f} tokens")
@@ -219,24 +287,33 @@ def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) ->
 
 
 OURS = (
-    "{percent:.1f} % on {task:task} ({runs} runs, {least:.5f} to {most:.5f}; {by_chance:.1f} % if they exchange names "
+    "{percent:.1f} % on {task:task} ({runs} runs, {least:.5f} to {most:.5f}; {by_chance:.1f} % "
+    "if they exchange names "
     "at random in each text, p = {p:.3f})"
 )
 PUBLISHED = "{percent:.1f} % in the published study ({runs} runs, {least:.5f} to {most:.5f})"
 ORDER = (
-    " When texts on {task:task} are drawn anew, the same run differs least in {stays:percent} of the draws; "
+    " When texts on {task:task} are drawn anew, the same run differs least in {stays:percent} of "
+    "the draws; "
     "{surely:.0f} of the other {others} surely differ more."
 )
 
 
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
-    """How far the seeds' average pairwise differences are apart, ours and the published ones, and how sure that is."""
-    spread = spread.assign(percent=100 * spread.spread, by_chance=100 * spread.chance, others=spread.runs - 1)
+    """How far the seeds' average pairwise differences are apart, ours and the published ones, and
+    how sure that is.
+    """
+    spread = spread.assign(
+        percent=100 * spread.spread, by_chance=100 * spread.chance, others=spread.runs - 1
+    )
     rows = spread.to_dict("records")
     shown = [fill(PUBLISHED if row["study"] == "published" else OURS, **row) for row in rows]
     order = [fill(ORDER, **row) for row in rows if row["study"] != "published"]
-    return f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.{''.join(order)}"
+    return (
+        "The largest average pairwise difference exceeds the smallest by "
+        f"{' and by '.join(shown)}.{''.join(order)}"
+    )
 
 
 def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:

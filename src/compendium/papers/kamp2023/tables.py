@@ -1,6 +1,8 @@
-"""The tables of Kamp et al. (2023) by their own numbers, their data and models, and what people marked.
+"""The tables of Kamp et al. (2023) by their own numbers, their data and models, and what people
+marked.
 
-Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how much?
+Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how
+much?
 """
 
 from collections.abc import Iterator
@@ -20,7 +22,15 @@ from attreval.metrics.scored_text import majority, overlap, relevance, spaced_ma
 from compendium import corpora
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.kamp2023.readings import PEOPLE, by_k, by_run, marked, mean_with_interval, read_runs, voters
+from compendium.papers.kamp2023.readings import (
+    PEOPLE,
+    by_k,
+    by_run,
+    marked,
+    mean_with_interval,
+    read_runs,
+    voters,
+)
 from compendium.workflow.step import Step
 
 
@@ -30,7 +40,9 @@ def by_our_names(name: str) -> pd.DataFrame:
 
 
 def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the published rows."""
+    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the
+    published rows.
+    """
     theirs = improvement.dropna(subset="published").drop_duplicates(["method", "k"])
     theirs = theirs.assign(task="published", improvement=theirs.published)
     both = pd.concat([improvement, theirs])
@@ -45,18 +57,24 @@ def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_published_k(dynamic_k: pd.DataFrame) -> pd.DataFrame:
-    """Our mean dynamic k with the mean and spread that the released code notes for the same method."""
+    """Our mean dynamic k with the mean and spread that the released code notes for the
+    same method.
+    """
     names = {"method": "voter", "mean_dynamic_k": "published_k", "sd": "published_sd"}
     theirs = by_our_names("kamp_dynamic_k_means").rename(columns=names)[list(names.values())]
     return dynamic_k.merge(theirs, on="voter", how="left")
 
 
 def table_2(apd: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, average pairwise difference of runs beside the published by rank, since runs have no counterparts."""
+    """Table 2, average pairwise difference of runs beside the published by rank, since runs have no
+    counterparts.
+    """
     ours = apd.sort_values(["task", "model", "apd"])
     ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
     theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)
-    theirs = theirs.assign(rank=theirs.index + 1).rename(columns={"run": "published_run", "apd": "published_apd"})
+    theirs = theirs.assign(rank=theirs.index + 1).rename(
+        columns={"run": "published_run", "apd": "published_apd"}
+    )
     return ours.merge(theirs[["rank", "published_run", "published_apd"]], on="rank", how="left")
 
 
@@ -80,11 +98,12 @@ NO_TASK = "e-SNLI is not in this profile"
 
 
 def dataset_table(step: Step) -> pd.DataFrame:
-    """One row a published quantity that no other table has: published, ours, and why ours is missing.
+    """One row a published quantity that no other table has: published, ours, and why ours is
+    missing.
 
-    Ours: sizes and lengths of all of dev and test, words parted by white space; training pairs and F1 of the models
-    that read e-SNLI here (mean over runs), which are trained on SNLI. Columns quantity, title, published, source, ours,
-    reason; ours has three decimals.
+    Ours: sizes and lengths of all of dev and test, words parted by white space; training pairs and
+    F1 of the models that read e-SNLI here (mean over runs), which are trained on SNLI. Columns
+    quantity, title, published, source, ours, reason; ours has three decimals.
     """
     runs = [run for run in step.profile.explained_runs("agreement") if run[0] == TASK]
     table = reported("kamp_dataset_stats").rename(columns={"value": "published"})
@@ -100,7 +119,10 @@ def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
     test = corpora.load(TASK, "test")
     words = [len(" ".join(one.segments).split()) for one in (*dev, *test)]
     trained_on = step.profile.read_by(TASK)
-    tables = [step.results.read_table("accuracy", "02_train", trained_on, model, seed) for _, model, seed in runs]
+    tables = [
+        step.results.read_table("accuracy", "02_train", trained_on, model, seed)
+        for _, model, seed in runs
+    ]
     trained = pd.concat([table.iloc[:1] for table in tables])
     return {
         "dev_rows": len(dev),
@@ -114,7 +136,9 @@ def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
     }
 
 
-QUANTITIES = {f"highlighted_tokens_annotator{person}_devtest": f"words_{person}" for person in (1, 2, 3)}
+QUANTITIES = {
+    f"highlighted_tokens_annotator{person}_devtest": f"words_{person}" for person in (1, 2, 3)
+}
 QUANTITIES |= {
     "annotator_mean_IoU": "words_shared_by_all",
     "annotator_intersection_over_min": "words_shared_over_least",
@@ -125,7 +149,8 @@ NONE = "none"  # the method of a rule that looks at no scores
 
 @by_run("method k agreement low high instances unmarked")
 def human_agreement_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b); random as the floor.
+    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b); random
+    as the floor.
 
     unmarked: instances left out because nobody marked a word of them that the model reads.
     """
@@ -136,14 +161,20 @@ def human_agreement_table(step, run, every) -> Iterator[tuple]:
 
 
 def annotation_table(step) -> pd.DataFrame:
-    """One row a task and quantity: how much each person marks and how far all agree, over dev and test.
+    """One row a task and quantity: how much each person marks and how far all agree, over dev and
+    test.
 
-    words are parted by white space, as the annotators saw them; tokens are the model's. Dropped rows are those whose
-    marks did not fit their text. published: what the released code of Kamp et al. (2023) notes of e-SNLI.
+    words are parted by white space, as the annotators saw them; tokens are the model's. Dropped
+    rows are those whose marks did not fit their text. published: what the released code of Kamp et
+    al. (2023) notes of e-SNLI.
     """
     theirs = reported("kamp_dataset_stats").rename(columns={"value": "published"})
-    theirs = theirs.assign(task=TASK, quantity=theirs.quantity.map(QUANTITIES)).dropna(subset="quantity")
-    return _ours(step).merge(theirs[["task", "quantity", "published"]], on=["task", "quantity"], how="left")
+    theirs = theirs.assign(task=TASK, quantity=theirs.quantity.map(QUANTITIES)).dropna(
+        subset="quantity"
+    )
+    return _ours(step).merge(
+        theirs[["task", "quantity", "published"]], on=["task", "quantity"], how="left"
+    )
 
 
 @table_of("task quantity value")
@@ -159,10 +190,18 @@ def _ours(step) -> Iterator[tuple]:
         }
         dropped = read_about(corpora.table_path(task))["dropped"]
         yield task, "instances", len(instances)
-        yield task, "dropped", sum(count for reason, count in dropped.items() if "does not fit" in reason)
+        yield (
+            task,
+            "dropped",
+            sum(count for reason, count in dropped.items() if "does not fit" in reason),
+        )
         by_text = [m.sum(axis=1) for m in marks["words"]]
         same_people = len(set(map(len, by_text))) == 1
-        means = np.mean(by_text, axis=0) if same_people else np.array([np.mean([m.mean() for m in by_text])])
+        means = (
+            np.mean(by_text, axis=0)
+            if same_people
+            else np.array([np.mean([m.mean() for m in by_text])])
+        )
         for person, mean in enumerate(means, 1) if same_people and len(means) <= FEW else ():
             yield task, f"words_{person}", mean
         for word, pick in (("fewest", min), ("mean", np.mean), ("most", max)):
@@ -175,10 +214,13 @@ def _ours(step) -> Iterator[tuple]:
 
 @by_run("method rule k people_k bias± error± correlation instances")
 def predicted_k_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and rule: the k it predicts from a profile alone, against how many tokens people mark.
+    """One row a run, method and rule: the k it predicts from a profile alone, against how many
+    tokens people mark.
 
-    people_k: mean over people. bias: mean of k minus people's; error: mean size of that; correlation: Spearman's.
-    The rules of method `none` see no scores: a quarter of the tokens, and one k for all, people's mean.
+    people_k: mean over people. bias: mean of k minus people's; error: mean size of that;
+        correlation: Spearman's.
+    The rules of method `none` see no scores: a quarter of the tokens, and one k for all, people's
+    mean.
     """
     readings = marked(every)
     if not readings:
@@ -201,17 +243,21 @@ def predicted_k_table(step, run, every) -> Iterator[tuple]:
 
 @by_run("method selection tokens± phrases± agreement± f1± instances")
 def phrase_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and way to select: its size, and how well it meets the tokens and phrases that people mark.
+    """One row a run, method and way to select: its size, and how well it meets the tokens and
+    phrases that people mark.
 
-    selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's tokens are those
-    that at least half of them mark, their phrases the runs of these. method `people`: each person against the others.
+    selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's
+    tokens are those that at least half of them mark, their phrases the runs of these. method
+    `people`: each person against the others.
     """
     readings = marked(every)
     if not readings:
         return
     spec = step.profile.agreement
     ways = {
-        "fixed": lambda r, m: draw_top_k(r.scores[m], spec.fixed_k, generator("phrases", r.instance, m)),
+        "fixed": lambda r, m: draw_top_k(
+            r.scores[m], spec.fixed_k, generator("phrases", r.instance, m)
+        ),
         "peaks": lambda r, m: r.peaks(m, spec),
         "phrases": lambda r, m: phrase_tokens(find_phrases(r.scores[m]), len(r.tokens)),
     }
@@ -221,13 +267,17 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
             chosen = [select(r, method) for r in readings]
             values = list(map(selection_scores, chosen, given))
             yield method, way, *mean_with_interval(step, values, run).T.ravel(), len(readings)
-    among_people = [[selection_scores(*pair) for pair in each_against_others(r.marks)] for r in readings]
+    among_people = [
+        [selection_scores(*pair) for pair in each_against_others(r.marks)] for r in readings
+    ]
     values = [np.nanmean(scores, axis=0) for scores in among_people]
     yield PEOPLE, "own", *mean_with_interval(step, values, run).T.ravel(), len(readings)
 
 
 def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What each person marks, beside the majority of the others; those without a mark on either side are left out."""
+    """What each person marks, beside the majority of the others; those without a mark on either
+    side are left out.
+    """
     pairs = []
     for person in range(len(marks)) if len(marks) > 1 else ():
         own = marks[person] > 0

@@ -17,7 +17,9 @@ def word_counts(profile: Profile) -> pd.DataFrame:
     parts = []
     for task in profile.tasks:
         if not corpora.table_path(task).exists():
-            raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
+            raise FileNotFoundError(
+                f"the table of task {task!r} is not there: run `attreval fetch --task {task}`"
+            )
         table = pq.read_table(corpora.table_path(task), columns=["split", "label", "words"])
         columns = {
             "task": task,
@@ -32,10 +34,14 @@ def word_counts(profile: Profile) -> pd.DataFrame:
 def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
     """One row a task and split: instances, words, and how the labels are shared out."""
     grouped = counts.groupby(["task", "split"], sort=False)
-    out = grouped.words.agg(instances="size", words_mean="mean", words_median="median", words_max="max").reset_index()
+    out = grouped.words.agg(
+        instances="size", words_mean="mean", words_median="median", words_max="max"
+    ).reset_index()
     shares = grouped.label.value_counts(normalize=True, sort=False)
     out["labels"] = [
-        ", ".join(f"{name} {share:.1%}" for name, share in shares.loc[task, split].sort_index().items())
+        ", ".join(
+            f"{name} {share:.1%}" for name, share in shares.loc[task, split].sort_index().items()
+        )
         for task, split in zip(out.task, out.split, strict=True)
     ]
     order = out.split.map({"train": 0, "dev": 1, "test": 2})
@@ -43,7 +49,9 @@ def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_lengths(lengths: pd.DataFrame):
-    """Words an instance, a row a task, the shortest first: median, middle half and middle nine tenths."""
+    """Words an instance, a row a task, the shortest first: median, middle half and middle nine
+    tenths.
+    """
     use_style()
     shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
     shares = shares.unstack().sort_values(0.5)

@@ -1,4 +1,6 @@
-"""Notebook 03: explain one shard of a task's test instances by every method, and say what that cost."""
+"""Notebook 03: explain one shard of a task's test instances by every method, and say what that
+cost.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +25,11 @@ CHECKED = 3  # instances on which the faster precision is compared with the exac
 
 @dataclass(frozen=True)
 class Shard:
-    """cost: one row a method. example: one row a token of one instance, a column a method. instances: one row each.
-    precision: how well sampled methods agree with themselves in the faster and in the exact precision."""
+    """cost: one row a method. example: one row a token of one instance, a column a method.
+    instances: one row each.
+    precision: how well sampled methods agree with themselves in the faster and in the exact
+        precision.
+    """
 
     cost: pd.DataFrame
     example: pd.DataFrame
@@ -35,7 +40,8 @@ class Shard:
 def explain_shard(step: Step) -> Shard:
     """Explain the shard, write attributions and tokens, and give its tables.
 
-    The first shard also explains the examples, and a few texts under every other choice of the paper of choices.
+    The first shard also explains the examples, and a few texts under every other choice of the
+    paper of choices.
     """
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
@@ -64,42 +70,60 @@ def explain_shard(step: Step) -> Shard:
 
 
 def open_scorer(step: Step) -> Scorer:
-    """The ledger of the step's trained model, in the precision that the profile allows sampled methods."""
+    """The ledger of the step's trained model, in the precision that the profile allows sampled
+    methods.
+    """
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
     model = load_model(step.results, step.profile, given.task, given.model, given.seed)
-    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
+    return Scorer(
+        model,
+        spec.token_budget,
+        sampled_precision=pick_precision(spec.perturbation_precision, model.device),
+    )
 
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
-    """Write the attributions of a shard, of the examples or of another choice, and the tokens that they speak of."""
+    """Write the attributions of a shard, of the examples or of another choice, and the tokens that
+    they speak of.
+    """
     run = step.parameters.run()[:3]
     step.files.append(step.results.attributions(*run, part))
-    write_attributions(step.files[-1], [record for one in explained for record in one.attributions.values()])
+    write_attributions(
+        step.files[-1], [record for one in explained for record in one.attributions.values()]
+    )
     if with_tokens:
         step.files.append(step.results.tokens(*run, part))
         write_tokens(step.files[-1], {one.instance.id: one.tokens for one in explained})
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
-    """Write how the agreement judge's first model reads all that people marked: notebook 05 says how they agree."""
+    """Write how the agreement judge's first model reads all that people marked: notebook 05 says
+    how they agree.
+    """
     run = step.parameters.run()[:3]
-    first = next((one for one in step.profile.explained_runs("agreement") if one[0] == run[0]), None)
+    first = next(
+        (one for one in step.profile.explained_runs("agreement") if one[0] == run[0]), None
+    )
     if first == run and any(len(instance.evidence.marks) for instance in instances):
         step.files.append(step.results.tokens(*run, "marked"))
         write_tokens(step.files[-1], {i.id: model.tokens(i) for i in marked_corpus(run[0])})
 
 
 def check_gaps(records: list[Attribution], budget: Budget) -> None:
-    """Raise ArithmeticError where integrated gradients, free to take more nodes, still miss the sum they owe."""
+    """Raise ArithmeticError where integrated gradients, free to take more nodes, still miss the sum
+    they owe.
+    """
     if budget.path_steps_most < 2 * budget.path_steps:
         return  # a fixed number of nodes, as published: the gap is what it is, and is stored
     for record in records:
         owed = abs(record.scores.sum() - record.gap)
         if np.isfinite(record.gap) and abs(record.gap) > budget.gap_tolerance * max(1.0, owed):
             raise ArithmeticError(
-                f"{record.method} on {record.instance!r}: its scores miss the sum they owe ({owed:.3g}) by "
-                f"{record.gap:.3g}; raise explain.path_steps_most or explain.gap_tolerance in the profile"
+                f"{record.method} on {record.instance!r}: its scores miss the sum they owe "
+                f"({owed:.3g}) by "
+                f"{record.gap:.3g}; raise explain.path_steps_most or explain.gap_tolerance in "
+                "the profile"
             )
 
 
@@ -117,9 +141,11 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
 
 
 def instance_table(explained: list[Explained]) -> pd.DataFrame:
-    """One row an instance: what the model predicted, how sure, tokens read, what integrated gradients miss.
+    """One row an instance: what the model predicted, how sure, tokens read, what integrated
+    gradients miss.
 
-    gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or of one logit.
+    gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or
+        of one logit.
     """
     rows = []
     for one in explained:
@@ -145,9 +171,16 @@ def instance_table(explained: list[Explained]) -> pd.DataFrame:
 
 
 def precision_table(
-    scorer: Scorer, instances: list[Instance], methods: Sequence[str], budget: Budget, names: tuple, target: str
+    scorer: Scorer,
+    instances: list[Instance],
+    methods: Sequence[str],
+    budget: Budget,
+    names: tuple,
+    target: str,
 ) -> pd.DataFrame:
-    """One row a method that asks in the faster precision: how its scores there correlate with those in float32."""
+    """One row a method that asks in the faster precision: how its scores there correlate with those
+    in float32.
+    """
     checked = instances[:CHECKED]
     rows = []
     for method in methods:
@@ -158,11 +191,12 @@ def precision_table(
 
 
 def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -> float:
-    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples.
+    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same
+    samples.
 
-    Scores of spans are shared out over tokens, since other scores may make other spans. Texts with fewer than three
-    scores, or with scores that are all the same, do not count; NaN where none counts. asked: what follows the methods
-    in `explain`.
+    Scores of spans are shared out over tokens, since other scores may make other spans. Texts with
+    fewer than three scores, or with scores that are all the same, do not count; NaN where none
+    counts. asked: what follows the methods in `explain`.
     """
     if scorer.sampled_precision == "float32":
         return 1.0
@@ -186,7 +220,9 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:
-    """The scores of one instance: a row a content token, a column a method, each scaled to a largest magnitude of 1."""
+    """The scores of one instance: a row a content token, a column a method, each scaled to a
+    largest magnitude of 1.
+    """
     tokens = explained.tokens
     columns = {"token": [tokens.texts[t] for t in tokens.content]}
     for name, record in explained.attributions.items():

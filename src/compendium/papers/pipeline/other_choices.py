@@ -1,4 +1,6 @@
-"""The choices in which the text and the code of Poerner et al. (2018) differ, to be explained under each value."""
+"""The choices in which the text and the code of Poerner et al. (2018) differ, to be explained under
+each value.
+"""
 
 import re
 from dataclasses import dataclass
@@ -14,12 +16,18 @@ BEARS_UPON = {  # field of Budget: the names of the methods that it moves
     "decomposition_output_gate": "decomposition",
     "windows": "(occlusion|omission)_[37]",
 }
-GATED = ("gru", "lstm", "qgru", "qlstm")  # architectures to which all methods of these choices apply
+GATED = (
+    "gru",
+    "lstm",
+    "qgru",
+    "qlstm",
+)  # architectures to which all methods of these choices apply
 
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """field: of Budget. value: other than the profile's. methods: those that it bears upon. budget: with this value.
+    """field: of Budget. value: other than the profile's. methods: those that it bears upon. budget:
+    with this value.
 
     texts: of the first shard, as many as are explained again, None for all.
     """
@@ -44,11 +52,19 @@ def other_choices(budget: Budget) -> list[OtherChoice]:
         texts = None if field == "windows" else 8
         for value in get_args(Budget.model_fields[field].annotation) or (False, True):
             if value != getattr(budget, field):
-                choices.append(OtherChoice(field, value, methods, budget.changed(**{field: value}), texts))
+                choices.append(
+                    OtherChoice(field, value, methods, budget.changed(**{field: value}), texts)
+                )
     return choices
 
 
 def tried_run(profile: Profile) -> Run | None:
-    """The run on whose first texts other choices are tried: a gated model that points, and reads the shortest texts."""
-    runs = [run for run in profile.explained_runs("pointing") if profile.models[run[1]].architecture in GATED]
+    """The run on whose first texts other choices are tried: a gated model that points, and reads
+    the shortest texts.
+    """
+    runs = [
+        run
+        for run in profile.explained_runs("pointing")
+        if profile.models[run[1]].architecture in GATED
+    ]
     return min(runs, key=lambda run: profile.models[run[1]].max_length, default=None)

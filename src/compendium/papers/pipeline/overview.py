@@ -1,4 +1,6 @@
-"""Notebook 03_overview: what was trained and explained, and what it cost, all shards and seeds put together."""
+"""Notebook 03_overview: what was trained and explained, and what it cost, all shards and seeds put
+together.
+"""
 
 from collections.abc import Iterator
 
@@ -22,29 +24,40 @@ PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tok
 def model_table(step: Step) -> pd.DataFrame:
     """One row a task, model and seed: how well the model does on test."""
     runs = step.profile.trained_runs()
-    return pd.concat([step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True)
+    return pd.concat(
+        [step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True
+    )
 
 
 def cost_table(step: Step) -> pd.DataFrame:
-    """One row a task and method: model evaluations and tokens an instance, over all models, seeds and shards."""
+    """One row a task and method: model evaluations and tokens an instance, over all models, seeds
+    and shards.
+    """
     shards = read_shards(step, "cost")
     shards[PER_INSTANCE] = shards[PER_INSTANCE].mul(shards.instances, axis=0)
-    totals = shards.groupby(["task", "method"], sort=False)[["instances", *PER_INSTANCE]].sum().reset_index()
+    totals = (
+        shards.groupby(["task", "method"], sort=False)[["instances", *PER_INSTANCE]]
+        .sum()
+        .reset_index()
+    )
     totals[PER_INSTANCE] = totals[PER_INSTANCE].div(totals.instances, axis=0)
     return totals
 
 
 @table_of(
-    "task also_trained_on instances tokens_mean truncated accuracy gap_max gap_share_max reused_share "
+    "task also_trained_on instances tokens_mean truncated accuracy gap_max gap_share_max "
+    "reused_share "
     "sampled_precision sampled_correlation"
 )
 def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
-    """One row an explained task: what its models also learn from, and what was explained, over models and seeds.
+    """One row an explained task: what its models also learn from, and what was explained, over
+    models and seeds.
 
-    instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions. gap_max, gap_share_max: the
-    largest completeness gaps. reused_share: of all evaluations asked for. sampled_precision, sampled_correlation: of
-    sampled methods, how the scores in this precision correlate with the exact ones. cost: of `cost_table`. NaN: what
-    only the tables of single texts say, of a task whose steps were restored from a commit, which has none.
+    instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions.
+    gap_max, gap_share_max: the largest completeness gaps. reused_share: of all evaluations asked
+    for. sampled_precision, sampled_correlation: of sampled methods, how the scores in this
+    precision correlate with the exact ones. cost: of `cost_table`. NaN: what only the tables of
+    single texts say, of a task whose steps were restored from a commit, which has none.
     """
     explained = read_shards(step, "instances", gaps=True)
     precision = read_shards(step, "precision")
@@ -57,14 +70,25 @@ def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
             accuracy = (part.predicted == part.label).mean()
             read = (len(texts), texts.tokens.mean(), (texts.dropped > 0).sum(), accuracy)
             found = (*read, part.gap.max(), part.gap_share.max())
-        else:  # how many texts its models were asked to predict, and how long they are: of the model with most
+        # how many texts its models were asked to predict, and how long they are: of the model with
+        # most
+        else:
             asked = shards[(shards.task == task) & (shards.method == "prediction")]
-            sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
+            sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby(
+                "model", sort=False
+            )
             most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
             found = (int(most.instances), most.tokens / most.instances, *[float("nan")] * 4)
         reused = spent.reused.sum() / spent.requested.sum()
         names = ", ".join(sampled.precision.unique())
-        yield task, _also_trained_on(step.profile, task), *found, reused, names, sampled.correlation.mean()
+        yield (
+            task,
+            _also_trained_on(step.profile, task),
+            *found,
+            reused,
+            names,
+            sampled.correlation.mean(),
+        )
 
 
 def _also_trained_on(profile: Profile, task: str) -> str:
@@ -74,24 +98,36 @@ def _also_trained_on(profile: Profile, task: str) -> str:
         short = f"cut to their last {more.last_words} words"
         if more.last_words is None:
             copies = ", ".join(map(str, more.around_marks))
-            short = f"as far as people marked them cut to the marked words with {copies} words on either side"
+            short = (
+                f"as far as people marked them cut to the marked words with {copies} words on "
+                "either side"
+            )
         parts.append(f"{more.rows:,} instances of {corpora.TASKS[other].short}, {short}")
     return " and ".join(parts) or "nothing else"
 
 
 def draw_cost(cost: pd.DataFrame):
-    """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task, logarithmic scale.
+    """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task,
+    logarithmic scale.
 
     A panel has the methods that explain its task, the most expensive first.
     """
     use_style()
     cost = cost[cost.requested > 0]
-    parts = {task: part.sort_values("requested", kind="stable") for task, part in cost.groupby("task", sort=False)}
+    parts = {
+        task: part.sort_values("requested", kind="stable")
+        for task, part in cost.groupby("task", sort=False)
+    }
     columns = min(3, len(parts))
     counts = [len(part) for part in parts.values()]
-    most = [max(counts[i : i + columns]) for i in range(0, len(parts), columns)]  # methods of a row of panels
+    most = [
+        max(counts[i : i + columns]) for i in range(0, len(parts), columns)
+    ]  # methods of a row of panels
     heights = [0.24 * count + 0.9 for count in most]
-    size = {"figsize": (4.7 * columns, sum(heights) + 0.4), "gridspec_kw": {"height_ratios": heights}}
+    size = {
+        "figsize": (4.7 * columns, sum(heights) + 0.4),
+        "gridspec_kw": {"height_ratios": heights},
+    }
     figure, grid = plt.subplots(len(most), columns, squeeze=False, layout="constrained", **size)
     for axes in grid.ravel()[len(parts) :]:
         axes.set_axis_off()
@@ -99,7 +135,10 @@ def draw_cost(cost: pd.DataFrame):
         places = np.arange(len(part))
         axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
         axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        names = [METHODS[method].title if method in METHODS else method.capitalize() for method in part.method]
+        names = [
+            METHODS[method].title if method in METHODS else method.capitalize()
+            for method in part.method
+        ]
         lowest = len(part) - most[at // columns] - 0.6
         axes.set_yticks(places, names, fontsize=8)
         axes.set(xscale="log", title=task_title(task), ylim=(lowest, len(part) - 0.4))
@@ -111,20 +150,28 @@ def draw_cost(cost: pd.DataFrame):
 
 @sentence
 def say_models(models: pd.DataFrame) -> str:
-    """Which model knows its task best and which worst, and how many surely know more than the most frequent class."""
+    """Which model knows its task best and which worst, and how many surely know more than the most
+    frequent class.
+    """
     best = models.loc[models.accuracy.idxmax()]
     worst = models.loc[models.accuracy.idxmin()]
     sure = (models.accuracy_low > models.majority).sum()
-    shown = [f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}" for row in (best, worst)]
+    shown = [
+        f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}"
+        for row in (best, worst)
+    ]
     return (
-        f"{sure} of {len(models)} models are surely more accurate than naming the most frequent class; accuracy is "
+        f"{sure} of {len(models)} models are surely more accurate than naming the most frequent "
+        "class; accuracy is "
         f"highest for {shown[0]} and lowest for {shown[1]}."
     )
 
 
 @sentence
 def say_cost(cost: pd.DataFrame) -> str:
-    """The most expensive method of any task, and the share of evaluations that need not be computed, by task."""
+    """The most expensive method of any task, and the share of evaluations that need not be
+    computed, by task.
+    """
     asked = cost[cost.requested > 0]
     if asked.empty:
         return "No method has asked the models anything."
@@ -132,8 +179,11 @@ def say_cost(cost: pd.DataFrame) -> str:
     sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (
-        f"The most expensive explanation is {name_method(most.method)} on {task_title(most.task)}, with "
-        f"{most.requested:,.0f} evaluations per text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
-        f"all evaluations asked for are already known ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, "
+        f"The most expensive explanation is {name_method(most.method)} on "
+        f"{task_title(most.task)}, with "
+        f"{most.requested:,.0f} evaluations per text; "
+        f"{100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
+        f"all evaluations asked for are already known ({100 * shares.min():.0f} % to "
+        f"{100 * shares.max():.0f} %, "
         f"depending on the task)."
     )

@@ -25,7 +25,9 @@ from compendium.workflow.step import Step
 
 @dataclass(frozen=True)
 class Trained:
-    """curve: one row a check on dev. accuracy: one row, with its interval. confusion: gold by predicted counts."""
+    """curve: one row a check on dev. accuracy: one row, with its interval. confusion: gold by
+    predicted counts.
+    """
 
     curve: pd.DataFrame
     accuracy: pd.DataFrame
@@ -33,7 +35,9 @@ class Trained:
 
 
 def train_and_test(step: Step) -> Trained:
-    """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
+    """Train as the profile says (or take the weights as they are where train_rows is 0), save,
+    evaluate on test.
+    """
     given = step.parameters
     profile = step.profile
     run = (given.task, given.model, given.seed)
@@ -42,7 +46,10 @@ def train_and_test(step: Step) -> Trained:
     train_rows = 0  # a corpus may hold fewer than is asked for
     if profile.task_of(given.task, given.model).train_rows:
         how = {
-            "about": {"task": given.task, "weights": profile.models[given.model].weights or "from scratch"},
+            "about": {
+                "task": given.task,
+                "weights": profile.models[given.model].weights or "from scratch",
+            },
             "notify": step.progress("training"),
             "unfinished": step.parts([("training",)], of_models=False)[0],
         }
@@ -53,18 +60,28 @@ def train_and_test(step: Step) -> Trained:
     tested = measure_accuracy(model, profile, run, run, step.progress("testing"))
     row = {"task": given.task, "model": given.model, "seed": given.seed, "train_rows": train_rows}
     row |= {**tested.row, "precision": tested.precision}
-    return Trained(curve, pd.DataFrame([row]), confusion_table(tested.gold, tested.predicted, labels))
+    return Trained(
+        curve, pd.DataFrame([row]), confusion_table(tested.gold, tested.predicted, labels)
+    )
 
 
 def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
-    """Train the profile's model of a run into a folder: it, the number of its instances, its training curve.
+    """Train the profile's model of a run into a folder: it, the number of its instances, its
+    training curve.
 
     names: what its seed derives from; how: what else `train` takes.
     """
     task, model, _ = run
     spec = profile.task_of(task, model)
     instances = training_set(task, spec)
-    about = (profile.models[model], corpora.TASKS[task].labels, names, instances, model, profile.device)
+    about = (
+        profile.models[model],
+        corpora.TASKS[task].labels,
+        names,
+        instances,
+        model,
+        profile.device,
+    )
     network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
     dev = corpora.load(task, "dev", spec.dev_rows)
     curve = train(network, instances, dev, profile.training_of(task, model), folder, names, **how)
@@ -73,7 +90,9 @@ def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
 
 @dataclass(frozen=True)
 class Tested:
-    """row: how many instances were tested, accuracy with its interval, macro F1, the share of the largest class."""
+    """row: how many instances were tested, accuracy with its interval, macro F1, the share of the
+    largest class.
+    """
 
     row: dict[str, float]
     gold: np.ndarray
@@ -81,8 +100,12 @@ class Tested:
     precision: str
 
 
-def measure_accuracy(model, profile: Profile, run: Run, names: tuple, show: Callable | None = None) -> Tested:
-    """Test a run's model. names: what the draws of the interval derive from; show: is told how far it has come."""
+def measure_accuracy(
+    model, profile: Profile, run: Run, names: tuple, show: Callable | None = None
+) -> Tested:
+    """Test a run's model. names: what the draws of the interval derive from; show: is told how far
+    it has come.
+    """
     test = corpora.load(run[0], "test", profile.task_of(*run[:2]).test_rows)
     precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
     tested = evaluate(model, test, precision, show and running_total(show, len(test)))
@@ -100,16 +123,26 @@ def measure_accuracy(model, profile: Profile, run: Run, names: tuple, show: Call
 
 
 def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a vocabulary."""
-    return read_glove(*corpora.glove()) if name == "glove" else read_vectors(corpora.vectors_file(name), vocabulary)
+    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a
+    vocabulary.
+    """
+    return (
+        read_glove(*corpora.glove())
+        if name == "glove"
+        else read_vectors(corpora.vectors_file(name), vocabulary)
+    )
 
 
 def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
-    """Copy a trained classifier into the results, merely numbered classes named as the profile says; no curve."""
+    """Copy a trained classifier into the results, merely numbered classes named as the profile
+    says; no curve.
+    """
     given = step.parameters
     profile = step.profile
     origin = profile.models[given.model]
-    model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
+    model = load_classifier(
+        corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length
+    )
     if origin.labels:
         named = dict(enumerate(name_classes(model.labels, origin.labels, origin.weights)))
         numbers = {name: number for number, name in named.items()}
@@ -129,7 +162,9 @@ def training_set(task: str, spec: TaskSpec) -> list[Instance]:
 
 
 def shortened(instance: Instance, more: AlsoTrain) -> list[Instance]:
-    """What a profile makes of an instance: no copy of one that nobody marked, where marks are asked for."""
+    """What a profile makes of an instance: no copy of one that nobody marked, where marks are asked
+    for.
+    """
     if more.last_words is not None:
         return [last_words(instance, more.last_words)]
     if not instance.evidence.marks.any():
@@ -146,9 +181,11 @@ def last_words(instance: Instance, words: int) -> Instance:
 
 
 def around_marks(instance: Instance, words: int) -> Instance:
-    """The words of an instance that anybody marked, and so many on either side of each; other segments stay whole.
+    """The words of an instance that anybody marked, and so many on either side of each; other
+    segments stay whole.
 
-    What is left out between two words leaves a space. Where only other segments are marked, the first keeps its start.
+    What is left out between two words leaves a space. Where only other segments are marked, the
+    first keeps its start.
     """
     here = instance.words[:, 0] == 0
     marked = np.flatnonzero((instance.evidence.marks > 0).any(axis=0) & here)
@@ -167,10 +204,14 @@ def around_marks(instance: Instance, words: int) -> Instance:
         text += segment[start:end]
         last = end
     kept = np.concatenate([np.array(places), instance.words[~here]])
-    return Instance(instance.id, (text, *instance.segments[1:]), instance.label, kept, instance.split)
+    return Instance(
+        instance.id, (text, *instance.segments[1:]), instance.label, kept, instance.split
+    )
 
 
-def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
+def confusion_table(
+    gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]
+) -> pd.DataFrame:
     """Counts of gold (rows) by predicted (columns) labels."""
     counts = confusion_matrix(gold, predicted, labels=range(len(labels)))
     table = pd.DataFrame(counts, labels, labels)
@@ -178,7 +219,9 @@ def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, 
 
 
 def running_total(show: Callable, of: int) -> Callable[[int], None]:
-    """A callback that takes how many are newly done, from one that takes how many are done in all."""
+    """A callback that takes how many are newly done, from one that takes how many are done
+    in all.
+    """
     done = 0
 
     def add(new: int) -> None:

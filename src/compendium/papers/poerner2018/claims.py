@@ -1,7 +1,10 @@
-"""Claims of Poerner et al. (2018), section 5: do some methods hit more often than others, over models and games?
+"""Claims of Poerner et al. (2018), section 5: do some methods hit more often than others, over
+models and games?
 
-A cell is one task, model, game and kind of prediction: a column of Table 2 of Poerner et al. (2018). In each cell one
-group of methods is set against another; the difference is averaged over cells."""
+A cell is one task, model, game and kind of prediction: a column of Table 2 of Poerner et al.
+(2018). In each cell one group of methods is set against another; the difference is averaged over
+cells.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +18,38 @@ from attreval.methods import METHODS
 from attreval.metrics.pointing_game import BASELINES
 from compendium.config import BootstrapSpec
 from compendium.config.sections import FAMILY
-from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws, read_claims, score, turned_table
-from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, mean_difference
+from compendium.papers.common.claims import (
+    Claim,
+    Turn,
+    each_alone,
+    quick_draws,
+    read_claims,
+    score,
+    turned_table,
+)
+from compendium.papers.common.contrasts import (
+    Cell,
+    Difference,
+    best_of,
+    exchange_names,
+    mean_difference,
+)
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
 from compendium.papers.poerner2018.hits import PAIR, WordsInCommon, words_in_common
 from compendium.papers.poerner2018.tables import NAMES, TASKS_OF, published_table_2
 from compendium.workflow.step import Step
 
-CONDITIONS_OF = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("correct",), "hit_feat": ("correct", "wrong")}
-CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")  # no sample of sentences as they are
+CONDITIONS_OF = {
+    "hybrid": ("all",),
+    "manual": ("all",),
+    "hit_target": ("correct",),
+    "hit_feat": ("correct", "wrong"),
+}
+CHOSEN_FOR_ATTRACTORS = (
+    "agreement_linzen",
+    "agreement_linzen_whole",
+)  # no sample of sentences as they are
 NOTHING = ("nothing",)  # that hits are set against
 Pick = Literal["mean", "best", "worst column"]
 
@@ -33,11 +58,12 @@ Pick = Literal["mean", "best", "worst column"]
 class MethodContrast:
     """One group of methods against another.
 
-    better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing` for the hits of
-    `better` as they are. pick: how a group becomes one number. `worst column`: the share of comparisons of a method of
-    `better` with one of `worse` that it wins, by how far each falls behind the best method in its worst column. games,
-    architectures, tasks: which cells; None takes all except tasks that were chosen for their attractors. less_games:
-    games whose difference is subtracted from that of the others.
+    better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing`
+    for the hits of `better` as they are. pick: how a group becomes one number. `worst column`: the
+    share of comparisons of a method of `better` with one of `worse` that it wins, by how far each
+    falls behind the best method in its worst column. games, architectures, tasks: which cells; None
+    takes all except tasks that were chosen for their attractors. less_games: games whose difference
+    is subtracted from that of the others.
     """
 
     better: tuple[str, ...]
@@ -51,7 +77,9 @@ class MethodContrast:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of Table 2 on our data: (n, methods) hits, (n, methods) words that share the top score, (n,) words."""
+    """A column of Table 2 on our data: (n, methods) hits, (n, methods) words that share the top
+    score, (n,) words.
+    """
 
     task: str
     model: str
@@ -66,7 +94,8 @@ class Column:
     seeds: tuple
 
     def random_hits(self, worlds: int, rng: np.random.Generator) -> np.ndarray:
-        """(j, n, methods) hits of each method's own scores in a random order: as many words share the highest score.
+        """(j, n, methods) hits of each method's own scores in a random order: as many words share
+        the highest score.
 
         Baselines stay as they are; random's hit is the share of words that are evidence.
         """
@@ -82,15 +111,21 @@ class Column:
 
 
 def columns_of(hits: pd.DataFrame) -> list[Column]:
-    """One column for each task, model, game and kind of prediction; discarded texts are left out."""
+    """One column for each task, model, game and kind of prediction; discarded texts are
+    left out.
+    """
     rows = ["seed", "instance"]
     out = []
     kept = hits[hits.discarded == ""]
     for (task, model, metric), part in kept.groupby(["task", "model", "metric"], sort=False):
-        wide = part.pivot_table(index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False)
+        wide = part.pivot_table(
+            index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False
+        )
         about = part.drop_duplicates(rows).set_index(rows).reindex(wide.index)
         for condition in CONDITIONS_OF[metric]:
-            chosen = np.asarray((condition == "all") | (about.correct == (condition == "correct")), dtype=bool)
+            chosen = np.asarray(
+                (condition == "all") | (about.correct == (condition == "correct")), dtype=bool
+            )
             if not chosen.any():
                 continue
             there = wide.index[chosen]
@@ -111,19 +146,27 @@ def columns_of(hits: pd.DataFrame) -> list[Column]:
     return out
 
 
-def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec) -> Difference | None:
+def contrast_methods(
+    columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec
+) -> Difference | None:
     """The difference that a contrast asks for; None where no column has both of its groups."""
     chosen = columns_asked(columns, asked)
     alone = asked.worse == NOTHING
     if asked.tasks is None:
         chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
-    names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
+    names = [
+        name
+        for name in dict.fromkeys(n for c in chosen for n in c.methods)
+        if name not in BASELINES
+    ]
     cells = []
     for column in chosen:
         better, worse = groups(column.methods, asked)
         if not better or not (worse or alone):
             continue
-        compared = [at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse]
+        compared = [
+            at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse
+        ]
         cell = Cell(
             column.task,
             column.model,
@@ -148,7 +191,9 @@ def columns_asked(columns: Sequence[Column], asked: MethodContrast) -> list[Colu
     """Those of the tasks, architectures and games that a contrast names."""
     games = None if asked.games is None else asked.games + asked.less_games
     wanted = {"task": asked.tasks, "architecture": asked.architectures, "metric": games}
-    return [c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())]
+    return [
+        c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())
+    ]
 
 
 def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
@@ -159,8 +204,12 @@ def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], li
     return better, worse
 
 
-def _difference(methods: Sequence[str], names: list[str], better: list[int], worse: list[int], pick: Pick):
-    """The statistic of a cell: one group's mean or best minus the other's, or how far each method is behind."""
+def _difference(
+    methods: Sequence[str], names: list[str], better: list[int], worse: list[int], pick: Pick
+):
+    """The statistic of a cell: one group's mean or best minus the other's, or how far each method
+    is behind.
+    """
 
     def mean(fit, read):
         others = read[:, worse].mean(axis=1) if worse else 0
@@ -179,8 +228,12 @@ def _difference(methods: Sequence[str], names: list[str], better: list[int], wor
     return {"mean": mean, "best": best, "worst column": behind}[pick]
 
 
-def _comparisons_won(behind: np.ndarray, _: list[Cell], names: list[str], asked: MethodContrast) -> np.ndarray:
-    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names); a tie is half a win."""
+def _comparisons_won(
+    behind: np.ndarray, _: list[Cell], names: list[str], asked: MethodContrast
+) -> np.ndarray:
+    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names); a tie
+    is half a win.
+    """
     worst = np.where(np.isnan(behind), np.inf, behind).min(axis=0)
     better, worse = groups(names, asked)
     lead = worst[:, better, None] - worst[:, None, worse]
@@ -188,7 +241,9 @@ def _comparisons_won(behind: np.ndarray, _: list[Cell], names: list[str], asked:
 
 
 def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> np.ndarray:
-    """(b,) the mean over cells minus that over the cells of `less_games`; NaN where either has no cell."""
+    """(b,) the mean over cells minus that over the cells of `less_games`; NaN where either has no
+    cell.
+    """
     taken_off = np.array([cell.part in asked.less_games for cell in cells])
     if taken_off.all() or not taken_off.any():
         return np.full(drawn.shape[1], np.nan)
@@ -201,8 +256,12 @@ GAMES = {"hybrid": "hybrid documents", "manual": "the manual benchmark"}
 GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's number"}
 
 
-def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[WordsInCommon] | None = None) -> pd.DataFrame:
-    """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a verdict."""
+def pointing_claims(
+    step: Step, hits: pd.DataFrame, common: Iterable[WordsInCommon] | None = None
+) -> pd.DataFrame:
+    """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a
+    verdict.
+    """
     learned = drop_unlearned(hits, unlearned_table(step, step.profile.explained_runs("pointing")))
     claims = read_claims("poerner2018")
     columns = columns_of(learned)
@@ -224,9 +283,11 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
 
 
 def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
-    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
+    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over
+    its runs.
 
-    By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
+    By random scores two methods meet at one word of all; by exchanged names it is any two methods
+    that are asked.
     """
     by_run: dict[tuple, list[WordsInCommon]] = {}
     for one in common:
@@ -258,7 +319,9 @@ def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
     return found.finding_for("poerner2018", step.profile, f"{found.cells} runs of the CNN")
 
 
-def _by_random_scores(worlds: int, rng: np.random.Generator, words: np.ndarray, width: int) -> np.ndarray:
+def _by_random_scores(
+    worlds: int, rng: np.random.Generator, words: np.ndarray, width: int
+) -> np.ndarray:
     """(j, n, width) whether two random words of a text are the same."""
     met = rng.random((worlds, len(words))) < 1 / words
     return np.repeat(met[..., None], width, axis=2).astype(float)
@@ -266,7 +329,9 @@ def _by_random_scores(worlds: int, rng: np.random.Generator, words: np.ndarray, 
 
 @cache
 def _published_columns() -> pd.DataFrame:
-    """Published hits that could be read with confidence: a row per column of Table 2, a column per method of ours."""
+    """Published hits that could be read with confidence: a row per column of Table 2, a column per
+    method of ours.
+    """
     cells = published_table_2()
     sure = cells[cells.confidence.isin(["H", "M"]) & cells.published.notna()]
     sure = sure.assign(method=sure.method.replace(NAMES))
@@ -276,9 +341,11 @@ def _published_columns() -> pd.DataFrame:
 
 
 def published_value(claim: Claim) -> float:
-    """The claim's number from Table 2, where it could be read with confidence; NaN where the table does not decide it.
+    """The claim's number from Table 2, where it could be read with confidence; NaN where the table
+    does not decide it.
 
-    A claim on all other methods counts only columns in which every method that applies to the architecture was read.
+    A claim on all other methods counts only columns in which every method that applies to the
+    architecture was read.
     """
     asked = claim.ask(MethodContrast)
     if asked.pick == "worst column" or asked.less_games:
@@ -286,12 +353,16 @@ def published_value(claim: Claim) -> float:
     alone = asked.worse == NOTHING
     pick = np.max if asked.pick == "best" else np.mean
     found = []
-    known = [name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}]
+    known = [
+        name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}
+    ]
     for row in columns_asked(_published_columns().itertuples(), asked):
         there = [name for name in known if pd.notna(getattr(row, name))]
         better, worse = groups(there, asked)
         family = FAMILY[row.architecture.lower()]
-        others = [n for n in NAMES.values() if family in METHODS[n].families and n not in asked.better]
+        others = [
+            n for n in NAMES.values() if family in METHODS[n].families and n not in asked.better
+        ]
         if len(better) == len(asked.better) and (alone or len(worse) >= len(asked.worse or others)):
             values = np.array([getattr(row, name) for name in there])
             found.append(pick(values[better]) - (0 if alone else pick(values[worse])))
@@ -299,7 +370,9 @@ def published_value(claim: Claim) -> float:
 
 
 def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per contradicted claim and thing turned, see `turned_table`. judged: from `pointing_claims`."""
+    """One row per contradicted claim and thing turned, see `turned_table`. judged: from
+    `pointing_claims`.
+    """
     columns = columns_of(hits)
     settings = quick_draws(step.profile.bootstrap)
 
@@ -314,14 +387,22 @@ def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.Da
 
 
 def turns(claim: Claim, columns: Sequence[Column], number) -> Iterator[Turn]:
-    """A contrast on each task, architecture and game alone; and by the mean lead in place of the worst column."""
+    """A contrast on each task, architecture and game alone; and by the mean lead in place of the
+    worst column.
+    """
     asked = claim.ask(MethodContrast)
     chosen = columns_asked(columns, asked)
     rows = pd.DataFrame([(c.task, c.architecture, c.metric) for c in chosen], columns=list(TURNED))
     rows = rows.assign(metric=rows.metric.replace(GAMES), column=chosen)
-    turned = {column: what for column, what in TURNED.items() if column != "metric" or not asked.less_games}
+    turned = {
+        column: what
+        for column, what in TURNED.items()
+        if column != "metric" or not asked.less_games
+    }
     for what, how, part in each_alone(rows, turned):
-        named = replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked  # those chosen for attractors too
+        named = (
+            replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked
+        )  # those chosen for attractors too
         yield Turn(what, how, number(named, list(part.column)))
     if asked.pick == "worst column":
         expect = Expectation(above=0) if claim.expect.below is None else Expectation(below=0)

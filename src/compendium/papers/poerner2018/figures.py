@@ -1,4 +1,6 @@
-"""Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the number of attractors."""
+"""Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the
+number of attractors.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +15,14 @@ from compendium.corpora import TASKS
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import method_looks, name_method
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens, to_explain
-from compendium.papers.common.style import draw_curve, draw_nothing, heat_map, model_title, task_panels, task_title
+from compendium.papers.common.style import (
+    draw_curve,
+    draw_nothing,
+    heat_map,
+    model_title,
+    task_panels,
+    task_title,
+)
 from compendium.papers.common.tables import table_of
 from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
 from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
@@ -32,12 +41,18 @@ CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong pre
 
 def figure_1(step: Step) -> ColouredText:
     """A hybrid document of news sentences, read by the convolutional network."""
-    return shortest_example(step, BLOCKS["topics"].tasks, "cnn", ["gradient_l2", "lrp", "limsse_logit"])
+    return shortest_example(
+        step, BLOCKS["topics"].tasks, "cnn", ["gradient_l2", "lrp", "limsse_logit"]
+    )
 
 
 def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
-    """Five or more words before a verb: a `singular` predicted by the GRU, or a `plural` by the LSTM (also Fig. 3)."""
-    architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[predicted]
+    """Five or more words before a verb: a `singular` predicted by the GRU, or a `plural` by the
+    LSTM (also Fig. 3).
+    """
+    architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[
+        predicted
+    ]
     methods = ["gradient_l2", "gradient_x_input", "lrp", "deeplift", fifth, "limsse_probability"]
     return shortest_example(step, AGREEMENT, architecture, methods, predicted, least_words=5)
 
@@ -48,14 +63,19 @@ def figure_3(step: Step) -> ColouredText:
 
 
 def draw_table_2(table: pd.DataFrame):
-    """Table 2: a panel per experiment and measure, a row per method, a column per architecture, hits in hundredths.
+    """Table 2: a panel per experiment and measure, a row per method, a column per architecture,
+    hits in hundredths.
 
-    Bold: the published value, where it can be read with some certainty (not L), is more than FAR away.
+    Bold: the published value, where it can be read with some certainty (not L), is more than FAR
+        away.
     """
     ours = table[table.ours.notna()]
     kinds = dict(list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False)))
     if not kinds:
-        why = "This run has no task or method of the paper's Table 2; its own hits are in the table above."
+        why = (
+            "This run has no task or method of the paper's Table 2; its own hits are in the "
+            "table above."
+        )
         return draw_nothing(why)
     names = list(dict.fromkeys(table.sort_values("row").method))
     figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
@@ -70,19 +90,31 @@ def draw_table_2(table: pd.DataFrame):
         methods = [name_method(NAMES.get(name, name)) for name in names]
         models = [model_title(name) for name in architectures]
         heat_map(axes, values, bold, "vlag_r", (0, 1), 0.8, methods, models, turn=90)
-        axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}\n{WORDS[metric]}".replace(", ", ",\n"), fontsize=9)
+        axes.set_title(
+            f"{task_title(task)}{CONDITIONS[condition]}\n{WORDS[metric]}".replace(", ", ",\n"),
+            fontsize=9,
+        )
     return figure.axes[0]
 
 
 FEW = 5  # texts; the mean of fewer says nothing
-SHOWN = ("random", "last", "gradient_l2", "gradient_x_input", "gradient_integrated_logit_dot", "occlusion_1")
+SHOWN = (
+    "random",
+    "last",
+    "gradient_l2",
+    "gradient_x_input",
+    "gradient_integrated_logit_dot",
+    "occlusion_1",
+)
 SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
 
 
 def draw_attractors(table: pd.DataFrame):
-    """Hits on the subject by the number of attractors, where the model is right: a panel per model, a line per method.
+    """Hits on the subject by the number of attractors, where the model is right: a panel per model,
+    a line per method.
 
-    Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are left out.
+    Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are
+    left out.
     """
     table = table[(table.instances >= FEW) & (table.metric == "hit_target")]
     part = table[(table.condition == "correct") & table.method.isin(SHOWN)]
@@ -93,11 +125,29 @@ def draw_attractors(table: pd.DataFrame):
     for model, axes in panels.items():
         for method, look in looks.items():
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
-            draw_curve(axes, line.attractors, line.accuracy, line.low, line.high, 0.08, markersize=4, **look)
+            draw_curve(
+                axes,
+                line.attractors,
+                line.accuracy,
+                line.low,
+                line.high,
+                0.08,
+                markersize=4,
+                **look,
+            )
         whole = table[(table.model == model) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
-        axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
-        axes.set(title=model_title(whole.architecture.iloc[0]), xlabel="attractors", ylim=(-0.02, 1.02))
+        axes.plot(
+            right.index,
+            right,
+            color="black",
+            linewidth=2,
+            linestyle="--",
+            label="model's predictions",
+        )
+        axes.set(
+            title=model_title(whole.architecture.iloc[0]), xlabel="attractors", ylim=(-0.02, 1.02)
+        )
         axes.set(xticks=sorted(part.attractors.unique()))
     figure.supylabel(f"share of hits: {WORDS['hit_target']}")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper")
@@ -112,17 +162,22 @@ def shortest_example(
     predicted: str | None = None,
     least_words: int = 1,
 ) -> ColouredText:
-    """The shortest explained text in which the methods do not all point at the same word, or the shortest of all.
+    """The shortest explained text in which the methods do not all point at the same word, or the
+    shortest of all.
 
-    It is one of the first of the tasks that the profile has, read by the model of the architecture (or else the first
-    model), with the rows of those methods that have explained it. predicted: the label that it must have. The text has
-    no words where the profile has none of the tasks.
+    It is one of the first of the tasks that the profile has, read by the model of the architecture
+    (or else the first model), with the rows of those methods that have explained it. predicted: the
+    label that it must have. The text has no words where the profile has none of the tasks.
     """
     runs = [run for run in step.profile.explained_runs("pointing") if run[0] in tasks]
-    chosen = [run for run in runs if step.profile.models[run[1]].architecture == architecture] or runs
+    chosen = [
+        run for run in runs if step.profile.models[run[1]].architecture == architecture
+    ] or runs
     found = dict(_candidates(step, chosen[0], methods, predicted, least_words)) if chosen else {}
     if not found:
-        return ColouredText((), {}, np.zeros(0, bool), model="no model of this profile", predicted="nothing")
+        return ColouredText(
+            (), {}, np.zeros(0, bool), model="no model of this profile", predicted="nothing"
+        )
     return found[min(found)]
 
 
@@ -135,7 +190,9 @@ def example_table(examples: dict[str, ColouredText]) -> Iterator[tuple]:
 def _candidates(
     step: Step, run: Run, methods: Sequence[str], asked: str | None, least_words: int
 ) -> Iterator[tuple[tuple[bool, int, str], ColouredText]]:
-    """The explained texts of a run that have evidence for the predicted class; the lower the key, the better."""
+    """The explained texts of a run that have evidence for the predicted class; the lower the key,
+    the better.
+    """
     profile = step.profile
     task, model, _ = run
     records = load_attributions(step.results, profile, *run)
@@ -155,8 +212,13 @@ def _candidates(
             continue
         chosen = {method: records[instance.id][method] for method in shown}
         tops = {record.features[int(record.scores.argmax())] for record in chosen.values()}
-        rows = {METHODS[m].title: (shares.T @ one.on_tokens(len(shares)))[covered] for m, one in chosen.items()}
-        words = tuple(word for word, read in zip(instance.word_texts(), covered, strict=True) if read)
+        rows = {
+            METHODS[m].title: (shares.T @ one.on_tokens(len(shares)))[covered]
+            for m, one in chosen.items()
+        }
+        words = tuple(
+            word for word, read in zip(instance.word_texts(), covered, strict=True) if read
+        )
         after = f"{label} verb" if instance.evidence.tags else ""
         text = ColouredText(words, rows, game.evidence[covered], after, name, label)
         yield (len(tops) < 2, len(instance.words), instance.id), text

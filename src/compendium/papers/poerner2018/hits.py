@@ -1,8 +1,11 @@
-"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on every model.
+"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on
+every model.
 
-How much hits depend on choices in which the paper's text, its code and this study differ: ties, affixes, the sampling
-and the solver of LIMSSE, and the output gate of decomposition. And do two methods point at the same word? Equal hits do
-not tell: LRP and gradient x input, the same where activations are linear (section 3.2), could hit different words."""
+How much hits depend on choices in which the paper's text, its code and this study differ: ties,
+affixes, the sampling and the solver of LIMSSE, and the output gate of decomposition. And do two
+methods point at the same word? Equal hits do not tell: LRP and gradient x input, the same where
+activations are linear (section 3.2), could hit different words.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple, get_args
@@ -28,11 +31,22 @@ from compendium.workflow.step import Step
 NORMS = [
     name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed
 ]  # the weak methods of the paper
-KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]  # of what is no better than chance
+KEPT = [
+    "task",
+    "model",
+    "method",
+    "accuracy",
+    "low",
+    "high",
+    "random",
+    "instances",
+]  # of what is no better than chance
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
-    """One row per task, model, seed, instance, game and method; see `metrics.pointing_game.play`."""
+    """One row per task, model, seed, instance, game and method; see
+    `metrics.pointing_game.play`.
+    """
     predictions = read_predictions(step)
     show = step.progress("pointing")
     asked = step.profile.explained_runs("pointing")
@@ -46,14 +60,21 @@ def pointing_hits(step: Step) -> pd.DataFrame:
 def play_run(
     step: Step, run: Run, predictions: pd.Series, spec: PointingSpec, records: Records | None = None
 ) -> list[dict]:
-    """The rows of one run by the rules of `spec`; of the texts that other records explain, where they are given."""
+    """The rows of one run by the rules of `spec`; of the texts that other records explain, where
+    they are given.
+    """
     profile = step.profile
     task, model, seed = run
     records = runs.load_attributions(step.results, profile, *run) if records is None else records
     tokens = runs.load_tokens(step.results, profile, *run)
     methods = runs.common_methods(records)
     rules = (spec.ties, affix_of(spec, task), run)
-    known = {"task": task, "model": model, "architecture": architecture_names(profile, task)[model], "seed": seed}
+    known = {
+        "task": task,
+        "model": model,
+        "architecture": architecture_names(profile, task)[model],
+        "seed": seed,
+    }
     out = []
     for instance in runs.to_explain(profile, task, model):
         if instance.id in records:
@@ -65,15 +86,22 @@ def play_run(
 
 
 def affix_of(spec: PointingSpec, task: str) -> pointing_game.Affix | None:
-    """How the words of a task's lists are matched; None where people marked the texts: every person's marks count."""
+    """How the words of a task's lists are matched; None where people marked the texts: every
+    person's marks count.
+    """
     return spec.affix if TASKS[task].mark_rules else None
 
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:
-    """What tables call a task's models: the architecture where that tells them apart, and otherwise the name."""
+    """What tables call a task's models: the architecture where that tells them apart, and otherwise
+    the name.
+    """
     kinds = {name: profile.models[name].architecture for name in profile.tasks[task].models}
     kinds = {name: name if kind == "transformer" else kind for name, kind in kinds.items()}
-    return {name: (kind if list(kinds.values()).count(kind) == 1 else name).upper() for name, kind in kinds.items()}
+    return {
+        name: (kind if list(kinds.values()).count(kind) == 1 else name).upper()
+        for name, kind in kinds.items()
+    }
 
 
 def read_predictions(step: Step) -> pd.Series:
@@ -85,11 +113,15 @@ def read_predictions(step: Step) -> pd.Series:
 def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     """Pointing accuracy with its interval; see `metrics.pointing_game.summarise`."""
     keys = ("task", "model", "architecture")
-    return pointing_game.summarise(hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys)
+    return pointing_game.summarise(
+        hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys
+    )
 
 
 def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """Pointing accuracy by number of attractors, for the largest agreement task; empty where there is none."""
+    """Pointing accuracy by number of attractors, for the largest agreement task; empty where there
+    is none.
+    """
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
@@ -98,7 +130,8 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row per task, model and method whose interval on hybrid documents reaches down to a random word's accuracy.
+    """One row per task, model and method whose interval on hybrid documents reaches down to a
+    random word's accuracy.
 
     Gradient norms are left out: they do not tell evidence for a class from evidence against it.
     """
@@ -109,13 +142,18 @@ def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
     return rest[rest.low <= rest.random][KEPT].reset_index(drop=True)
 
 
-@table_of("block task instances discarded right random last norms best_method best cells beat_random exceptions")
+@table_of(
+    "block task instances discarded right random last norms best_method best cells beat_random "
+    "exceptions"
+)
 def block_table(summary: pd.DataFrame) -> Iterator[dict]:
-    """One row per block that the text discusses (see tables.BLOCKS), empty where the profile has no task of it.
+    """One row per block that the text discusses (see tables.BLOCKS), empty where the profile has no
+    task of it.
 
-    discarded, right: shares, means over models. random, last, norms (mean of gradient norms), best: mean hits over
-    models. cells: methods (no norm, no baseline) that are compared with chance on hybrid documents, over all of the
-    block's tasks and models; exceptions: those of `no_better_than_random`; beat_random: the others.
+    discarded, right: shares, means over models. random, last, norms (mean of gradient norms), best:
+    mean hits over models. cells: methods (no norm, no baseline) that are compared with chance on
+    hybrid documents, over all of the block's tasks and models; exceptions: those of
+    `no_better_than_random`; beat_random: the others.
     """
     exceptions = no_better_than_random(summary)
     tested = summary[(summary.metric == "hybrid") & ~summary.method.isin([*NORMS, *BASELINES])]
@@ -123,12 +161,22 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
         task, part = block.task(summary)
         cells = int(tested.task.isin(block.tasks).sum())
         below = int(exceptions.task.isin(block.tasks).sum())
-        row = {"block": name, "task": task, "cells": cells, "beat_random": cells - below, "exceptions": below}
+        row = {
+            "block": name,
+            "task": task,
+            "cells": cells,
+            "beat_random": cells - below,
+            "exceptions": below,
+        }
         if task:
             row |= part.drop_duplicates("model")[["discarded", "right"]].mean()
             row["instances"] = part.instances.max()
             means = part.groupby("method", sort=False).accuracy.mean()
-            row |= {"random": means.get("random"), "last": means.get("last"), "norms": means.reindex(NORMS).mean()}
+            row |= {
+                "random": means.get("random"),
+                "last": means.get("last"),
+                "norms": means.reindex(NORMS).mean(),
+            }
             explained = means.drop(list(BASELINES), errors="ignore")
             if len(explained):
                 row |= {"best_method": explained.idxmax(), "best": explained.max()}
@@ -136,14 +184,18 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
 
 
 @table_of(
-    "task experiment trained_on model architecture accuracy published ours_less_published discarded published_low "
+    "task experiment trained_on model architecture accuracy published ours_less_published "
+    "discarded published_low "
     "published_high"
 )
 def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tuple]:
-    """One row per explained task and model: test accuracy and share of discarded texts, ours and theirs.
+    """One row per explained task and model: test accuracy and share of discarded texts, ours and
+    theirs.
 
-    accuracy: of the trained model on its own test split, mean over seeds; discarded: of the explained texts.
-    published_low, published_high: the published range of discards, over models. NaN where the paper has no such cell.
+    accuracy: of the trained model on its own test split, mean over seeds; discarded: of the
+        explained texts.
+    published_low, published_high: the published range of discards, over models. NaN where the paper
+        has no such cell.
     summary: of hits.accuracy_table.
     """
     profile = step.profile
@@ -157,13 +209,31 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         architecture = architecture_names(profile, task)[model]
         trained_on = profile.read_by(task)
         seeds = profile.tasks[task].seeds
-        found = [step.results.read_table("accuracy", "02_train", trained_on, model, seed) for seed in seeds]
+        found = [
+            step.results.read_table("accuracy", "02_train", trained_on, model, seed)
+            for seed in seeds
+        ]
         own = float(np.mean([table.accuracy.iloc[0] for table in found]))
         corpus = experiment.removesuffix(" hybrid").removesuffix(" manual").replace(" ", "_")
         theirs = accuracy.loc[corpus].get(architecture, np.nan)
-        part = summary[(summary.task == task) & (summary.model == model) & (summary.condition == "all")]
-        discarded = (part.discarded.mean(), *discards.reindex([experiment])[["low", "high"]].iloc[0])
-        yield task, experiment, trained_on, model, architecture, own, theirs, own - theirs, *discarded
+        part = summary[
+            (summary.task == task) & (summary.model == model) & (summary.condition == "all")
+        ]
+        discarded = (
+            part.discarded.mean(),
+            *discards.reindex([experiment])[["low", "high"]].iloc[0],
+        )
+        yield (
+            task,
+            experiment,
+            trained_on,
+            model,
+            architecture,
+            own,
+            theirs,
+            own - theirs,
+            *discarded,
+        )
 
 
 KEYS = ["task", "model", "seed", "instance", "metric", "method"]
@@ -181,11 +251,12 @@ class Otherwise(NamedTuple):
 
 @table_of("choice value instead_of game texts methods change largest method moved on")
 def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
-    """One row per choice, value other than the profile's, and game: how much it changes the share of hits.
+    """One row per choice, value other than the profile's, and game: how much it changes the share
+    of hits.
 
-    change: mean over methods and models. largest: of one method, over models. moved: share of the explanations whose
-    expected hit changes. on: whether all stored scores were looked at, or a few texts explained again. hits: of
-    pointing_hits.
+    change: mean over methods and models. largest: of one method, over models. moved: share of the
+    explanations whose expected hit changes. on: whether all stored scores were looked at, or a few
+    texts explained again. hits: of pointing_hits.
     """
     columns = [*KEYS, "hit", "discarded"]
     for other in (*_judged_otherwise(step, hits), *_explained_otherwise(step)):
@@ -194,8 +265,12 @@ def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
             nothing = {"game": "manual", "texts": 0, "methods": 0, "method": ""}
             yield about | nothing | {"on": "no task of this profile is judged so"}
             continue
-        both = hits[columns].merge(pd.DataFrame(other.rows)[columns], on=KEYS, suffixes=("", "_other"))
-        both = both[(both.discarded == "") & (both.discarded_other == "") & ~both.method.isin(BASELINES)]
+        both = hits[columns].merge(
+            pd.DataFrame(other.rows)[columns], on=KEYS, suffixes=("", "_other")
+        )
+        both = both[
+            (both.discarded == "") & (both.discarded_other == "") & ~both.method.isin(BASELINES)
+        ]
         for game, part in both.groupby("metric", sort=False):
             if other.choice == "affix" and game != "manual":
                 continue
@@ -219,9 +294,14 @@ def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[Otherwise]:
     spec = step.profile.pointing
     predictions = read_predictions(step)
     every = step.profile.explained_runs("pointing")
-    manual = {task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules}
+    manual = {
+        task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules
+    }
     listed = [run for run in every if run[0] in manual]
-    for choice, values, asked in (("ties", get_args(Ties), every), ("affix", get_args(Affix), listed)):
+    for choice, values, asked in (
+        ("ties", get_args(Ties), every),
+        ("affix", get_args(Affix), listed),
+    ):
         own = getattr(spec, choice)
         for value in values:
             if value != own:
@@ -260,7 +340,9 @@ class WordsInCommon(NamedTuple):
 
 
 def words_in_common(step: Step) -> Iterator[WordsInCommon]:
-    """Of each text that a CNN reads. Equal highest words share the chance, and each method breaks its ties alone."""
+    """Of each text that a CNN reads. Equal highest words share the chance, and each method breaks
+    its ties alone.
+    """
     for run in step.profile.explained_runs("pointing"):
         task, model, _ = run
         if architecture_names(step.profile, task)[model] != "CNN":
@@ -273,7 +355,9 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
             covered = shares.any(axis=0)
             pointed = []
             for record in (records[instance.id][name] for name in methods):
-                scores = (shares.T @ record.on_tokens(len(shares)))[covered]  # a word's is the sum of its tokens'
+                scores = (shares.T @ record.on_tokens(len(shares)))[
+                    covered
+                ]  # a word's is the sum of its tokens'
                 highest = scores == scores.max()
                 pointed.append(highest / highest.sum())
             chances = np.array(pointed).reshape(len(methods), -1)
@@ -282,7 +366,9 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
 
 @table_of("task model seed share low high instances")
 def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
-    """One row per run of the CNN that has both methods: the share of texts in which they point at the same word."""
+    """One row per run of the CNN that has both methods: the share of texts in which they point at
+    the same word.
+    """
     bootstrap = step.profile.bootstrap
     of_run = {}
     for one in words_in_common(step):
@@ -290,5 +376,7 @@ def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> 
             share = one.shares[one.methods.index(first), one.methods.index(second)]
             of_run.setdefault(one.run, []).append(share)
     for run, same in of_run.items():
-        found = bootstrap_mean(np.array(same), bootstrap.draws, bootstrap.confidence, "same word", *run)
+        found = bootstrap_mean(
+            np.array(same), bootstrap.draws, bootstrap.confidence, "same word", *run
+        )
         yield *run, *map(float, found), len(same)

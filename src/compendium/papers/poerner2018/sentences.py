@@ -23,16 +23,22 @@ KINDS = {  # what a block of hits is about
 
 @sentence
 def say_pointing(blocks: pd.DataFrame) -> str:
-    """The method that points best at each kind of evidence, mean over models, beside a random word."""
+    """The method that points best at each kind of evidence, mean over models, beside a
+    random word.
+    """
     known = blocks[blocks.best.notna() & blocks.random.notna()]
-    said = "{row.best_method:method} at {row.about} ({row.best:.2f}, a random word {row.random:.2f})"
+    said = (
+        "{row.best_method:method} at {row.about} ({row.best:.2f}, a random word {row.random:.2f})"
+    )
     shown = list_rows(said, known.assign(about=known.block.map(KINDS)), ", ")
     return shown and f"By mean hits over models, the methods that point best are {shown}"
 
 
 @sentence
 def say_beside_published(table: pd.DataFrame) -> str:
-    """In how many cells the published value lies in our interval, and how far ours are off on average, by block."""
+    """In how many cells the published value lies in our interval, and how far ours are off on
+    average, by block.
+    """
     both = table[table.ours.notna() & table.published.notna()]
     if both.empty:
         return ""
@@ -40,7 +46,8 @@ def say_beside_published(table: pd.DataFrame) -> str:
     apart = both.ours - both.published
     by_block = apart.groupby([both.experiment, both.metric, both.condition]).mean()
     return (
-        f"In {inside} of {len(both)} cells the published value lies in our interval; ours differ from it by "
+        f"In {inside} of {len(both)} cells the published value lies in our interval; ours differ "
+        "from it by "
         f"{apart.mean():+.2f} on average, from {by_block.min():+.2f} to {by_block.max():+.2f} "
         f"depending on the kind of text."
     )
@@ -51,8 +58,10 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
     """In how many cells a method does not surely beat a random word, and the weakest of these."""
     row = exceptions.loc[(exceptions.accuracy - exceptions.random).idxmin()]
     return (
-        f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a random word; weakest "
-        f"is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a random word has "
+        f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a "
+        "random word; weakest "
+        f"is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a "
+        "random word has "
         f"{row.random:.2f}."
     )
 
@@ -65,8 +74,10 @@ def say_choices(choices: pd.DataFrame) -> str:
         return ""
     row = known.loc[known.largest.abs().idxmax()]
     return (
-        f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of {row.instead_of} "
-        f"moves {name_method(row.method)} by {row.largest:+.2f} and all methods by {row.change:+.2f} on average "
+        f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of "
+        f"{row.instead_of} "
+        f"moves {name_method(row.method)} by {row.largest:+.2f} and all methods by "
+        f"{row.change:+.2f} on average "
         f"(n = {row.texts})."
     )
 
@@ -81,7 +92,9 @@ def say_same_word(table: pd.DataFrame) -> str:
 @sentence
 def say_attractors(table: pd.DataFrame) -> str:
     """How hits on the subject change from no attractor to one or more."""
-    part = table[(table.metric == "hit_target") & (table.condition == "all") & ~table.method.isin(BASELINES)]
+    part = table[
+        (table.metric == "hit_target") & (table.condition == "all") & ~table.method.isin(BASELINES)
+    ]
     part = part.assign(weight=part.accuracy * part.instances, some=part.attractors > 0)
     sums = part.groupby(["method", "some"])[["weight", "instances"]].sum()
     means = (sums.weight / sums.instances).unstack().dropna()
@@ -89,8 +102,10 @@ def say_attractors(table: pd.DataFrame) -> str:
         return ""
     fall = means[True] - means[False]
     return (
-        f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on average, from "
-        f"{fall.min():+.2f} ({name_method(fall.idxmin())}) to {fall.max():+.2f} ({name_method(fall.idxmax())})."
+        f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on "
+        "average, from "
+        f"{fall.min():+.2f} ({name_method(fall.idxmin())}) to {fall.max():+.2f} "
+        f"({name_method(fall.idxmax())})."
     )
 
 
@@ -103,4 +118,6 @@ def say_examples(examples: Mapping[str, ColouredText]) -> Sentence:
     }
     total = [one for found in hit.values() for one in found]
     parts = ", ".join(f"{name} {sum(found)} of {len(found)}" for name, found in hit.items())
-    return Sentence(f"Of the {len(total)} explanations shown, {sum(total)} point at evidence ({parts}).")
+    return Sentence(
+        f"Of the {len(total)} explanations shown, {sum(total)} point at evidence ({parts})."
+    )

@@ -1,6 +1,9 @@
-"""Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published, cell by cell.
+"""Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published,
+cell by cell.
 
-Published values stand in paper/reported/ with how sure we are of having read each: H, M and L, which are no targets."""
+Published values stand in paper/reported/ with how sure we are of having read each: H, M and L,
+which are no targets.
+"""
 
 from dataclasses import dataclass
 
@@ -25,20 +28,43 @@ SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 
 BASELINES = ("random", "last")
 CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
 KEY = ["task", "architecture", "metric", "condition", "own"]  # own: our name of the method
-COLUMNS = [*CELL, "task", "ours", "low", "high", "instances", "published", "confidence", "reason", "best", "near"]
-ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")  # of the blocks, whether a profile has them or not
+COLUMNS = [
+    *CELL,
+    "task",
+    "ours",
+    "low",
+    "high",
+    "instances",
+    "published",
+    "confidence",
+    "reason",
+    "best",
+    "near",
+]
+ARCHITECTURES = (
+    "GRU",
+    "QGRU",
+    "LSTM",
+    "QLSTM",
+    "CNN",
+    "MINILM",
+)  # of the blocks, whether a profile has them or not
 
 
 @dataclass(frozen=True)
 class Block:
-    """What the text speaks of: the first of these tasks that a profile has, one game, and one kind of prediction."""
+    """What the text speaks of: the first of these tasks that a profile has, one game, and one kind
+    of prediction.
+    """
 
     tasks: tuple[str, ...]
     metric: str = "hybrid"
     condition: str = "all"
 
     def task(self, table: pd.DataFrame) -> tuple[str | None, pd.DataFrame]:
-        """The block's task (None where the table has none) and its rows; table: columns task, metric, condition."""
+        """The block's task (None where the table has none) and its rows; table: columns task,
+        metric, condition.
+        """
         part = table[(table.metric == self.metric) & (table.condition == self.condition)]
         task = next((task for task in self.tasks if task in set(part.task)), None)
         return task, part[part.task == task]
@@ -55,39 +81,58 @@ BLOCKS = {
 
 
 def published_table_2() -> pd.DataFrame:
-    """One row per published cell: row, column, experiment, architecture, metric, condition, published, confidence."""
+    """One row per published cell: row, column, experiment, architecture, metric, condition,
+    published, confidence.
+    """
     values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
-    sure = reported("poerner_table2_confidence").melt("method", var_name="column", value_name="confidence")
+    sure = reported("poerner_table2_confidence").melt(
+        "method", var_name="column", value_name="confidence"
+    )
     about = reported("poerner_table2_columns").rename(columns={"task_method": "architecture"})
-    asked = about.experiment.str.contains("agreement")  # `hit_feat, f(X)!=y(X)`: hit_feat where predictions are wrong
+    asked = about.experiment.str.contains(
+        "agreement"
+    )  # `hit_feat, f(X)!=y(X)`: hit_feat where predictions are wrong
     right = np.where(about.metric.str.contains("!="), "wrong", "correct")
     metrics = about.metric.str.split(",").str[0].where(asked, about.experiment.str.split().str[-1])
     about = about.assign(metric=metrics, condition=np.where(asked, right, "all"))
     order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
     joined = values.merge(sure, on=["method", "column"]).merge(about, on="column")
-    joined = joined.assign(confidence=joined.confidence.replace("-", ""), row=joined.method.map(order))
+    joined = joined.assign(
+        confidence=joined.confidence.replace("-", ""), row=joined.method.map(order)
+    )
     return joined[[*CELL, "published", "confidence"]]
 
 
 def table_2(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
+    """One row per cell of Table 2 and task of ours, and after these the architectures that the
+    paper does not have.
 
-    summary: of `hits.accuracy_table`. best, near: whether ours is the highest of its column, or within five points of
-    it; baselines do not compete.
+    summary: of `hits.accuracy_table`. best, near: whether ours is the highest of its column, or
+    within five points of it; baselines do not compete.
     """
     cells = published_table_2()
     cells = pd.concat([cells, _new_architectures(cells, summary)], ignore_index=True)
     there = set(summary.task)
-    tasks = {name: [task for task in tasks if task in there] or [""] for name, tasks in TASKS_OF.items()}
-    cells = cells.assign(task=cells.experiment.map(tasks), own=cells.method.replace(NAMES)).explode("task")
-    ours = summary.rename(columns={"method": "own", "accuracy": "ours"})[[*KEY, "ours", "low", "high", "instances"]]
+    tasks = {
+        name: [task for task in tasks if task in there] or [""] for name, tasks in TASKS_OF.items()
+    }
+    cells = cells.assign(task=cells.experiment.map(tasks), own=cells.method.replace(NAMES)).explode(
+        "task"
+    )
+    ours = summary.rename(columns={"method": "own", "accuracy": "ours"})[
+        [*KEY, "ours", "low", "high", "instances"]
+    ]
     table = cells.merge(ours, on=KEY, how="left", validate="many_to_one", indicator="found")
-    reasons = ["" if row.found == "both" else _why_missing(row, summary) for row in table.itertuples()]
+    reasons = [
+        "" if row.found == "both" else _why_missing(row, summary) for row in table.itertuples()
+    ]
     table = table.assign(reason=reasons).reindex(columns=COLUMNS)
     compete = table.ours.notna() & ~table.method.isin(BASELINES)
     group = [table[name] for name in ("task", "architecture", "experiment", "metric", "condition")]
     top = table.ours.where(compete).groupby(group).transform("max")
-    return table.assign(best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD))
+    return table.assign(
+        best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD)
+    )
 
 
 def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
@@ -96,16 +141,25 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
     for kind in cells.drop_duplicates(["experiment", "metric", "condition"]).itertuples():
         same = cells[(cells.experiment == kind.experiment) & (cells.metric == kind.metric)]
         first = same[(same.condition == kind.condition) & (same.column == kind.column)]
-        tested = summary[summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)]
+        tested = summary[
+            summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)
+        ]
         for architecture in dict.fromkeys(tested.architecture):
             if architecture not in set(same.architecture):
-                blank = {"column": "", "architecture": architecture, "published": float("nan"), "confidence": ""}
+                blank = {
+                    "column": "",
+                    "architecture": architecture,
+                    "published": float("nan"),
+                    "confidence": "",
+                }
                 parts.append(first.assign(**blank))
     return pd.concat(parts, ignore_index=True)
 
 
 def _why_missing(cell, summary: pd.DataFrame) -> str:
-    """Why a cell of Table 2, a row with its task and our name of its method, has no value of ours."""
+    """Why a cell of Table 2, a row with its task and our name of its method, has no value
+    of ours.
+    """
     if cell.method == "last" and cell.metric in ("hybrid", "manual"):
         return "not applicable: only agreement has a word right before what is predicted"
     if cell.method == "decomp" and cell.architecture == "CNN":
@@ -126,19 +180,30 @@ def _why_missing(cell, summary: pd.DataFrame) -> str:
 
 
 def write_blocks(step: Step, table: pd.DataFrame) -> None:
-    """Write each of BLOCKS as a table to read; one without a task in the profile has dashes beside published values."""
+    """Write each of BLOCKS as a table to read; one without a task in the profile has dashes beside
+    published values.
+    """
     for name, block in BLOCKS.items():
         task, _ = block.task(table[table.ours.notna()])
-        experiment = next(title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks))
+        experiment = next(
+            title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks)
+        )
         found = block_to_read(table, experiment, task or "", block.metric, block.condition)
-        step.table(f"table2_{name}", found.reindex(columns=list(dict.fromkeys(["method", *ARCHITECTURES, *found]))))
+        step.table(
+            f"table2_{name}",
+            found.reindex(columns=list(dict.fromkeys(["method", *ARCHITECTURES, *found]))),
+        )
 
 
-def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
-    """One block of Table 2 to read: a row per method, a column per architecture, ours and in brackets the published.
+def block_to_read(
+    table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all"
+) -> pd.DataFrame:
+    """One block of Table 2 to read: a row per method, a column per architecture, ours and in
+    brackets the published.
 
-    The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
-    cell is a method that does not apply, or was not run. task: "" for the published values alone.
+    The best of a column has an asterisk. A published value whose reading is not sure (L) has a
+    question mark. An empty cell is a method that does not apply, or was not run. task: "" for the
+    published values alone.
     """
     part = table[(table.experiment == experiment) & (table.task == task)]
     part = part[(part.metric == metric) & (part.condition == condition)]
@@ -153,8 +218,14 @@ def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, 
 
 
 def _cell_text(cell, gap: str) -> str:
-    """`0.83* (0.91)`: ours (or the gap), * for the best, and the published value, with ? where it is hard to read."""
-    published = "" if pd.isna(cell.published) else f" ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
+    """`0.83* (0.91)`: ours (or the gap), * for the best, and the published value, with ? where it
+    is hard to read.
+    """
+    published = (
+        ""
+        if pd.isna(cell.published)
+        else f" ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
+    )
     if pd.isna(cell.ours):
         return gap + published if gap and published else ""
     return f"{cell.ours:.2f}{'*' if cell.best else ''}{published}"

@@ -1,10 +1,12 @@
-"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after Pruthi et al. 2022).
+"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after
+Pruthi et al. 2022).
 
-Do explanations help an agent to predict what the model predicts? And do they leak it, that is, tell the predicted class
-without their words? An agent that is shown where an explanation points learns whatever these places reveal. The head of
-an attention explanation is chosen for the predicted class, so its number alone, or the places it attends to, may give
-the class away. So a logistic regression predicts the class from the shown places without any word: for what it can
-predict, no agent needs the model's reasons. Letters used for shapes: N texts, F features.
+Do explanations help an agent to predict what the model predicts? And do they leak it, that is, tell
+the predicted class without their words? An agent that is shown where an explanation points learns
+whatever these places reveal. The head of an attention explanation is chosen for the predicted
+class, so its number alone, or the places it attends to, may give the class away. So a logistic
+regression predicts the class from the shown places without any word: for what it can predict, no
+agent needs the model's reasons. Letters used for shapes: N texts, F features.
 """
 
 import shutil
@@ -23,7 +25,13 @@ from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES
 from attreval.metrics.unified.faithfulness import Feature, units_in
-from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
+from attreval.metrics.unified.simulatability import (
+    agreement_f1,
+    bootstrap_gain,
+    inform,
+    read_marks,
+    weighted_f1,
+)
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile, TrainingSpec
 from compendium.papers.common.runs import RUN, load_typed_attributions, load_typed_tokens
@@ -47,10 +55,13 @@ NONE = "-"  # the head's choice of a technique that has no heads
 
 @dataclass(frozen=True)
 class Simulation:
-    """agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
+    """agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent
+    in points of F1.
 
-    predictions: one row per condition, seed of the agents and test instance: do they predict what the model predicts?
-    uninformed: of the agents without explanations, the classes that the model (label) and the agent predicts.
+    predictions: one row per condition, seed of the agents and test instance: do they predict what
+        the model predicts?
+    uninformed: of the agents without explanations, the classes that the model (label) and the agent
+        predicts.
     """
 
     agents: pd.DataFrame
@@ -73,22 +84,28 @@ class Sets(NamedTuple):
 
 
 def simulate(step: Step) -> Simulation:
-    """Train agents with and without explanations, and see how often they predict what the model predicts.
+    """Train agents with and without explanations, and see how often they predict what the model
+    predicts.
 
-    An agent starts where the model started and is trained on the model's predictions for other test instances.
-    Gains have bootstrap intervals over the instances that agents are tested on. ValueError for too few instances.
+    An agent starts where the model started and is trained on the model's predictions for other test
+    instances. Gains have bootstrap intervals over the instances that agents are tested on.
+    ValueError for too few instances.
     """
     run = step.parameters.run()
     settings = step.profile.diagnosis.agents
     agents = []
     said = []
     if settings.rows:
-        inputs = {condition: Sets.split(told, settings.split) for condition, told in agent_inputs(step).items()}
+        inputs = {
+            condition: Sets.split(told, settings.split)
+            for condition, told in agent_inputs(step).items()
+        }
         own = inputs[UNINFORMED]
         if not all(own):
             rows = sum(map(len, own))
             raise ValueError(
-                f"{rows} instances cannot be split {settings.split} for agents; raise diagnosis.agents.rows"
+                f"{rows} instances cannot be split {settings.split} for agents; raise "
+                "diagnosis.agents.rows"
             )
         predicted = _train_agents(step, inputs)
         labels = np.array([one.label for one in own.test])
@@ -101,18 +118,26 @@ def simulate(step: Step) -> Simulation:
             for agent, guesses in zip(settings.seeds, by_seed, strict=True):
                 for one, guess in zip(own.test, guesses.tolist(), strict=True):
                     said.append((*run, agent, one.id, *condition, one.label, guess))
-    said = pd.DataFrame(said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"])
+    said = pd.DataFrame(
+        said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"]
+    )
     correct = (said.predicted == said.label).astype(float)
     uninformed = said[said.technique == UNINFORMED[0]]
     return Simulation(
-        pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
+        pd.DataFrame(
+            agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]
+        ),
         said.assign(correct=correct).drop(columns=["label", "predicted"]),
         uninformed.drop(columns=CONDITION).reset_index(drop=True),
     )
 
 
-def _gain(step: Step, informed: list[np.ndarray], uninformed: list[np.ndarray], labels: np.ndarray) -> list[float]:
-    """Gain over the uninformed agent of the same seed in points of F1, low and high; means over seeds."""
+def _gain(
+    step: Step, informed: list[np.ndarray], uninformed: list[np.ndarray], labels: np.ndarray
+) -> list[float]:
+    """Gain over the uninformed agent of the same seed in points of F1, low and high; means over
+    seeds.
+    """
     bootstrap = step.profile.bootstrap
     gains = []
     for own, other in zip(informed, uninformed, strict=True):
@@ -122,7 +147,9 @@ def _gain(step: Step, informed: list[np.ndarray], uninformed: list[np.ndarray], 
 
 
 def agent_inputs(step: Step) -> dict[Condition, list]:
-    """By condition, the instances as agents see them, with the model's prediction as label: `training.Prepared`."""
+    """By condition, the instances as agents see them, with the model's prediction as label:
+    `training.Prepared`.
+    """
     from attreval.models.training import Prepared
 
     run = step.parameters.run()
@@ -155,7 +182,9 @@ def _train_agents(step: Step, inputs: dict[Condition, Sets]) -> dict[Condition, 
     paths = iter(step.parts([("agent", condition, seed) for condition in inputs for seed in seeds]))
     predicted = {}
     for done, (condition, sets) in enumerate(inputs.items(), start=1):
-        predicted[condition] = [kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds]
+        predicted[condition] = [
+            kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds
+        ]
         show(done, len(inputs))
     return predicted
 
@@ -170,7 +199,8 @@ def _train_agent(step: Step, sets: Sets, condition: Condition, seed: int) -> np.
     agent = new_classifier(
         profile.models[given.model],
         corpora.TASKS[given.task].labels,
-        # all agents of a model start from the same weights, so that they differ in what they are shown
+        # all agents of a model start from the same weights, so that they differ in what they are
+        # shown
         ("agent", given.task, given.model, given.seed, seed),
         [],
         given.model,
@@ -180,7 +210,14 @@ def _train_agent(step: Step, sets: Sets, condition: Condition, seed: int) -> np.
     own = profile.training_of(profile.read_by(given.task), given.model).model_dump()
     spec = TrainingSpec(**own | profile.diagnosis.agents.training)
     folder = step.results.agent(*given.run(), *condition, seed)
-    train(agent, sets.train, sets.dev, spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
+    train(
+        agent,
+        sets.train,
+        sets.dev,
+        spec,
+        folder,
+        ("agent", given.task, given.model, f"s{given.seed}", seed),
+    )
     predicted = evaluate(agent, sets.test).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted
@@ -197,7 +234,9 @@ def majority_f1(labels: np.ndarray) -> float:
 
 
 def uniform_f1(labels: np.ndarray) -> float:
-    """Expected macro F1 of drawing one of the K classes that occur, of shares p: the mean of 2 p / (K p + 1)."""
+    """Expected macro F1 of drawing one of the K classes that occur, of shares p: the mean of 2 p /
+    (K p + 1).
+    """
     _, counts = np.unique(labels, return_counts=True)
     shares = counts / len(labels)
     return np.mean(2 * shares / (len(shares) * shares + 1))
@@ -205,43 +244,72 @@ def uniform_f1(labels: np.ndarray) -> float:
 
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
 def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
-    """Whether agents have learned what they are to simulate: one row per task and model; `reason` is empty if so.
+    """Whether agents have learned what they are to simulate: one row per task and model; `reason`
+    is empty if so.
 
-    uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without explanations, mean over
-    seeds of models and agents, with a percentile interval over test instances and these seeds. chance: the higher of
-    always saying the most frequent class (majority) and drawing one of those that the model ever predicts (uniform).
-    Agents have learned where the whole interval lies above chance.
+    uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without
+    explanations, mean over seeds of models and agents, with a percentile interval over test
+    instances and these seeds. chance: the higher of always saying the most frequent class
+    (majority) and drawing one of those that the model ever predicts (uniform). Agents have learned
+    where the whole interval lies above chance.
     """
     for (task, model), part in uninformed.groupby(["task", "model"], sort=False):
-        runs = [run.set_index("instance") for _, run in part.groupby(["seed", "agent_seed"], sort=False)]
+        runs = [
+            run.set_index("instance") for _, run in part.groupby(["seed", "agent_seed"], sort=False)
+        ]
         names = sorted(set.intersection(*(set(run.index) for run in runs)))
-        said = [(run.predicted.loc[names].to_numpy(), run.label.loc[names].to_numpy()) for run in runs]
+        said = [
+            (run.predicted.loc[names].to_numpy(), run.label.loc[names].to_numpy()) for run in runs
+        ]
         f1 = float(np.mean([agreement_f1(own, labels) for own, labels in said]))
         rng = generator("agents learned", task, model)
         weights = draw_counts(rng, len(names), settings.draws)
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
-        shares = draw_counts(rng, len(runs), settings.draws) / len(runs)  # 1 where there is but one run
-        low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence))
+        shares = draw_counts(rng, len(runs), settings.draws) / len(
+            runs
+        )  # 1 where there is but one run
+        low, high = map(
+            float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence)
+        )
         majority = float(np.mean([majority_f1(labels) for _, labels in said]))
         uniform = float(np.mean([uniform_f1(labels) for _, labels in said]))
         chance = max(majority, uniform)
         learned = low > chance
         fault = "have not learned" if f1 <= chance else "are not surely better than chance"
-        reason = "" if learned else f"agents {fault} (F1 {between(f1, low, high)}, chance {chance:.2f})"
-        yield task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), learned, reason
+        reason = (
+            "" if learned else f"agents {fault} (F1 {between(f1, low, high)}, chance {chance:.2f})"
+        )
+        yield (
+            task,
+            model,
+            f1,
+            low,
+            high,
+            majority,
+            uniform,
+            chance,
+            len(names),
+            len(runs),
+            learned,
+            reason,
+        )
 
 
 @table_of(
-    "task model kind seed technique type head_choice instances majority lengths positions low high beyond_lengths "
+    "task model kind seed technique type head_choice instances majority lengths positions low "
+    "high beyond_lengths "
     "beyond_low beyond_high head agents_gain"
 )
 def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
-    """One row per run, technique, type (and choice of the head): the macro F1 of telling the class without words.
+    """One row per run, technique, type (and choice of the head): the macro F1 of telling the class
+    without words.
 
-    majority: always the most frequent class. lengths: from the numbers of units in both parts. positions: from these
-    and the shown places, with its interval; beyond_lengths: what the places add. head: from the head's number alone.
-    agents_gain: what agents gain that are shown the same explanation as symbols, in points of F1. NaN where nothing is
-    known, or where fewer than two classes are predicted at least twice. agents: of `tables.of_agents`.
+    majority: always the most frequent class. lengths: from the numbers of units in both parts.
+    positions: from these and the shown places, with its interval; beyond_lengths: what the places
+        add. head: from the head's number alone.
+    agents_gain: what agents gain that are shown the same explanation as symbols, in points of F1.
+    NaN where nothing is known, or where fewer than two classes are predicted at least twice.
+    agents: of `tables.of_agents`.
     """
     profile = step.profile
     runs = profile.explained_runs("diagnosis")
@@ -251,13 +319,25 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     for done, run in enumerate(runs, start=1):
         about = dict(zip(RUN, run, strict=True)) | {"kind": model_family(profile.models[run[1]])}
         for (technique, kind, choice), found in _leaks_of_run(step.results, profile, run):
-            gain = gains.get((*run, technique, kind), np.nan) if choice in (NONE, HEAD_CHOICES[0]) else np.nan
-            yield about | {"technique": technique, "type": kind, "head_choice": choice, "agents_gain": gain} | found
+            gain = (
+                gains.get((*run, technique, kind), np.nan)
+                if choice in (NONE, HEAD_CHOICES[0])
+                else np.nan
+            )
+            yield (
+                about
+                | {"technique": technique, "type": kind, "head_choice": choice, "agents_gain": gain}
+                | found
+            )
         show(done, len(runs))
 
 
-def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tuple[tuple[str, str, str], dict]]:
-    """Of every explanation of a run: (technique, type, choice of the head) and the result of `measure_leak`."""
+def _leaks_of_run(
+    results: Results, profile: Profile, run: tuple
+) -> Iterator[tuple[tuple[str, str, str], dict]]:
+    """Of every explanation of a run: (technique, type, choice of the head) and the result of
+    `measure_leak`.
+    """
     settings = profile.diagnosis
     bootstrap = profile.bootstrap
     tokens = load_typed_tokens(results, profile, *run)
@@ -274,19 +354,29 @@ def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tu
             names = sorted(name for name, some in records.items() if span in some)
             if not names:
                 continue
-            shown = [shown_features(rank_types(records[i], units[i], technique, (*run, i))) for i in names]
+            shown = [
+                shown_features(rank_types(records[i], units[i], technique, (*run, i)))
+                for i in names
+            ]
             classes = np.array([records[i][span].target for i in names])
             numbers = heads[choice].reindex(names).to_numpy() if choice in heads else None
             for kind in TECHNIQUES[technique]:
-                places = np.array([place_features(units[i], some[kind]) for i, some in zip(names, shown, strict=True)])
+                places = np.array(
+                    [
+                        place_features(units[i], some[kind])
+                        for i, some in zip(names, shown, strict=True)
+                    ]
+                )
                 draws = (bootstrap.draws, bootstrap.confidence, generator("leaks", *run))
                 yield (technique, kind, choice), measure_leak(places, classes, numbers, *draws)
 
 
 def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
-    """(2 + 2 BINS,) the number of units in each part; then for each bin of each part whether one of its units is shown.
+    """(2 + 2 BINS,) the number of units in each part; then for each bin of each part whether one of
+    its units is shown.
 
-    The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share of the length.
+    The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share
+    of the length.
     """
     held = list(units_in(shown))
     lengths = np.zeros(2)
@@ -299,11 +389,17 @@ def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
 
 
 def measure_leak(
-    places: np.ndarray, classes: np.ndarray, heads: np.ndarray | None, draws: int, confidence: float, rng
+    places: np.ndarray,
+    classes: np.ndarray,
+    heads: np.ndarray | None,
+    draws: int,
+    confidence: float,
+    rng,
 ) -> dict[str, float]:
     """What `leak_table` says of one explanation, with percentile intervals over texts.
 
-    places: (N, F) of place_features. classes: (N,) predicted. heads: (N,) numbers of the chosen heads, or None.
+    places: (N, F) of place_features. classes: (N,) predicted. heads: (N,) numbers of the chosen
+        heads, or None.
     """
     found = {"instances": len(classes), "majority": majority_f1(classes)}
     guessed = predict_class(places, classes)
@@ -327,7 +423,8 @@ def measure_leak(
 def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     """(N,) classes predicted by a logistic regression that was fitted without the text's own fold.
 
-    Folds are stratified and fixed. None where fewer than two classes have two texts: there is nothing to tell apart.
+    Folds are stratified and fixed. None where fewer than two classes have two texts: there is
+    nothing to tell apart.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -340,5 +437,7 @@ def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | Non
     folds = StratifiedKFold(min(FOLDS, int(counts[1])), shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The least populated class")  # it is then told by few, or by none
+        warnings.filterwarnings(
+            "ignore", message="The least populated class"
+        )  # it is then told by few, or by none
         return cross_val_predict(model, features, classes, cv=folds)

@@ -1,4 +1,6 @@
-"""Claims of Sun et al. (2024): does each hold here, in the paper's own tables, and with one thing changed?"""
+"""Claims of Sun et al. (2024): does each hold here, in the paper's own tables, and with one thing
+changed?
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,7 +12,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws, read_claims, score, turned_table
+from compendium.papers.common.claims import (
+    Claim,
+    Turn,
+    each_alone,
+    quick_draws,
+    read_claims,
+    score,
+    turned_table,
+)
 from compendium.papers.common.contrasts import Cell, exchange_names, mean_difference
 from compendium.papers.common.runs import unlearned_table
 from compendium.papers.common.tables import table_of
@@ -18,21 +28,48 @@ from compendium.papers.common.verdicts import Expectation, Finding, untested
 from compendium.papers.sun2024 import contrasts
 from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types
 from compendium.papers.sun2024.properties import Properties, chance_changes
-from compendium.papers.sun2024.tables import FAITHFULNESS, KEYS, NO_FORM, PERCENT, families, published_cells
+from compendium.papers.sun2024.tables import (
+    FAITHFULNESS,
+    KEYS,
+    NO_FORM,
+    PERCENT,
+    families,
+    published_cells,
+)
 from compendium.workflow.step import Step
 
 TEXT = ["task", "model", "instance"]
-ONE_AGENT = "one agent of each kind was trained, and training anew moves what agents gain more than explanations do"
-COLUMNS = ["task", "model", "kind", "technique", "type", "form", "property", "instance", "agent", "value", "chance"]
+ONE_AGENT = (
+    "one agent of each kind was trained, and training anew moves what agents gain more than "
+    "explanations do"
+)
+COLUMNS = [
+    "task",
+    "model",
+    "kind",
+    "technique",
+    "type",
+    "form",
+    "property",
+    "instance",
+    "agent",
+    "value",
+    "chance",
+]
 TURNED = {"task": "corpus", "model": "model", "technique": "method", "type": "metric"}
-RIVALS = {"technique": "method", "type": "metric", "form": "protocol"}  # what is turned where one rival is asked alone
+RIVALS = {
+    "technique": "method",
+    "type": "metric",
+    "form": "protocol",
+}  # what is turned where one rival is asked alone
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row per explanation of an instance and property, with the value of chance there; models' seeds are averaged.
+    """One row per explanation of an instance and property, with the value of chance there; models'
+    seeds are averaged.
 
-    Simulatability is whether an agent predicts what the model predicts, a row an `agent` (its seed; 0 of all other
-    properties); its chance is the uninformed agent of that seed.
+    Simulatability is whether an agent predicts what the model predicts, a row an `agent` (its seed;
+    0 of all other properties); its chance is the uninformed agent of that seed.
     """
     text = [*KEYS, "instance"]
     chance = chance_changes(properties.changes)
@@ -44,11 +81,15 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
     for name in ("token", "interaction") if len(properties.agreement) else ():
         agreed = _means(properties.agreement, text, name)
         agreed["like"] = agreed.type.replace("combined", "span")
-        found[f"{name} agreement"] = _with_chance(agreed, agreed[agreed.technique == "random"], "like")
+        found[f"{name} agreement"] = _with_chance(
+            agreed, agreed[agreed.technique == "random"], "like"
+        )
     entropy = properties.complexity.groupby(text)[["entropy", "random"]].mean().reset_index()
     found["complexity"] = entropy.rename(columns={"entropy": "value", "random": "chance"})
     if len(predictions):
-        correct = _means(predictions.rename(columns={"agent_seed": "agent"}), [*text, "form", "agent"], "correct")
+        correct = _means(
+            predictions.rename(columns={"agent_seed": "agent"}), [*text, "form", "agent"], "correct"
+        )
         uninformed = correct.form == "none"
         found["simulatability"] = _with_chance(correct[~uninformed], correct[uninformed], "agent")
     parts = [part.assign(property=name) for name, part in found.items()]
@@ -62,7 +103,9 @@ def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
 
 
 def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.DataFrame:
-    """The rows of explanations, with what chance gives on the same instance and for the same `key`."""
+    """The rows of explanations, with what chance gives on the same instance and for the
+    same `key`.
+    """
     keys = [*TEXT, key]
     real = values[values.technique != "random"]
     chance = random.set_index(keys).value
@@ -70,20 +113,26 @@ def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.Dat
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.DataFrame:
-    """One row per claim of the paper with our value, its interval, its nulls and a verdict; see `agents_learned`."""
+    """One row per claim of the paper with our value, its interval, its nulls and a verdict; see
+    `agents_learned`.
+    """
     claims = read_claims("sun2024")
     unlearned = ONE_AGENT if len(step.profile.diagnosis.agents.seeds) == 1 else ""
     values, void = _of_learned(step, values)
     if not learned.learned.all():
         lost = learned[~learned.learned.astype(bool)].set_index(["task", "model"])
-        unlearned = "; ".join(f"{task}, {model}: {reason}" for (task, model), reason in lost.reason.items())
+        unlearned = "; ".join(
+            f"{task}, {model}: {reason}" for (task, model), reason in lost.reason.items()
+        )
         of_lost = values.set_index(["task", "model"]).index.isin(lost.index)
         values = values[~((values.property == "simulatability") & of_lost)]
     found = {}
     for claim in claims:
         if claim.why_not:
             continue
-        found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+        found[claim.id] = (
+            our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+        )
         reason = unlearned if (claim.contrast or {}).get("property") == "simulatability" else ""
         if (reason or void) and found[claim.id].reason:
             found[claim.id] = untested(reason or void)
@@ -91,10 +140,14 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
 
 
 def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The rows of models that say something of the paper's claims (of agents, where there are several), and why not."""
+    """The rows of models that say something of the paper's claims (of agents, where there are
+    several), and why not.
+    """
     void = unlearned_table(step, step.profile.explained_runs("diagnosis"))
     lost = values.set_index(["task", "model"]).index.isin(void.set_index(["task", "model"]).index)
-    lost |= (values.property == "simulatability").to_numpy() & (len(step.profile.diagnosis.agents.seeds) == 1)
+    lost |= (values.property == "simulatability").to_numpy() & (
+        len(step.profile.diagnosis.agents.seeds) == 1
+    )
     return values[~lost], "; ".join(dict.fromkeys(void.reason))
 
 
@@ -109,13 +162,17 @@ def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
 
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
-    """Rank correlation of comprehensiveness with agreement with people over techniques and types; mean over models."""
+    """Rank correlation of comprehensiveness with agreement with people over techniques and types;
+    mean over models.
+    """
     two = ["comprehensiveness", "token agreement"]
     asked = values[values.property.isin(two) & (values.technique != "random")]
     cells = []
     for (task, model), part in asked.groupby(["task", "model"], sort=False):
         columns = ["property", "technique", "type"]
-        wide = part.pivot_table(index="instance", columns=columns, values="value", aggfunc="mean", sort=False).dropna()
+        wide = part.pivot_table(
+            index="instance", columns=columns, values="value", aggfunc="mean", sort=False
+        ).dropna()
         if not len(wide) or not all(name in wide for name in two):
             continue
         both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
@@ -123,7 +180,9 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
             table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
             by_names = partial(exchange_names, table)
             seeds = (0,) * len(wide)
-            cells.append(Cell(task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names))
+            cells.append(
+                Cell(task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names)
+            )
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
         return untested("nobody marked these texts")
@@ -150,32 +209,50 @@ def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:
 
 @table_of("claim held cells holds_in")
 def published_claims() -> Iterator[tuple]:
-    """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show it)."""
-    for name, (held, shown) in _asked_of_published(contrasts.count_cells, published_cells()).items():
+    """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show
+    it).
+    """
+    for name, (held, shown) in _asked_of_published(
+        contrasts.count_cells, published_cells()
+    ).items():
         yield name, held, shown, f"{held} of {shown}"
 
 
 def published_values() -> dict[str, float]:
-    """By claim that the paper's own tables decide: its number made from them, as a share and not in per cent."""
+    """By claim that the paper's own tables decide: its number made from them, as a share and not in
+    per cent.
+    """
     cells = published_cells()
     percent = cells.property.isin([*PERCENT, "simulatability"])
-    cells = cells.assign(**{name: cells[name].where(~percent, cells[name] / 100) for name in ("value", "chance")})
-    return {name: v for name, v in _asked_of_published(contrasts.mean_of_cells, cells).items() if not np.isnan(v)}
+    cells = cells.assign(
+        **{name: cells[name].where(~percent, cells[name] / 100) for name in ("value", "chance")}
+    )
+    return {
+        name: v
+        for name, v in _asked_of_published(contrasts.mean_of_cells, cells).items()
+        if not np.isnan(v)
+    }
 
 
 @table_of("property against difference low high better_in cells")
 def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
-    """Do the combined explanations, ours, beat spans and tokens? One row per property and rival; higher is better."""
+    """Do the combined explanations, ours, beat spans and tokens? One row per property and rival;
+    higher is better.
+    """
     bootstrap = step.profile.bootstrap
     for name, other in product(dict.fromkeys(values.property), ("span", "token")):
-        asked = TypeContrast(name, "combined", (other,), forms=("symbol",) if name == "simulatability" else None)
+        asked = TypeContrast(
+            name, "combined", (other,), forms=("symbol",) if name == "simulatability" else None
+        )
         if found := contrast_types(values, asked, bootstrap):
             interval = found.finding.interval(bootstrap.confidence)
             yield name, other, found.finding.value, *interval, found.positive, found.cells
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per contradicted claim and thing turned: a corpus, model, technique, type, rival or property alone."""
+    """One row per contradicted claim and thing turned: a corpus, model, technique, type, rival or
+    property alone.
+    """
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)
 
@@ -187,7 +264,9 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
         if not claim.contrast:
             return
         asked = claim.ask(TypeContrast)
-        rows = pd.concat([contrasts.rows_asked(values, one) for one in contrasts.single(asked)]).sort_index()
+        rows = pd.concat(
+            [contrasts.rows_asked(values, one) for one in contrasts.single(asked)]
+        ).sort_index()
         columns = {column: what for column, what in TURNED.items() if column != asked.across}
         for what, how, part in each_alone(rows, columns):
             yield Turn(what, how, number(part, asked))

@@ -1,7 +1,9 @@
-"""Contrasts of types of explanation, or of techniques: does one do better, over several models and tasks at once?
+"""Contrasts of types of explanation, or of techniques: does one do better, over several models and
+tasks at once?
 
-A cell is a technique, model and task where types are compared (Sun et al. 2024, figure 2), and a type, model and task
-where techniques are. In each cell one option is set against others; the difference is averaged over cells.
+A cell is a technique, model and task where types are compared (Sun et al. 2024, figure 2), and a
+type, model and task where techniques are. In each cell one option is set against others; the
+difference is averaged over cells.
 """
 
 from collections.abc import Iterator
@@ -14,7 +16,14 @@ import pandas as pd
 
 from attreval.metrics import METRICS
 from compendium.config import BootstrapSpec
-from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, least_of, mean_difference
+from compendium.papers.common.contrasts import (
+    Cell,
+    Difference,
+    best_of,
+    exchange_names,
+    least_of,
+    mean_difference,
+)
 from compendium.papers.sun2024.tables import PROPERTIES
 
 CHANCE = "random"
@@ -26,10 +35,11 @@ Pick = Literal["mean", "best", "least"]
 class TypeContrast:
     """One type of explanation, technique or form (as `across` says) against others.
 
-    better, worse: what is compared; `random` stands for chance. pick: how several of `worse` become one number: their
-    mean, the best or the least of them. properties: if given, the number is the share of them in which the difference
-    is above 0. kinds (of models), types, techniques, forms, tasks: which cells; None takes all there are. Only
-    simulatability has forms, in which agents are shown an explanation.
+    better, worse: what is compared; `random` stands for chance. pick: how several of `worse` become
+    one number: their mean, the best or the least of them. properties: if given, the number is the
+    share of them in which the difference is above 0. kinds (of models), types, techniques, forms,
+    tasks: which cells; None takes all there are. Only simulatability has forms, in which agents are
+        shown an explanation.
     """
 
     property: str = ""
@@ -45,12 +55,16 @@ class TypeContrast:
     tasks: tuple[str, ...] | None = None
 
 
-def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
-    """The difference that a contrast asks for, higher being better; None where no cell has all of its options.
+def contrast_types(
+    values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec
+) -> Difference | None:
+    """The difference that a contrast asks for, higher being better; None where no cell has all of
+    its options.
 
-    Where several properties are asked, it is the share of them that differ by more than 0; None for fewer than two.
-    values: columns task, model, kind, technique, type, form, property, instance, agent, value, chance. Texts and agents
-    are drawn with replacement.
+    Where several properties are asked, it is the share of them that differ by more than 0; None for
+    fewer than two.
+    values: columns task, model, kind, technique, type, form, property, instance, agent, value,
+    chance. Texts and agents are drawn with replacement.
     """
     options = (asked.better, *asked.worse)
     cells = []
@@ -86,13 +100,17 @@ def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: Bootstra
 
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
-    """In how many cells the option is strictly better, of how many; values: one per cell and option, as published."""
+    """In how many cells the option is strictly better, of how many; values: one per cell and
+    option, as published.
+    """
     found = np.concatenate(_leads_of_cells(values, asked))
     return int((found > 0).sum()), len(found)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
-    """The contrast of such values, mean over cells; NaN where something that it asks for is missing."""
+    """The contrast of such values, mean over cells; NaN where something that it asks for is
+    missing.
+    """
     found = _leads_of_cells(values, asked)
     if not all(found):
         return float("nan")
@@ -114,7 +132,10 @@ def single(asked: TypeContrast) -> list[TypeContrast]:
     if not asked.properties:
         return [asked]
     none = replace(asked, properties=())
-    return [replace(none, property=p, forms=asked.forms if p == "simulatability" else None) for p in asked.properties]
+    return [
+        replace(none, property=p, forms=asked.forms if p == "simulatability" else None)
+        for p in asked.properties
+    ]
 
 
 def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
@@ -126,11 +147,15 @@ def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     return chosen
 
 
-def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, tuple, np.ndarray, np.ndarray]]:
-    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays, the option to be better first.
+def _tables(
+    values: pd.DataFrame, asked: TypeContrast
+) -> Iterator[tuple[str, str, tuple, np.ndarray, np.ndarray]]:
+    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays, the option to
+    be better first.
 
-    The arrays hold the values and what chance gives in their place (of chance itself, its own values), turned so that
-    higher is better. Rows that lack an option are left out, and so are cells without rows.
+    The arrays hold the values and what chance gives in their place (of chance itself, its own
+    values), turned so that higher is better. Rows that lack an option are left out, and so are
+    cells without rows.
     """
     keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
     options = [asked.better, *asked.worse]
@@ -140,7 +165,9 @@ def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, st
         option = pd.Index(options).get_indexer(part[asked.across])
         found = np.full((2, len(rows), len(options)), np.nan)
         known = option >= 0
-        found[:, at[known], option[known]] = sign * part.loc[known, ["value", "chance"]].to_numpy().T
+        found[:, at[known], option[known]] = (
+            sign * part.loc[known, ["value", "chance"]].to_numpy().T
+        )
         if CHANCE in options:
             own = next(name for name in options if name != CHANCE)
             found[:, :, options.index(CHANCE)] = found[1, :, options.index(own)]
@@ -159,11 +186,17 @@ def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:
 
 
 def _as_random(
-    values: np.ndarray, chance: np.ndarray, options: tuple[str, ...], worlds: int, rng: np.random.Generator
+    values: np.ndarray,
+    chance: np.ndarray,
+    options: tuple[str, ...],
+    worlds: int,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """(j, n, options) where each explanation and as many random tokens change places at random in each text.
+    """(j, n, options) where each explanation and as many random tokens change places at random in
+    each text.
 
-    Where chance itself is set against an explanation, it takes that one's place as the other takes its.
+    Where chance itself is set against an explanation, it takes that one's place as the other takes
+    its.
     """
     swapped = rng.random((worlds, *values.shape)) < 0.5
     if CHANCE in options:

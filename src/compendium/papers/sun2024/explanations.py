@@ -1,8 +1,10 @@
 """Makes and stores token, token-pair and span-pair explanations (Sun et al. 2024, section 3.2).
 
-How close does each pair method come to exact values, on short inputs where every coalition of units is asked? There are
-two: Bivariate Shapley (Masoomi et al. 2023) without sampling, which includes half of each unit's own effect, and the
-Shapley interaction index (Grabisch & Roubens 1999), which is 0 where effects of units are additive. n: units."""
+How close does each pair method come to exact values, on short inputs where every coalition of units
+is asked? There are two: Bivariate Shapley (Masoomi et al. 2023) without sampling, which includes
+half of each unit's own effect, and the Shapley interaction index (Grabisch & Roubens 1999), which
+is 0 where effects of units are additive. n: units.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,7 +23,12 @@ from attreval.core.units import find_units
 from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.attention import choose_head
 from attreval.methods.method import Budget
-from attreval.methods.proxyspex import FEWEST_COALITIONS, banzhaf_interactions, draw_uniform, fit_interactions
+from attreval.methods.proxyspex import (
+    FEWEST_COALITIONS,
+    banzhaf_interactions,
+    draw_uniform,
+    fit_interactions,
+)
 from attreval.methods.run import attribution
 from attreval.methods.shapley import all_coalitions, ask_values, bivariate_values, draw_coalitions
 from attreval.methods.spans import pair_scores
@@ -37,8 +44,10 @@ HEAD_CHOICES = ("per_class", "class_mean", "one_for_all")  # the first is the pa
 
 @dataclass(frozen=True)
 class TypedExplanations:
-    """The tables of one part: what methods cost, `precision_table`, a row an instance and method, the first features of
-    one instance, and the head that attention is taken from by instance and choice."""
+    """The tables of one part: what methods cost, `precision_table`, a row an instance and method,
+    the first features of one instance, and the head that attention is taken from by instance and
+    choice.
+    """
 
     cost: pd.DataFrame
     precision: pd.DataFrame
@@ -55,7 +64,8 @@ def budget_of_types(profile: Profile, task: str) -> Budget:
 def explain_types(step: Step) -> TypedExplanations:
     """Explain one part of the instances and write the attributions.
 
-    Evaluated instances are explained by every technique, those that only agents see by the agents' techniques.
+    Evaluated instances are explained by every technique, those that only agents see by the agents'
+    techniques.
     """
     from attreval.methods.run import explain
 
@@ -63,7 +73,9 @@ def explain_types(step: Step) -> TypedExplanations:
     profile = step.profile
     settings = profile.diagnosis
     if given.part >= settings.parts:
-        raise ValueError(f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0")
+        raise ValueError(
+            f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0"
+        )
     scorer = open_scorer(step)
     every = corpora.load(given.task, "test", max(settings.rows, settings.agents.rows))
     names = ("levels", given.task, given.model, given.seed)
@@ -73,7 +85,9 @@ def explain_types(step: Step) -> TypedExplanations:
     methods = _methods_of(settings.techniques)
     explained = []
     if evaluated:
-        explained += explain(scorer, evaluated, methods, budget, names, notify=step.progress("explaining"))
+        explained += explain(
+            scorer, evaluated, methods, budget, names, notify=step.progress("explaining")
+        )
     if for_agents:
         asked = _methods_of(settings.agents.techniques)
         show = step.progress("explaining for agents")
@@ -84,10 +98,20 @@ def explain_types(step: Step) -> TypedExplanations:
     write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
     step.files += [attributions, tokens]
     fully = [e for e in explained if len(e.attributions) == len(methods)]
-    cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
+    cost = sum_costs(
+        [a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully)
+    )
     precision = precision_table(scorer, evaluated, methods, budget, names, "predicted")
     rows = [
-        (e.instance.id, e.instance.label, e.predicted, len(e.tokens.content), m, len(a.scores), abs(a.gap))
+        (
+            e.instance.id,
+            e.instance.label,
+            e.predicted,
+            len(e.tokens.content),
+            m,
+            len(a.scores),
+            abs(a.gap),
+        )
         for e in explained
         for m, a in e.attributions.items()
     ]
@@ -101,8 +125,12 @@ def explain_types(step: Step) -> TypedExplanations:
     )
 
 
-def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget, names: tuple) -> pd.DataFrame:
-    """Write attention explanations by heads chosen otherwise than for the class, and list all chosen heads."""
+def _explain_by_other_heads(
+    step: Step, scorer, explained: list, budget: Budget, names: tuple
+) -> pd.DataFrame:
+    """Write attention explanations by heads chosen otherwise than for the class, and list all
+    chosen heads.
+    """
     methods = set(TECHNIQUES["attention"].values())
     by_head = [e for e in explained if methods <= set(e.attributions)]
     rows = []
@@ -121,38 +149,57 @@ def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget,
         show(start + len(part), len(by_head))
     given = step.parameters
     for choice, records in made.items() if by_head else ():
-        path = step.results.typed_attributions(given.task, given.model, given.seed, f"{given.part}-{choice}")
+        path = step.results.typed_attributions(
+            given.task, given.model, given.seed, f"{given.part}-{choice}"
+        )
         write_attributions(path, records)
         step.files.append(path)
     return pd.DataFrame(rows, columns=["instance", "head_choice", "head"])
 
 
 def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attribution]:
-    """Attention explanations of all types, for the predicted class, of instances that have been explained."""
+    """Attention explanations of all types, for the predicted class, of instances that have been
+    explained.
+    """
     jobs = [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
     talks = []
     for e, method in jobs:
         rng = generator(*names, e.instance.id, METHODS[method].draws or method)
-        talks.append((f"{e.instance.id}\x1f{method}", METHODS[method].converse(e.tokens, e.predicted, budget, rng)))
+        talks.append(
+            (
+                f"{e.instance.id}\x1f{method}",
+                METHODS[method].converse(e.tokens, e.predicted, budget, rng),
+            )
+        )
     return [
         attribution(e.instance, e.tokens, method, e.predicted, scores, scorer.costs.pop(account))
-        for (e, method), (account, _), scores in zip(jobs, talks, scorer.converse(talks), strict=True)
+        for (e, method), (account, _), scores in zip(
+            jobs, talks, scorer.converse(talks), strict=True
+        )
     ]
 
 
 def load_head_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> tuple[dict[str, pd.Series], dict[str, dict[str, dict[str, Attribution]]]]:
-    """(choice -> head of each instance, choice -> instance id -> method -> record); records of the paper's choice are
-    those of load_typed_attributions. FileNotFoundError: 07_sun2024_explanations has not run; it says how it does."""
+    """(choice -> head of each instance, choice -> instance id -> method -> record); records of the
+    paper's choice are those of load_typed_attributions. FileNotFoundError: 07_sun2024_explanations
+    has not run; it says how it does.
+    """
     where = "07_sun2024_explanations"
     parts = range(profile.diagnosis.parts)
-    heads = pd.concat([results.read_table("heads", where, task, model, seed, part) for part in parts])
+    heads = pd.concat(
+        [results.read_table("heads", where, task, model, seed, part) for part in parts]
+    )
     others = {}
     for choice in HEAD_CHOICES[1:]:
-        paths = [results.typed_attributions(task, model, seed, f"{part}-{choice}") for part in parts]
+        paths = [
+            results.typed_attributions(task, model, seed, f"{part}-{choice}") for part in parts
+        ]
         others[choice] = read_by_instance(*(results.existing(path, where) for path in paths))
-    return {choice: own.set_index("instance")["head"] for choice, own in heads.groupby("head_choice")}, others
+    return {
+        choice: own.set_index("instance")["head"] for choice, own in heads.groupby("head_choice")
+    }, others
 
 
 def _methods_of(techniques) -> list[str]:
@@ -186,20 +233,28 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
         one = 1 << i
         other = 1 << j
         free = rows[rows & (one | other) == 0]
-        gains = values[free | one | other] - values[free | one] - values[free | other] + values[free]
+        gains = (
+            values[free | one | other] - values[free | one] - values[free | other] + values[free]
+        )
         out[i, j] = out[j, i] = weights[sizes[free]] @ gains
     return out
 
 
 def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up; exact for 2^n samples."""
+    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up; exact for 2^n
+    samples.
+    """
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, samples, rng)
-    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
+    return bivariate_values(
+        masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1]
+    )
 
 
 def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up; exact for 2^n samples."""
+    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up; exact for
+    2^n samples.
+    """
     n = int(np.log2(len(values)))
     seed = int(rng.integers(2**31))
     if len(values) <= samples:
@@ -215,17 +270,21 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
         units = find_units(model.tokens(instance), unit)
         return len(units) <= most and min(np.bincount(units.side, minlength=2)) >= 2
 
-    few_words = (one for one in corpora.load(task, "test", LOOKED_THROUGH) if len(one.words) <= most)
+    few_words = (
+        one for one in corpora.load(task, "test", LOOKED_THROUGH) if len(one.words) <= most
+    )
     return list(islice(filter(short, few_words), rows))
 
 
 @table_of("instance units estimate samples exact spearman pearson error")
 def compare_with_exact(step: Step) -> Iterator[tuple]:
-    """One row per instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
+    """One row per instance, estimate and exact value: Spearman's and Pearson's correlation, mean
+    absolute error.
 
-    Estimates: Bivariate Shapley at each budget; ProxySPEX, if installed, at those that it can use; the pair methods of
-    the other techniques. Exact: `bivariate` values, and the size of the `interaction` index, compared with the size of
-    the estimates. Errors are given where estimate and exact value are the same quantity.
+    Estimates: Bivariate Shapley at each budget; ProxySPEX, if installed, at those that it can use;
+    the pair methods of the other techniques. Exact: `bivariate` values, and the size of the
+    `interaction` index, compared with the size of the estimates. Errors are given where estimate
+    and exact value are the same quantity.
     """
     task = step.parameters.task
     settings = step.profile.diagnosis
@@ -247,7 +306,9 @@ def _compare(step: Step, scorer, instance: Instance) -> Iterator[tuple]:
     given = step.parameters
     settings = step.profile.diagnosis
     budget = budget_of_types(step.profile, given.task)
-    others = [TECHNIQUES[technique]["pair"] for technique in settings.techniques if technique != "shapley"]
+    others = [
+        TECHNIQUES[technique]["pair"] for technique in settings.techniques if technique != "shapley"
+    ]
     tokens = scorer.model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     target = int(predict(scorer, [tokens])[0].argmax())
@@ -256,7 +317,9 @@ def _compare(step: Step, scorer, instance: Instance) -> Iterator[tuple]:
     talks += [(m, METHODS[m].converse(tokens, target, budget, rng)) for m in others]
     values, *found = scorer.converse(talks)
 
-    exact = pair_scores(units, bivariate_from_values(values, len(values), generator("every"))).values
+    exact = pair_scores(
+        units, bivariate_from_values(values, len(values), generator("every"))
+    ).values
     interaction = np.abs(pair_scores(units, shapley_interactions(values)).values)
     estimates = {}
     for samples in settings.oracle.samples:
@@ -282,7 +345,9 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 
 
 def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Means over instances of `compare_with_exact`: one row per estimate, budget and exact value (and `by`)."""
+    """Means over instances of `compare_with_exact`: one row per estimate, budget and exact value
+    (and `by`).
+    """
     keys = [*by, "estimate", "samples", "exact"]
     out = table.groupby(keys, sort=False)[["spearman", "pearson", "error"]].mean().reset_index()
     return out.assign(instances=table.instance.nunique())

@@ -9,10 +9,21 @@ from matplotlib import pyplot as plt
 
 from attreval.api.show.shown import css
 from attreval.methods import TECHNIQUES, TYPES
-from compendium.papers.common.style import legend_below, model_title, task_panels, task_title, use_style
+from compendium.papers.common.style import (
+    legend_below,
+    model_title,
+    task_panels,
+    task_title,
+    use_style,
+)
 from compendium.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES
 
-LOOKS = {"token": ("#0072B2", "o"), "pair": ("#D55E00", "s"), "span": ("#009E73", "^"), "combined": ("#CC79A7", "D")}
+LOOKS = {
+    "token": ("#0072B2", "o"),
+    "pair": ("#D55E00", "s"),
+    "span": ("#009E73", "^"),
+    "combined": ("#CC79A7", "D"),
+}
 GREY = "#555555"
 LABELS = {
     "comprehensiveness": "comprehensiveness\nhigher is better",
@@ -27,23 +38,34 @@ EMPTY = {
     "interaction agreement": "nobody marked these",
     "simulatability": "no agents",
 }
-CELL = '<td style="text-align:left"><span style="padding:0 .2em;border-radius:.2em;background:{}">{}</span></td>'
+CELL = (
+    '<td style="text-align:left"><span style="padding:0 '
+    '.2em;border-radius:.2em;background:{}">{}</span></td>'
+)
 
 
 def figure_1(table: pd.DataFrame) -> HTML:
-    """One line per method: its first features in order, coloured by their share of the top score."""
+    """One line per method: its first features in order, coloured by their share of the top
+    score.
+    """
     rows = []
     for method, part in table.groupby("method", sort=False):
         top = part.score.abs().max() or 1.0
         cells = "".join(
-            CELL.format(css(row.score / top), f"{escape(row.piece)} ({row.score:.3f})") for row in part.itertuples()
+            CELL.format(css(row.score / top), f"{escape(row.piece)} ({row.score:.3f})")
+            for row in part.itertuples()
         )
-        rows.append(f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape(method)}</th>{cells}</tr>')
+        rows.append(
+            '<tr><th scope="row" '
+            f'style="text-align:left;white-space:nowrap">{escape(method)}</th>{cells}</tr>'
+        )
     return HTML(f'<table class="scores">{"".join(rows)}</table>')
 
 
 def figure_2(summary: pd.DataFrame):
-    """A row of panels per property, a column per task and model; a dot per technique and type, a dash for chance."""
+    """A row of panels per property, a column per task and model; a dot per technique and type, a
+    dash for chance.
+    """
     use_style()
     cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
     properties = [name for name in LABELS if (summary.property == name).any()]
@@ -60,7 +82,9 @@ def figure_2(summary: pd.DataFrame):
             part = shown[(shown.task == task) & (shown.model == model)]
             if part.empty:
                 said = EMPTY.get(name, "not measured")
-                axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY, fontsize=9)
+                axes.text(
+                    0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY, fontsize=9
+                )
             for at, some, title, (tint, marker) in _by_type(part, techniques):
                 axes.scatter(at, some.value, color=tint, marker=marker, s=32, label=title, zorder=3)
                 axes.vlines(at, some.low, some.high, color=tint, linewidth=1.1, zorder=2)
@@ -75,11 +99,18 @@ def figure_2(summary: pd.DataFrame):
 
 
 def _by_type(part: pd.DataFrame, techniques: list[str]):
-    """For each type with rows: their places on the axis of techniques, the rows, the title, colour and marker."""
+    """For each type with rows: their places on the axis of techniques, the rows, the title, colour
+    and marker.
+    """
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
         if len(some):
-            yield np.array([techniques.index(t) for t in some.technique]) + place, some, TYPE_TITLES[kind], LOOKS[kind]
+            yield (
+                np.array([techniques.index(t) for t in some.technique]) + place,
+                some,
+                TYPE_TITLES[kind],
+                LOOKS[kind],
+            )
 
 
 def _name_techniques(axes, techniques: list[str]) -> None:
@@ -89,15 +120,28 @@ def _name_techniques(axes, techniques: list[str]) -> None:
 
 
 def gain_figure(agents: pd.DataFrame):
-    """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel per form."""
+    """Gain of every agent over the one without explanations, in points of F1, with intervals; a
+    panel per form.
+    """
     informed = agents[agents.form != "none"]
     forms = list(dict.fromkeys(informed.form)) or ["symbol"]
     techniques = [name for name in TECHNIQUES if (informed.technique == name).any()]
     figure, panels = task_panels(forms, 3.4, 3.2, len(forms), 1)
     for form, axes in panels.items():
-        for at, some, title, (tint, marker) in _by_type(informed[informed.form == form], techniques):
+        for at, some, title, (tint, marker) in _by_type(
+            informed[informed.form == form], techniques
+        ):
             reach = np.abs(np.stack([some.gain - some.low, some.high - some.gain]))
-            axes.errorbar(at, some.gain, reach, color=tint, marker=marker, linestyle="", label=title, capsize=2)
+            axes.errorbar(
+                at,
+                some.gain,
+                reach,
+                color=tint,
+                marker=marker,
+                linestyle="",
+                label=title,
+                capsize=2,
+            )
         axes.axhline(0, color=GREY, linewidth=1)
         _name_techniques(axes, techniques)
         axes.set(title=f"explanation as {form}")

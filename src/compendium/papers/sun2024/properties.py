@@ -1,4 +1,6 @@
-"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3 and 2.5)."""
+"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3
+and 2.5).
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -50,7 +52,9 @@ Sets = list[tuple[tuple, set[int]]]  # units to be masked, each set with the key
 TOGETHER = 10  # instances that share batches
 TEXT = [*RUN, "instance"]
 RANDOM = "random"  # the type of random units, as many as techniques have on average
-SHOWN_PAIRS = 3  # pairs of spans that agents see of a text; of the other types, as many units as these hold
+SHOWN_PAIRS = (
+    3  # pairs of spans that agents see of a text; of the other types, as many units as these hold
+)
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
 MASKED = ["units", *CHANGES]
 
@@ -59,7 +63,8 @@ MASKED = ["units", *CHANGES]
 class Properties:
     """Four tables with one row per instance, technique, type (and k, or span rule).
 
-    changes: faithfulness. agreement: with people. complexity: entropies. rules: faithfulness of spans by other rules.
+    changes: faithfulness. agreement: with people. complexity: entropies. rules: faithfulness of
+        spans by other rules.
     """
 
     changes: pd.DataFrame
@@ -70,7 +75,9 @@ class Properties:
 
 @dataclass(frozen=True)
 class RankedInstance:
-    """One instance with its units, what people marked, and the rankings of each technique and type."""
+    """One instance with its units, what people marked, and the rankings of each technique
+    and type.
+    """
 
     instance: Instance
     tokens: Tokens
@@ -80,21 +87,29 @@ class RankedInstance:
 
 
 def measure_properties(step: Step) -> Properties:
-    """The properties of every instance, technique and type, in all runs that the profile evaluates so."""
+    """The properties of every instance, technique and type, in all runs that the profile evaluates
+    so.
+    """
     profile = step.profile
     jobs = [
         (step.results, profile, *run, start)
         for run in profile.explained_runs("diagnosis")
         for start in range(0, profile.diagnosis.rows, TOGETHER)
     ]
-    parts = step.side_by_side(_measure_part, jobs, f"measuring properties, {TOGETHER} instances a part")
+    parts = step.side_by_side(
+        _measure_part, jobs, f"measuring properties, {TOGETHER} instances a part"
+    )
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
     found = [vars(of_part) for of_part, _ in parts]
-    return Properties(**{name: put_together([of_part[name] for of_part in found]) for name in found[0]})
+    return Properties(
+        **{name: put_together([of_part[name] for of_part in found]) for name in found[0]}
+    )
 
 
 def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other. The columns of an empty frame have no type, and would take that of others."""
+    """One below the other. The columns of an empty frame have no type, and would take that of
+    others.
+    """
     return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
 
 
@@ -113,21 +128,38 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
         jobs.append(("span rules", one, sets_by_rule(one, settings, records[one.instance.id], run)))
     jobs = [job for job in jobs if job[-1]]
     answers = scorer.converse(
-        (account, ask_changes(one.tokens, one.units, [units for _, units in sets])) for account, one, sets in jobs
+        (account, ask_changes(one.tokens, one.units, [units for _, units in sets]))
+        for account, one, sets in jobs
     )
     rows: dict[str, list[tuple]] = {"diagnosis": [], "span rules": []}
     for (account, one, sets), answer in zip(jobs, answers, strict=True):
-        values = zip(answer.flips_without, answer.flips_only, answer.drops_without, answer.drops_only, strict=True)
+        values = zip(
+            answer.flips_without,
+            answer.flips_only,
+            answer.drops_without,
+            answer.drops_only,
+            strict=True,
+        )
         for (key, _), changes in zip(sets, values, strict=True):
             rows[account].append((*run, one.instance.id, *key, *changes))
-    agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
-    complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
+    agreement = [
+        (*run, one.instance.id, *row)
+        for one in ranked
+        for row in agreement_rows(one, settings, run)
+    ]
+    complexity = [
+        (*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)
+    ]
     kinds = [*TEXT, "technique", "type"]
     found = Properties(
         changes=pd.DataFrame(rows["diagnosis"], columns=[*kinds, "k", *MASKED]),
         agreement=pd.DataFrame(agreement, columns=[*kinds, "people", "token", "interaction"]),
-        complexity=pd.DataFrame(complexity, columns=[*kinds, "pieces", "entropy", "random", "uniform"]),
-        rules=pd.DataFrame(rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]),
+        complexity=pd.DataFrame(
+            complexity, columns=[*kinds, "pieces", "entropy", "random", "uniform"]
+        ),
+        rules=pd.DataFrame(
+            rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]
+        ),
     )
     return found, scorer.costs
 
@@ -135,17 +167,27 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
 def rank_instance(
     instance: Instance, records: dict[str, Attribution], model, settings, run: tuple, evidence: dict
 ) -> RankedInstance:
-    """The rankings of an instance; a technique that found no pair of spans has none. evidence: borrowed_evidence."""
+    """The rankings of an instance; a technique that found no pair of spans has none. evidence:
+    borrowed_evidence.
+    """
     tokens = model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
-    by_technique = {t: rank_types(records, units, t, (*run, instance.id)) for t in settings.techniques}
-    rankings = {technique: by_type for technique, by_type in by_technique.items() if len(by_type["span"])}
+    by_technique = {
+        t: rank_types(records, units, t, (*run, instance.id)) for t in settings.techniques
+    }
+    rankings = {
+        technique: by_type for technique, by_type in by_technique.items() if len(by_type["span"])
+    }
     return RankedInstance(instance, tokens, units, gold, rankings)
 
 
-def rank_types(records: Mapping[str, Attribution], units: Units, technique: str, names: tuple) -> dict[str, Ranking]:
-    """The ranking of each type of a technique. names: what the order of equal scores derives from."""
+def rank_types(
+    records: Mapping[str, Attribution], units: Units, technique: str, names: tuple
+) -> dict[str, Ranking]:
+    """The ranking of each type of a technique. names: what the order of equal scores
+    derives from.
+    """
     return {
         kind: rank_features(records[method], units, generator("ties", *names, method))
         for kind, method in TECHNIQUES[technique].items()
@@ -153,9 +195,13 @@ def rank_types(records: Mapping[str, Attribution], units: Units, technique: str,
 
 
 def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[tuple]]:
-    """What agents are shown of a text: its first pairs of spans, and of every type as many units as these hold."""
+    """What agents are shown of a text: its first pairs of spans, and of every type as many units as
+    these hold.
+    """
     size = len(rankings["span"].units(SHOWN_PAIRS))
-    return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}
+    return {
+        kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()
+    }
 
 
 def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
@@ -166,7 +212,10 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
         for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
             size = len(rankings["span"].units(k))
             sizes[k].append(size)
-            sets += [((technique, kind, k, size), chosen) for kind, chosen in match_budget(rankings, k).items()]
+            sets += [
+                ((technique, kind, k, size), chosen)
+                for kind, chosen in match_budget(rankings, k).items()
+            ]
     rng = generator("random units", *run, ranked.instance.id)
     for k, some in sizes.items():  # not as many as each technique, where these differ
         size = round(float(np.mean(some)))
@@ -181,8 +230,12 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
     return sets
 
 
-def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple) -> Sets:
-    """The units of the first pairs of spans that each rule makes from scores of pairs, and as many single units."""
+def sets_by_rule(
+    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
+) -> Sets:
+    """The units of the first pairs of spans that each rule makes from scores of pairs, and as many
+    single units.
+    """
     at = ranked.units.of_position()
     sets = []
     for technique, rankings in ranked.rankings.items():
@@ -193,7 +246,9 @@ def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attributio
             matrix[a, b] = matrix[b, a] = score
         for rule in settings.span_rules:
             rng = generator("span rule", *run, ranked.instance.id, technique, rule)
-            found = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
+            found = find_spans(
+                ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng
+            )
             features = [tuple(sorted({at[p] for p in feature})) for feature in found.features]
             ranking = make_ranking(features, found.values, ranked.units, rng)
             for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
@@ -206,14 +261,18 @@ def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attributio
 
 
 def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """What as many random units change: one row per run, instance and technique, mean over draws and then over k.
+    """What as many random units change: one row per run, instance and technique, mean over draws
+    and then over k.
 
-    changes: of Properties. Where the profile asks for it (`random_sizes: each`; exact is True), random units are as
-    many as the technique's own explanations mask; otherwise as many as those of all techniques on average.
+    changes: of Properties. Where the profile asks for it (`random_sizes: each`; exact is True),
+    random units are as many as the technique's own explanations mask; otherwise as many as those of
+    all techniques on average.
     """
     random = changes[changes.technique == "random"]
     parts = []
-    for technique, explained in changes[changes.technique != "random"].groupby("technique", sort=False):
+    for technique, explained in changes[changes.technique != "random"].groupby(
+        "technique", sort=False
+    ):
         own = random[random.type == technique]
         exact = len(own) > 0
         chosen = own if exact else random[random.type == RANDOM]
@@ -226,13 +285,20 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
-    """(technique, type, people, average precision of units, of interactions), and the same of random explanations."""
+    """(technique, type, people, average precision of units, of interactions), and the same of
+    random explanations.
+    """
     people = len(ranked.gold)
     if not people or not ranked.rankings:
         return
     for technique, rankings in ranked.rankings.items():
         for kind in rankings:
-            yield (technique, kind, people, *_agreement(rankings, kind, ranked.gold, settings.match))
+            yield (
+                technique,
+                kind,
+                people,
+                *_agreement(rankings, kind, ranked.gold, settings.match),
+            )
     rng = generator("random pieces", *run, ranked.instance.id)
     draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
     for kind in ("token", "pair", "span"):
@@ -240,8 +306,12 @@ def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tup
         yield ("random", kind, people, *np.mean(found, axis=0).tolist())
 
 
-def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
-    """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
+def _agreement(
+    rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str
+) -> tuple[float, float]:
+    """Average precision of units and of interactions, mean over people; interactions are for pairs
+    and spans.
+    """
     spans = rankings["span"]
     level = GOLD_LEVELS[kind]
     held = units_at(rankings[kind], spans, rankings["token"])
@@ -249,12 +319,16 @@ def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: 
     if kind == "token":
         return float(mean_of_known(single)), float("nan")
     found = features_at(rankings[kind], spans)
-    joint = np.array([interaction_agreement(found, person.interactions[level], rule) for person in gold])
+    joint = np.array(
+        [interaction_agreement(found, person.interactions[level], rule) for person in gold]
+    )
     return float(mean_of_known(single)), float(mean_of_known(joint))
 
 
 def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
-    """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs and units too."""
+    """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs
+    and units too.
+    """
     units = ranked.units
     real = [by_type["span"] for by_type in ranked.rankings.values()]
     count = max(1, round(float(np.mean([len(spans) for spans in real]))))
@@ -269,30 +343,48 @@ def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[s
         drawn.append(tuple(feature))
     pairs = [tuple(pair) for pair in units.pairs().tolist()]
     features = {"span": drawn, "pair": pairs, "token": [(u,) for u in range(len(units))]}
-    return {kind: make_ranking(some, rng.random(len(some)), units, rng) for kind, some in features.items()}
+    return {
+        kind: make_ranking(some, rng.random(len(some)), units, rng)
+        for kind, some in features.items()
+    }
 
 
 def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
-    """(technique, type, features, entropy, that of random scores, the highest), at the number of pairs of spans."""
+    """(technique, type, features, entropy, that of random scores, the highest), at the number of
+    pairs of spans.
+    """
     for technique, rankings in ranked.rankings.items():
         k = len(rankings["span"])
         for kind in TYPES:
             found = unified_entropy(rankings[kind].scores, k)
-            yield technique, kind, k, found, random_entropy(k, settings.random_scores), float(np.log(k))
+            yield (
+                technique,
+                kind,
+                k,
+                found,
+                random_entropy(k, settings.random_scores),
+                float(np.log(k)),
+            )
 
 
 def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """The properties of single instances: one row per instance, method and measure, named as in METRICS.
+    """The properties of single instances: one row per instance, method and measure, named as in
+    METRICS.
 
-    Means over k, draws, and the forms in which agents are shown explanations; `random` are those of all types.
+    Means over k, draws, and the forms in which agents are shown explanations; `random` are those of
+    all types.
     """
     changes = properties.changes
-    changes = changes[(changes.technique != "random") | (changes.type == RANDOM)]  # not those of single techniques
+    changes = changes[
+        (changes.technique != "random") | (changes.type == RANDOM)
+    ]  # not those of single techniques
     agreement = properties.agreement
     entropy = properties.complexity
     highest = entropy.uniform.where(entropy.uniform > 0)
     own = entropy.assign(simplicity=1 - entropy.entropy / highest)
-    of_random = entropy.assign(simplicity=1 - entropy.random / highest, technique="random", type="random")
+    of_random = entropy.assign(
+        simplicity=1 - entropy.random / highest, technique="random", type="random"
+    )
     both = pd.concat([own, of_random], ignore_index=True)
     informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
     parts = [
@@ -301,7 +393,9 @@ def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.
             unified_comprehensiveness=changes.comprehensiveness,
             unified_sufficiency_inverted=1 - changes.sufficiency,
         ),
-        _by_method(agreement, people_units=agreement.token, people_interactions=agreement.interaction),
+        _by_method(
+            agreement, people_units=agreement.token, people_interactions=agreement.interaction
+        ),
         _by_method(both, unified_simplicity=both.simplicity),
         _by_method(entropy, complexity=entropy.entropy),
         _by_method(informed, simulatability=informed.correct),
@@ -314,5 +408,7 @@ def _by_method(frame: pd.DataFrame, **measures: pd.Series) -> pd.DataFrame:
     kinds = zip(frame.technique, frame.type, strict=True)
     methods = [TECHNIQUES.get(technique, {}).get(kind, "random") for technique, kind in kinds]
     keys = [*TEXT, "method"]
-    means = frame.assign(method=methods, **measures).groupby(keys, sort=False)[list(measures)].mean()
+    means = (
+        frame.assign(method=methods, **measures).groupby(keys, sort=False)[list(measures)].mean()
+    )
     return means.reset_index().melt(keys, var_name="measure").dropna(subset="value")

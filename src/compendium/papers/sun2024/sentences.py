@@ -7,7 +7,11 @@ from compendium.papers.common.sentences import list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
-IN_PROSE = {"shapley": "Shapley values", "attention": "attention", "gradients": "integrated gradients"}
+IN_PROSE = {
+    "shapley": "Shapley values",
+    "attention": "attention",
+    "gradients": "integrated gradients",
+}
 HIGHER = {"comprehensiveness", "token agreement", "interaction agreement", "simulatability"}
 
 
@@ -20,7 +24,10 @@ def _which(row: pd.Series) -> str:
 def say_faithfulness(table: pd.DataFrame) -> str:
     typed = table[table.type.isin(TYPES)]
     shown = []
-    for measure, word, sign in (("comprehensiveness", "comprehensive", 1), ("sufficiency", "sufficient", -1)):
+    for measure, word, sign in (
+        ("comprehensiveness", "comprehensive", 1),
+        ("sufficiency", "sufficient", -1),
+    ):
         rows = typed[typed.measure == measure]
         if len(rows):
             row = rows.loc[(sign * rows["mean"]).idxmax()]
@@ -31,7 +38,10 @@ def say_faithfulness(table: pd.DataFrame) -> str:
 @sentence
 def say_agreement(table: pd.DataFrame) -> str:
     row = table.loc[table["mean"].idxmax()]
-    return f"Closest to people's marks are {_which(row)}, {row.measure.replace('_', ' ')} {of_row(row, 'mean')}."
+    return (
+        f"Closest to people's marks are {_which(row)}, {row.measure.replace('_', ' ')} "
+        f"{of_row(row, 'mean')}."
+    )
 
 
 @sentence
@@ -50,8 +60,13 @@ def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
     if agents.gain.isna().all():
         return said
     row = agents.loc[agents.gain.idxmax()]
-    gain = f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, comes from {_which(row)} (as {row.form})"
-    return f"{said}; {gain}{'' if learned.learned.any() else ', but means nothing as long as agents have not learned'}"
+    gain = (
+        f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, comes from "
+        f"{_which(row)} (as {row.form})"
+    )
+    if learned.learned.any():
+        return f"{said}; {gain}"
+    return f"{said}; {gain}, but means nothing as long as agents have not learned"
 
 
 @sentence
@@ -59,44 +74,66 @@ def say_leaks(leaks: pd.DataFrame) -> str:
     row = leaks.loc[leaks.positions.idxmax()]
     surely = (leaks.beyond_low > 0).sum()
     return (
-        f"The positions of {surely} of {len(leaks)} explanations, without a word, surely predict the class better than "
-        f"the lengths of the texts do; best are those of {_which(row)}, F1 {of_row(row, 'positions')} (lengths: "
+        f"The positions of {surely} of {len(leaks)} explanations, without a word, surely predict "
+        "the class better than "
+        f"the lengths of the texts do; best are those of {_which(row)}, F1 "
+        f"{of_row(row, 'positions')} (lengths: "
         f"{row.lengths:.2f})."
     )
 
 
 @sentence
 def say_models(table: pd.DataFrame) -> str:
-    said = "{row:run}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked by people"
+    said = (
+        "{row:run}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked "
+        "by people"
+    )
     return f"{list_rows(said, table)} (in brackets the paper's F1)."
 
 
 @sentence
 def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
-    """Which type is best on each property, in how many cells, and the highest comprehensiveness of spans."""
+    """Which type is best on each property, in how many cells, and the highest comprehensiveness of
+    spans.
+    """
     shown = []
-    for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby("property", sort=False):
-        wide = rows.pivot_table(index=["task", "model", "technique"], columns="type", values="value").dropna()
+    for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby(
+        "property", sort=False
+    ):
+        wide = rows.pivot_table(
+            index=["task", "model", "technique"], columns="type", values="value"
+        ).dropna()
         if len(wide):
             best = wide.idxmax(axis=1) if name in HIGHER else wide.idxmin(axis=1)
             kind, count = next(iter(best.value_counts().items()))
-            shown.append(f"{TYPES[kind]} by {name.replace('_', ' ')} ({count} of {len(wide)} cells)")
+            shown.append(
+                f"{TYPES[kind]} by {name.replace('_', ' ')} ({count} of {len(wide)} cells)"
+            )
     if not shown:
         return "No property has all three types"
     said = f"The best type is most often {', '.join(shown)}"
-    spans = faithfulness[(faithfulness.type == "span") & (faithfulness.measure == "comprehensiveness")]
+    spans = faithfulness[
+        (faithfulness.type == "span") & (faithfulness.measure == "comprehensiveness")
+    ]
     if spans.empty:
         return said
-    return f"{said}. The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}"
+    return (
+        f"{said}. The highest comprehensiveness of spans is "
+        f"{of_row(spans.loc[spans['mean'].idxmax()], 'mean')}"
+    )
 
 
 @sentence
 def say_rules(rules: pd.DataFrame) -> str:
-    means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(["mean", "min", "max"])
+    means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(
+        ["mean", "min", "max"]
+    )
     row = means.loc[means["mean"].idxmax()]
     return (
-        f"Compared with as many single tokens, spans by {row.name.replace('_', ' ')} are the most comprehensive: "
-        f"{row['mean']:+.2f} on average ({row['min']:+.2f} to {row['max']:+.2f}, depending on technique and model)."
+        f"Compared with as many single tokens, spans by {row.name.replace('_', ' ')} are the "
+        "most comprehensive: "
+        f"{row['mean']:+.2f} on average ({row['min']:+.2f} to {row['max']:+.2f}, depending on "
+        "technique and model)."
     )
 
 
@@ -106,12 +143,14 @@ def say_oracle(oracle: pd.DataFrame) -> str:
     wide = last.groupby(["estimate", "exact"], sort=False).spearman.agg(["mean", "min", "max"])
     best = wide["mean"].idxmax()
     shown = [
-        f"{name_method(name)} {row['mean']:.2f} ({row['min']:.2f} to {row['max']:.2f}, depending on the model)"
+        f"{name_method(name)} {row['mean']:.2f} ({row['min']:.2f} to {row['max']:.2f}, depending "
+        "on the model)"
         for (name, exact), row in wide.iterrows()
         if exact == "interaction"
     ]
     return (
-        f"{name_method(best[0])} comes nearest to exact values, with a rank correlation of {wide['mean'][best]:.2f} "
+        f"{name_method(best[0])} comes nearest to exact values, with a rank correlation of "
+        f"{wide['mean'][best]:.2f} "
         f"with the {best[1]} value; with the interaction alone: {', '.join(shown)}."
     )
 

@@ -1,4 +1,6 @@
-"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published ones."""
+"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published
+ones.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -18,7 +20,9 @@ KEYS = ["task", "model", "technique", "type"]  # the same over seeds
 
 
 class Property(NamedTuple):
-    """A property: its metric in METRICS, its table and measure (see measured_means), and how the paper prints it."""
+    """A property: its metric in METRICS, its table and measure (see measured_means), and how the
+    paper prints it.
+    """
 
     metric: str
     table: str
@@ -31,7 +35,9 @@ PROPERTIES = {  # by the paper's words, in its order; simulatability comes from 
     "comprehensiveness": Property("unified_comprehensiveness", "faithfulness", "comprehensiveness"),
     "sufficiency": Property("unified_sufficiency", "faithfulness", "sufficiency"),
     "token agreement": Property("people_units", "agreement", "token", factor=100, digits=1),
-    "interaction agreement": Property("people_interactions", "agreement", "interaction", factor=100, digits=1),
+    "interaction agreement": Property(
+        "people_interactions", "agreement", "interaction", factor=100, digits=1
+    ),
     "simulatability": Property("simulatability", "agents", "gain", digits=1),
     "complexity": Property("complexity", "complexity", "entropy"),
 }
@@ -42,7 +48,12 @@ MEASURES = {  # of `measured_means`
     "agreement": ["token", "interaction"],
     "complexity": ["entropy", "random", "uniform", "pieces"],
 }
-TYPE_TITLES = {"token": "TokenEx", "pair": "TokenIntEx", "span": "SpanIntEx", "combined": "combined (ours)"}
+TYPE_TITLES = {
+    "token": "TokenEx",
+    "pair": "TokenIntEx",
+    "span": "SpanIntEx",
+    "combined": "combined (ours)",
+}
 TECHNIQUE_TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "IG"}
 FAMILIES = {"BERT": "encoder", "BART": "encoder-decoder"}
 CORPORA = {"snli": "SNLI", "fever": "FEVER"}
@@ -50,7 +61,9 @@ NO_FORM = "-"
 
 
 def model_family(spec) -> str:
-    """encoder or encoder-decoder, by the architecture, or by the name of the weights. spec: config.ModelSpec."""
+    """encoder or encoder-decoder, by the architecture, or by the name of the weights. spec:
+    config.ModelSpec.
+    """
     paired = spec.architecture == "encoder_decoder" or "bart" in (spec.weights or "").lower()
     return "encoder-decoder" if paired else "encoder"
 
@@ -61,7 +74,9 @@ def families(models: dict) -> dict[str, str]:
 
 
 def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
-    """A table that a notebook leaves for each evaluated run (or for one part of each), put together."""
+    """A table that a notebook leaves for each evaluated run (or for one part of each), put
+    together.
+    """
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         found = step.results.read_table(name, notebook, task, model, seed, *part)
@@ -70,24 +85,29 @@ def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
-    """What notebook 07_sun2024_agents leaves for every run, put together: `agents` (Tables 7-10), `predictions` or
-    `uninformed`."""
+    """What notebook 07_sun2024_agents leaves for every run, put together: `agents` (Tables 7-10),
+    `predictions` or `uninformed`.
+    """
     return _read_runs(step, "07_sun2024_agents", name)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
-    """How close each estimate comes to the exact values: the mean over the short instances of each run."""
+    """How close each estimate comes to the exact values: the mean over the short instances of each
+    run.
+    """
     table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
 @table_of("task model seed technique type measure mean low high instances")
 def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tuple]:
-    """Means over instances with bootstrap intervals, one row per run, technique, type and measure of MEASURES.
+    """Means over instances with bootstrap intervals, one row per run, technique, type and measure
+    of MEASURES.
 
-    name: `faithfulness` (share of changed predictions and mean drop in probability, eq. 4: draws are averaged for each
-    k, then over k), `agreement` (average precision of units and of interactions, eq. 12), `complexity` (entropy, the
-    entropy of random scores, and the highest possible one, eq. 21). Measures without values have no row.
+    name: `faithfulness` (share of changed predictions and mean drop in probability, eq. 4: draws
+    are averaged for each k, then over k), `agreement` (average precision of units and of
+    interactions, eq. 12), `complexity` (entropy, the entropy of random scores, and the highest
+    possible one, eq. 21). Measures without values have no row.
     """
     values = getattr(properties, "changes" if name == "faithfulness" else name)
     if name == "faithfulness":
@@ -97,28 +117,41 @@ def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tu
         for measure in MEASURES[name]:
             known = part[measure].dropna()
             if len(known):
-                yield *key, measure, *mean_low_high(known, step.profile.bootstrap, "diagnosis", *key[:3]), len(known)
+                yield (
+                    *key,
+                    measure,
+                    *mean_low_high(known, step.profile.bootstrap, "diagnosis", *key[:3]),
+                    len(known),
+                )
 
 
 def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
-    """One row per run, technique and rule that makes spans: what its spans change, also beyond as many single units."""
+    """One row per run, technique and rule that makes spans: what its spans change, also beyond as
+    many single units.
+    """
     measures = ["pieces", "units", "comprehensiveness", "sufficiency"]
     keys = [*RUN, "technique", "rule"]
     flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
     wide = flat.pivot(index=[*keys, "instance"], columns="type", values=measures)
     spans = wide.xs("span", axis=1, level="type")
-    beyond = (spans - wide.xs("token", axis=1, level="type"))[list(FAITHFULNESS)].add_suffix("_beyond_units")
+    beyond = (spans - wide.xs("token", axis=1, level="type"))[list(FAITHFULNESS)].add_suffix(
+        "_beyond_units"
+    )
     by_cell = pd.concat([spans, beyond], axis=1).groupby(keys, sort=False)
     means = by_cell.mean()
     means.insert(0, "instances", by_cell.size())
     return means.reset_index()
 
 
-def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict) -> pd.DataFrame:
-    """Figure 2: one row per task, model, technique, type and property: the mean over seeds and the value of chance.
+def property_means(
+    measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict
+) -> pd.DataFrame:
+    """Figure 2: one row per task, model, technique, type and property: the mean over seeds and the
+    value of chance.
 
-    low, high: the interval over texts, NaN where the mean is over several seeds. Simulatability is that of explanations
-    shown as symbols, as in the paper's main text; the gain of chance is 0. measured: from `measured_means`, by name.
+    low, high: the interval over texts, NaN where the mean is over several seeds. Simulatability is
+    that of explanations shown as symbols, as in the paper's main text; the gain of chance is 0.
+    measured: from `measured_means`, by name.
     """
     parts = []
     for name, asked in PROPERTIES.items():
@@ -132,7 +165,9 @@ def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, mode
         if name == "complexity":
             chance = table[table.measure == "random"].groupby(KEYS, sort=False)["mean"].mean()
         real = means.drop("random", level="technique", errors="ignore")
-        parts.append(real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index]))
+        parts.append(
+            real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index])
+        )
     out = pd.concat([part.reset_index() for part in parts if len(part)], ignore_index=True)
     out = out.assign(kind=out.model.map(families(models)))
     return out[[*KEYS, "property", "value", "low", "high", "chance", "kind"]]
@@ -148,27 +183,44 @@ def _over_seeds(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> float:
-    """The value of chance: as many random units, random explanations of the same type, or random scores."""
+    """The value of chance: as many random units, random explanations of the same type, or random
+    scores.
+    """
     task, model, technique, kind = key
     if name == "complexity":
         return float(means.get(key, np.nan))
     if "agreement" in name:
-        return float(means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan))
-    as_many = means.get((task, model, "random", technique), np.nan)  # where the profile asks for random_sizes: each
-    return float(means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many)
+        return float(
+            means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan)
+        )
+    as_many = means.get(
+        (task, model, "random", technique), np.nan
+    )  # where the profile asks for random_sizes: each
+    return float(
+        means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many
+    )
 
 
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
 def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[dict]:
-    """One row per task and model: macro F1 on test beside the published, and each property's number of instances."""
-    published = reported("sun_base_f1").replace({"model": FAMILIES}).set_index(["dataset", "model"]).test_f1
+    """One row per task and model: macro F1 on test beside the published, and each property's number
+    of instances.
+    """
+    published = (
+        reported("sun_base_f1").replace({"model": FAMILIES}).set_index(["dataset", "model"]).test_f1
+    )
     profile = step.profile
     settings = profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.tasks[task].seeds
-        trained = [step.results.read_table("accuracy", "02_train", profile.read_by(task), model, s) for s in seeds]
+        trained = [
+            step.results.read_table("accuracy", "02_train", profile.read_by(task), model, s)
+            for s in seeds
+        ]
         f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
-        theirs = published.get((CORPORA.get(task, task), model_family(profile.models[model])), np.nan)
+        theirs = published.get(
+            (CORPORA.get(task, task), model_family(profile.models[model])), np.nan
+        )
 
         def own(table: pd.DataFrame, task: str = task, model: str = model) -> pd.DataFrame:
             return table[(table.task == task) & (table.model == model)]
@@ -188,12 +240,15 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
 
 
 @table_of(f"property task model technique {' '.join(TYPE_TITLES)} chance")
-def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES) -> Iterator[tuple]:
-    """One row per property, task, model and technique; a column per type: our value, the published one in brackets.
+def beside_published(
+    summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES
+) -> Iterator[tuple]:
+    """One row per property, task, model and technique; a column per type: our value, the published
+    one in brackets.
 
-    The published value is the paper's for the same corpus, family of models and technique: agreement from Tables 3-6,
-    simulatability from Tables 7-10, complexity from Tables 11 and 12 (faithfulness is only drawn, in Figure 2).
-    A dash marks what was not measured.
+    The published value is the paper's for the same corpus, family of models and technique:
+    agreement from Tables 3-6, simulatability from Tables 7-10, complexity from Tables 11 and 12
+    (faithfulness is only drawn, in Figure 2). A dash marks what was not measured.
     """
     cell = ["technique", "property", "type"]
     published = published_cells().query("form != 'text'").set_index(["task", "kind", *cell]).value
@@ -209,14 +264,17 @@ def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] =
 
 
 def _format(name: str, value: float, published: float = np.nan) -> str:
-    """A property's value as the paper prints it, with the published one in brackets where there is one."""
+    """A property's value as the paper prints it, with the published one in brackets where there is
+    one.
+    """
     asked = PROPERTIES[name]
     text = "–" if np.isnan(value) else f"{value * asked.factor:.{asked.digits}f}"
     return text if np.isnan(published) else f"{text} [{published:.{asked.digits}f}]"
 
 
 def published_cells() -> pd.DataFrame:
-    """Tables 3-12, one row per cell: agreement and gains of agents in points, complexity in nats, each with its chance.
+    """Tables 3-12, one row per cell: agreement and gains of agents in points, complexity in nats,
+    each with its chance.
 
     Columns as of `claims.contrast_values`.
     """
@@ -253,5 +311,9 @@ def _ours(titles: dict[str, str]) -> dict[str, str]:
 
 def _beside_random(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """The rows of techniques; their chance is the value of random explanations in the same cell."""
-    random = table[table.technique == "Random"][[*keys, "value"]].rename(columns={"value": "chance"})
-    return table[table.technique != "Random"].merge(random, on=keys, how="left", validate="many_to_one")
+    random = table[table.technique == "Random"][[*keys, "value"]].rename(
+        columns={"value": "chance"}
+    )
+    return table[table.technique != "Random"].merge(
+        random, on=keys, how="left", validate="many_to_one"
+    )

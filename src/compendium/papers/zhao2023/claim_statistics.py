@@ -1,7 +1,9 @@
-"""The numbers behind the claims of Zhao & Aletras (2023), each a function of diagnosticity by task and method.
+"""The numbers behind the claims of Zhao & Aletras (2023), each a function of diagnosticity by task
+and method.
 
-What is chosen (the best of several, the least) is chosen on other texts than it is read from; an sd of means is freed
-of their noise. Letters used for shapes: b draws and the sample itself, t tasks, m methods, k metrics, r ratios.
+What is chosen (the best of several, the least) is chosen on other texts than it is read from; an sd
+of means is freed of their noise. Letters used for shapes: b draws and the sample itself, t tasks, m
+methods, k metrics, r ratios.
 """
 
 from collections.abc import Callable
@@ -28,8 +30,9 @@ LONG = ("MultiRC", "EvInf")
 
 @dataclass(frozen=True)
 class Cells:
-    """values: (b, t, m, k) diagnosticity. by_ratio: (b, t, m, 2, r) that of NC and NS at one ratio; means: (b, t, m, 2,
-    r) their mean values. tasks, methods: names along the axes."""
+    """values: (b, t, m, k) diagnosticity. by_ratio: (b, t, m, 2, r) that of NC and NS at one ratio;
+    means: (b, t, m, 2, r) their mean values. tasks, methods: names along the axes.
+    """
 
     values: np.ndarray
     tasks: tuple[str, ...]
@@ -48,7 +51,9 @@ class Cells:
         return self.values.mean(axis=2)
 
     def curves(self, tasks: list[int]) -> np.ndarray:
-        """(b, t, 2, r) diagnosticity of NC and NS at each ratio on some tasks, means over methods."""
+        """(b, t, 2, r) diagnosticity of NC and NS at each ratio on some tasks, means over
+        methods.
+        """
         return self.by_ratio[:, tasks].mean(axis=2)
 
     def stands_for(self, datasets: tuple[str, ...]) -> list[int]:
@@ -56,19 +61,25 @@ class Cells:
         return [at for at, task in enumerate(self.tasks) if published_dataset(task) in datasets]
 
 
-Statistic = Callable[[Cells, Cells], np.ndarray | None]  # cells to choose by, cells to read -> (b,); None: cannot tell
+Statistic = Callable[
+    [Cells, Cells], np.ndarray | None
+]  # cells to choose by, cells to read -> (b,); None: cannot tell
 
 
 class Statement(NamedTuple):
-    """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find: those of
-    `methods`, of `tasks`, or one of SWAPS. chosen: the statistic chooses something, and so is cross-fitted."""
+    """What a claim is decided by. exchanged: the names that decide nothing where there is nothing
+    to find: those of `methods`, of `tasks`, or one of SWAPS. chosen: the statistic chooses
+    something, and so is cross-fitted.
+    """
 
     statistic: Statistic
     exchanged: str
     chosen: bool = False
 
     def number(self, whole: Cells, folds: list[tuple[Cells, Cells]]) -> np.ndarray | None:
-        """(b,) of the cells of all texts, or, where it chooses, cross-fitted; None where these cells cannot tell."""
+        """(b,) of the cells of all texts, or, where it chooses, cross-fitted; None where these
+        cells cannot tell.
+        """
         if not self.chosen:
             return self.statistic(whole, whole)
         found = [self.statistic(fit, read) for fit, read in folds]
@@ -89,7 +100,8 @@ def _decides(claim: str, exchanged: str, chosen: bool = False) -> Callable[[Stat
 
 
 def least(leads: Callable[[Cells, Cells], np.ndarray | None]) -> Statistic:
-    """Decorate a function of cells that gives several (b, ...) leads: it becomes the statistic of the least of them.
+    """Decorate a function of cells that gives several (b, ...) leads: it becomes the statistic of
+    the least of them.
 
     leads: takes the cells to read, and those by which it makes choices of its own.
     """
@@ -116,7 +128,9 @@ _decides("soft-ns-over-ns", "hard and soft")(lead_of_metric(SOFT_NS, NS))
 
 @_decides("soft-in-16-of-18", "hard and soft")
 def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
-    """In how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart; a tie is a half."""
+    """In how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart; a
+    tie is a half.
+    """
     means = np.concatenate([cells.by_method, cells.by_task], axis=1)
     leads = means[..., SOFT] - means[..., HARD]
     return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=(1, 2))
@@ -147,7 +161,9 @@ def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
 @_decides("topics-trade-off", "tasks", chosen=True)
 @least
 def topic_trade_off(cells: Cells, _: Cells) -> np.ndarray | None:
-    """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the two."""
+    """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the
+    two.
+    """
     at = cells.stands_for(("AG",))[:1]
     if not at or len(cells.tasks) < 2:
         return None
@@ -157,7 +173,9 @@ def topic_trade_off(cells: Cells, _: Cells) -> np.ndarray | None:
 
 
 def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray | None:
-    """By how much DeepLIFT's mean of a metric is above the `best` of the other methods, or their `mean`."""
+    """By how much DeepLIFT's mean of a metric is above the `best` of the other methods, or their
+    `mean`.
+    """
     if "deeplift" not in read.methods or len(read.methods) < 2:
         return None
     at = read.methods.index("deeplift")
@@ -168,13 +186,17 @@ def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray
     return read.by_method[:, at, metric] - rival
 
 
-_decides("deeplift-first-by-soft-nc", "methods", chosen=True)(partial(deeplift_lead, metric=SOFT_NC, over="best"))
+_decides("deeplift-first-by-soft-nc", "methods", chosen=True)(
+    partial(deeplift_lead, metric=SOFT_NC, over="best")
+)
 _decides("deeplift-low-by-nc", "methods")(partial(deeplift_lead, metric=NC, over="mean"))
 
 
 @_decides("rises-with-ratio", "none")
 def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
-    """In how many steps from one ratio to the next the mean NC or NS of a task and method does not fall."""
+    """In how many steps from one ratio to the next the mean NC or NS of a task and method does not
+    fall.
+    """
     if cells.means is None or cells.means.shape[-1] < 2:
         return None
     return (np.diff(cells.means, axis=-1) >= -1e-9).mean(axis=(1, 2, 3, 4))
@@ -183,7 +205,9 @@ def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
 @_decides("diagnosticity-falls-again", "none", chosen=True)
 @least
 def rise_and_fall(cells: Cells, fit: Cells) -> np.ndarray | None:
-    """Diagnosticity at the best inner ratio less that at the first and last, the least of all of these."""
+    """Diagnosticity at the best inner ratio less that at the first and last, the least of all of
+    these.
+    """
     at = cells.stands_for(SHORT)
     if not at or cells.by_ratio is None or cells.by_ratio.shape[-1] < 3:
         return None
@@ -195,7 +219,9 @@ def rise_and_fall(cells: Cells, fit: Cells) -> np.ndarray | None:
 @_decides("soft-above-all-ratios", "none", chosen=True)
 @least
 def soft_above_all_ratios(cells: Cells, fit: Cells) -> np.ndarray | None:
-    """The soft measure less the hard one at its best ratio, the least over measures and the tasks of long texts."""
+    """The soft measure less the hard one at its best ratio, the least over measures and the tasks
+    of long texts.
+    """
     at = [i for i in cells.stands_for(LONG) if cells.tasks[i] != "snli"]  # which is not long
     if not at or cells.by_ratio is None:
         return None
@@ -206,8 +232,9 @@ def soft_above_all_ratios(cells: Cells, fit: Cells) -> np.ndarray | None:
 
 @least
 def lead_of_the_first(cells: Cells, fit: Cells) -> np.ndarray:
-    """Of settings' soft metrics along the axis of metrics: the first setting's less the best other's, the lesser of the
-    two metrics."""
+    """Of settings' soft metrics along the axis of metrics: the first setting's less the best
+    other's, the lesser of the two metrics.
+    """
 
     def by_setting(of: Cells) -> np.ndarray:
         return of.values.mean(axis=(1, 2)).reshape(len(of.values), -1, len(SOFT))

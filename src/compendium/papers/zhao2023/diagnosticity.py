@@ -1,7 +1,8 @@
-"""Diagnosticity by method, task, size of the rationale and rule (Zhao & Aletras 2023, Tables 2, 3 and 6, Figure 3).
+"""Diagnosticity by method, task, size of the rationale and rule (Zhao & Aletras 2023, Tables 2, 3
+and 6, Figure 3).
 
-All is made of the values of `erasure.evaluate_erasure`. A rule says how scores become strengths of soft erasure, who
-the rival is, and what a tie counts (`settings.RULES`).
+All is made of the values of `erasure.evaluate_erasure`. A rule says how scores become strengths of
+soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,13 +14,26 @@ import pandas as pd
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
-from attreval.metrics.diagnosticity import average_cells, chance_level, compare, sign_flip_test, tied, wins
+from attreval.metrics.diagnosticity import (
+    average_cells,
+    chance_level,
+    compare,
+    sign_flip_test,
+    tied,
+    wins,
+)
 from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
-from compendium.papers.zhao2023.settings import RULES, compared_tasks, protocol_of, published_dataset, rule_setting
+from compendium.papers.zhao2023.settings import (
+    RULES,
+    compared_tasks,
+    protocol_of,
+    published_dataset,
+    rule_setting,
+)
 from compendium.workflow.step import Step
 
 HARD = {metric: METRICS[metric].stored for metric in FAITHFULNESS if metric not in HARD_OF}
@@ -34,10 +48,11 @@ SCALES = {  # who the rival is, and how scores become probabilities
 
 
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a setting, instance and method that is judged softly, with the outcomes of `judge_pairs`.
+    """One row a setting, instance and method that is judged softly, with the outcomes of
+    `judge_pairs`.
 
-    values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a
-    random order where the setting has those; its values end in `_rival`.
+    values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the
+    method's own scores in a random order where the setting has those; its values end in `_rival`.
     """
     return pair_values(values[values.soft_nc.notna()], profile, FAITHFULNESS)
 
@@ -63,8 +78,9 @@ def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) 
 
 
 def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
-    """The pairs with what each metric says of them: whether the method wins, whether that is a tie, and what it would
-    win by chance: one half, or what the protocol gives for a tie."""
+    """The pairs with what each metric says of them: whether the method wins, whether that is a tie,
+    and what it would win by chance: one half, or what the protocol gives for a tie.
+    """
     found = {}
     for metric in metrics:
         own = pairs[metric]
@@ -77,7 +93,9 @@ def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str])
 
 
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row a task: its texts in the main run, how many it needs at least, and whether it has them."""
+    """One row a task: its texts in the main run, how many it needs at least, and whether it has
+    them.
+    """
     found = count_texts(pairs[pairs.setting == "main"], sort=False).rename("texts").reset_index()
     averaged = found.task.isin(compared_tasks(found.task))
     return found.assign(least=LEAST_TEXTS, enough=found.texts >= LEAST_TEXTS, averaged=averaged)
@@ -109,8 +127,12 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
-    """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the draws of a name."""
+def interval_over_tasks(
+    pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str
+) -> tuple[float, float, float]:
+    """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the
+    draws of a name.
+    """
     spec = step.profile.bootstrap
     texts = text_means(pairs, numbers)
     drawn = []
@@ -127,8 +149,12 @@ def how_many(pairs: pd.DataFrame) -> dict[str, int]:
     return {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}
 
 
-def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
-    """The pairs of a change beside those of the base; their counts, and each metric's change with its interval."""
+def moved_by(
+    part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str
+) -> tuple:
+    """The pairs of a change beside those of the base; their counts, and each metric's change with
+    its interval.
+    """
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
     row = how_many(both)
     for m in metrics:
@@ -139,8 +165,12 @@ def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], ste
 
 @table_of("task method metric diagnosticity low high instances")
 def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, method and metric: diagnosticity with its interval, over all models and seeds (Table 6)."""
-    for (task, method), cell in pairs[pairs.setting == "main"].groupby(["task", "method"], sort=False):
+    """One row a task, method and metric: diagnosticity with its interval, over all models and seeds
+    (Table 6).
+    """
+    for (task, method), cell in pairs[pairs.setting == "main"].groupby(
+        ["task", "method"], sort=False
+    ):
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
         found = mean_low_high(wide, step.profile.bootstrap, "diagnosticity", task).T
@@ -149,12 +179,15 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 
 def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average and sd.
+    """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average
+    and sd.
 
-    diagnosticity: mean of the cells, over the tasks of `settings.compared_tasks` where it is a mean over tasks.
-    difference: to the hard counterpart; p: of the test over texts (`sign_flip_test`); q: p at which the row would be
-    among the table's findings at that false discovery rate (Benjamini and Hochberg 1995). rank_sum, paired: p of the
-    tests that take pairs as independent. All are NaN for hard metrics. texts: of the row; least: of its smallest task.
+    diagnosticity: mean of the cells, over the tasks of `settings.compared_tasks` where it is a mean
+        over tasks.
+    difference: to the hard counterpart; p: of the test over texts (`sign_flip_test`); q: p at which
+    the row would be among the table's findings at that false discovery rate (Benjamini and Hochberg
+    1995). rank_sum, paired: p of the tests that take pairs as independent. All are NaN for hard
+    metrics. texts: of the row; least: of its smallest task.
     """
     every = pairs[pairs.setting == "main"]
     averaged = every[every.task.isin(compared_tasks(every.task))]
@@ -169,18 +202,33 @@ def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
             part = averaged if name in ("average", "sd") else chosen[chosen[by] == name]
             row = {by: name, "metric": metric, "diagnosticity": value} | how_many(part)
             if hard and name != "sd":
-                row |= vars(compare(part[f"win_{metric}"], part[f"win_{hard}"]))  # rank_sum, paired and pairs
+                row |= vars(
+                    compare(part[f"win_{metric}"], part[f"win_{hard}"])
+                )  # rank_sum, paired and pairs
                 by_text = text_means(part, lead(part, metric, hard))
                 row["difference"] = value - means.loc[name, hard]
                 row["p"] = sign_flip_test(by_text, generator("sign flips", metric, by, name))
             rows.append(row)
-    columns = ["metric", "diagnosticity", "difference", "p", "q", "rank_sum", "paired", "pairs", "texts", "least"]
+    columns = [
+        "metric",
+        "diagnosticity",
+        "difference",
+        "p",
+        "q",
+        "rank_sum",
+        "paired",
+        "pairs",
+        "texts",
+        "least",
+    ]
     table = pd.DataFrame(rows, columns=[by, *columns])
     return table.assign(q=adjust(table.p.to_numpy(float)))
 
 
 def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
-    """task, method and the mean wins of each metric; models and seeds of a text are averaged first."""
+    """task, method and the mean wins of each metric; models and seeds of a text are
+    averaged first.
+    """
     texts = pairs.groupby(["task", "method", "instance"], sort=False)[WINS].mean()
     cells = texts.groupby(["task", "method"], sort=False).mean()
     return cells.set_axis(list(FAITHFULNESS), axis="columns").reset_index()
@@ -193,11 +241,17 @@ def mean_diagnosticity(pairs: pd.DataFrame) -> dict[str, float]:
 
 
 @table_of("task metric ratio diagnosticity low high")
-def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, hard metric and ratio: mean diagnosticity over methods (Figure 3); soft ones have no ratio."""
+def diagnosticity_by_ratio(
+    erased: ErasureValues, pairs: pd.DataFrame, step: Step
+) -> Iterator[tuple]:
+    """One row a task, hard metric and ratio: mean diagnosticity over methods (Figure 3); soft ones
+    have no ratio.
+    """
 
     def interval(task: str, won: pd.Series, instances: pd.Series) -> np.ndarray:
-        return mean_low_high(won.groupby(instances, sort=False).mean(), step.profile.bootstrap, "diagnosticity", task)
+        return mean_low_high(
+            won.groupby(instances, sort=False).mean(), step.profile.bootstrap, "diagnosticity", task
+        )
 
     own = erased.curves[erased.curves.method.isin(set(pairs.method))]
     rivals = erased.rival_curves
@@ -217,8 +271,10 @@ def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Ste
 
 
 def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios, soft ones, wins;
-    and soft ones with strengths of equal mean (`soft_nc_equal`, ...), where they were measured."""
+    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios,
+    soft ones, wins; and soft ones with strengths of equal mean (`soft_nc_equal`, ...), where they
+    were measured.
+    """
     hard = erased.curves.groupby(ROW, sort=False)[list(HARD_MEASURES)].mean().reset_index()
     own = erased.values[erased.values.role == "own"]
     equal = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
@@ -226,34 +282,45 @@ def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFra
         hard.melt(ROW, list(HARD_MEASURES), "measure"),
         own[own.setting == "main"].melt(ROW, list(HARD_OF), "measure"),
         pairs[pairs.setting == "main"].melt(ROW, WINS, "measure"),
-        own[own.setting == "equal_means"].rename(columns=equal).melt(ROW, list(equal.values()), "measure"),
+        own[own.setting == "equal_means"]
+        .rename(columns=equal)
+        .melt(ROW, list(equal.values()), "measure"),
     ]
     return pd.concat(parts, ignore_index=True)
 
 
 def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """The pairs of each rule, one below the other, judged by it, with column `rule`; none where it was not measured."""
+    """The pairs of each rule, one below the other, judged by it, with column `rule`; none where it
+    was not measured.
+    """
     parts = []
     for name, rule in RULES.items():
         for task, part in pairs.groupby("task", sort=False):
             setting = rule_setting(profile, task, rule.setting)
             protocol = protocol_of(profile, task, setting)
             changed = replace(protocol, ties=rule.ties or protocol.ties)
-            parts.append(judge_pairs(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
+            parts.append(
+                judge_pairs(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name)
+            )
     return pd.concat(parts, ignore_index=True)
 
 
 def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
-    """Tables 2, 3 and 6 by rule: `table2_rules`, `table3_rules` and `table6_rules`, a row a cell, metric and rule.
+    """Tables 2, 3 and 6 by rule: `table2_rules`, `table3_rules` and `table6_rules`, a row a cell,
+    metric and rule.
 
-    ties: the share of ties; chance: what explanations no better than random scores would get with these ties; texts: of
-    the row; least: of its smallest task. Means over tasks are taken as in Table 2.
+    ties: the share of ties; chance: what explanations no better than random scores would get with
+    these ties; texts: of the row; least: of its smallest task. Means over tasks are taken as in
+    Table 2.
     """
     compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
     average = _summarise(compared.assign(row="average"), ["row"], step)
 
     def with_average(pairs: pd.DataFrame, name: str) -> pd.DataFrame:
-        return pd.concat([_summarise(pairs, [name], step), average.rename(columns={"row": name})], ignore_index=True)
+        return pd.concat(
+            [_summarise(pairs, [name], step), average.rename(columns={"row": name})],
+            ignore_index=True,
+        )
 
     cells = _summarise(by_rule, ["task", "method"], step)
     return {
@@ -280,18 +347,25 @@ def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFra
 
 
 def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a rule and soft metric: is it above its hard counterpart, in the mean over methods and tasks?
+    """One row a rule and soft metric: is it above its hard counterpart, in the mean over methods
+    and tasks?
 
-    difference with its interval over texts; p of the test over texts, q over the table. above_chance: the same
-    difference once each metric's own chance level is taken off, which ties and their rule decide. holds: `above` or
-    `below` at a false discovery rate of SURE over the table, else `not surely apart from`.
+    difference with its interval over texts; p of the test over texts, q over the table.
+    above_chance: the same difference once each metric's own chance level is taken off, which ties
+    and their rule decide. holds: `above` or `below` at a false discovery rate of SURE over the
+    table, else `not surely apart from`.
     """
     rows = []
     compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
     for rule, part in compared.groupby("rule", sort=False):
         for soft, hard in HARD_OF.items():
             ahead = lead(part, soft, hard)
-            row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "measure": METRICS[soft].title}
+            row = {
+                "rule": rule,
+                "title": RULES[rule].title,
+                "metric": soft,
+                "measure": METRICS[soft].title,
+            }
             difference, low, high = interval_over_tasks(part, ahead, step, "rules")
             row |= {"difference": difference, "low": low, "high": high}
             row["p"] = sign_flip_test(text_means(part, ahead), generator("sign flips", rule, soft))

@@ -1,7 +1,9 @@
-"""Hard and soft erasure of every explanation, in every setting of `settings.list_settings` (Zhao & Aletras 2023).
+"""Hard and soft erasure of every explanation, in every setting of `settings.list_settings` (Zhao &
+Aletras 2023).
 
-Every instance is one conversation with the ledger: what two methods, measures or settings have in common is computed
-once. The main run sees every explained instance, changes of protocol only the first of a task.
+Every instance is one conversation with the ledger: what two methods, measures or settings have in
+common is computed once. The main run sees every explained instance, changes of protocol only the
+first of a task.
 """
 
 from dataclasses import dataclass, replace
@@ -24,16 +26,34 @@ from compendium.project import Results
 from compendium.workflow.step import Step
 
 TOGETHER = 5  # instances that share batches
-HARD_MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
+HARD_MEASURES = (
+    "comprehensiveness",
+    "sufficiency",
+    "normalised_comprehensiveness",
+    "normalised_sufficiency",
+)
 ROW = [*RUN, "instance", "method"]
-VALUES = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
+VALUES = [
+    "nc",
+    "ns",
+    "soft_nc",
+    "soft_ns",
+    "soft_nc_sd",
+    "soft_ns_sd",
+    "keep_rate",
+    "drop_rate",
+    "full",
+    "erased",
+]
 
 
 @dataclass(frozen=True)
 class ErasureInput:
-    """One attribution under one protocol. role: the method's `own` scores, or these `permuted`, as its rival.
+    """One attribution under one protocol. role: the method's `own` scores, or these `permuted`, as
+    its rival.
 
-    names: what the order of equal scores derives from. calls: numbers computed before on this text, for the drift.
+    names: what the order of equal scores derives from. calls: numbers computed before on this text,
+        for the drift.
     """
 
     setting: str
@@ -48,11 +68,12 @@ class ErasureInput:
 
 @dataclass(frozen=True)
 class ErasureValues:
-    """curves: one row an instance, method and ratio, by the main protocol, with the four hard measures.
+    """curves: one row an instance, method and ratio, by the main protocol, with the four hard
+    measures.
 
-    values: one row a setting, instance, method and role: NC and NS over all ratios, Soft-NC and Soft-NS, their standard
-    deviations over draws, the mean shares that are kept and removed. rival_curves: as curves, of scores in another
-    order, where the main run's rivals are those.
+    values: one row a setting, instance, method and role: NC and NS over all ratios, Soft-NC and
+    Soft-NS, their standard deviations over draws, the mean shares that are kept and removed.
+    rival_curves: as curves, of scores in another order, where the main run's rivals are those.
     """
 
     curves: pd.DataFrame
@@ -71,9 +92,13 @@ def evaluate_erasure(step: Step) -> ErasureValues:
             lengths.append(profile.models[model].max_length)
     # the longest texts first: no process is left alone with them at the end
     order = np.argsort(-np.array(lengths), kind="stable")
-    done = step.side_by_side(_evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part")
+    done = step.side_by_side(
+        _evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part"
+    )
     parts = [done[at] for at in np.argsort(order)]
-    step.note_evaluations((task, costs) for (_, _, task, *_), (_, _, costs) in zip(jobs, parts, strict=True))
+    step.note_evaluations(
+        (task, costs) for (_, _, task, *_), (_, _, costs) in zip(jobs, parts, strict=True)
+    )
     curves = pd.concat([of_part for of_part, _, _ in parts], ignore_index=True)
     values = pd.concat([of_part for _, of_part, _ in parts], ignore_index=True)
 
@@ -83,7 +108,9 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     return ErasureValues(of_role("own"), values, of_role("permuted"))
 
 
-def _evaluate_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def _evaluate_part(
+    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+):
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
@@ -91,7 +118,9 @@ def _evaluate_part(results: Results, profile: Profile, task: str, model: str, se
     query = query_segment(task)
     curves = []
     values = []
-    for at, instance in enumerate(to_explain(profile, task, model)[start : start + TOGETHER], start):
+    for at, instance in enumerate(
+        to_explain(profile, task, model)[start : start + TOGETHER], start
+    ):
         tokens = scorer.model.tokens(instance)
         names = (*run, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
@@ -99,13 +128,18 @@ def _evaluate_part(results: Results, profile: Profile, task: str, model: str, se
         target = next(iter(records[instance.id].values())).target
         inputs = list_inputs(scorer, profile, task, at, tokens, known, target, names)
         conversations = (
-            (one.method if one.setting == "main" else f"control: {one.setting}", ask_erasure(tokens, one, query))
+            (
+                one.method if one.setting == "main" else f"control: {one.setting}",
+                ask_erasure(tokens, one, query),
+            )
             for one in inputs
         )
         for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
             about = (*names, one.method, one.role)
             if one.setting == "main":
-                by_ratio = zip(hard.ratios, *(getattr(hard, name) for name in HARD_MEASURES), strict=True)
+                by_ratio = zip(
+                    hard.ratios, *(getattr(hard, name) for name in HARD_MEASURES), strict=True
+                )
                 curves += [(*about, *numbers) for numbers in by_ratio]
             values.append((one.setting, *about, *erasure_values(hard, probabilities)))
         scorer.forget()
@@ -117,28 +151,47 @@ def _evaluate_part(results: Results, profile: Profile, task: str, model: str, se
 
 
 def list_inputs(
-    scorer, profile: Profile, task: str, at: int, tokens: Tokens, known: dict, target: int, names: tuple
+    scorer,
+    profile: Profile,
+    task: str,
+    at: int,
+    tokens: Tokens,
+    known: dict,
+    target: int,
+    names: tuple,
 ) -> list[ErasureInput]:
-    """Every input of a task's instance number `at`, in all of its settings. known: method -> scores of the target."""
+    """Every input of a task's instance number `at`, in all of its settings. known: method -> scores
+    of the target.
+    """
     query = query_segment(task)
     budget = profile.explaining_of(task)
     inputs = []
     soft = [m for m in profile.faithfulness_of(task).methods if m in known]
     if not set(soft) - {"random"}:
-        soft = list(known)  # none of the methods that soft erasure is for has explained: it takes all
+        soft = list(
+            known
+        )  # none of the methods that soft erasure is for has explained: it takes all
     for name, setting in list_settings(profile, task, at).items():
-        every = name == "main" and not setting.methods  # the released code knows only its own methods
+        every = (
+            name == "main" and not setting.methods
+        )  # the released code knows only its own methods
         chosen = known if every else {m: known[m] for m in soft}
         scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
         protocol = setting.protocol
         for before, (m, own) in enumerate(scores.items()):
             drawn_by = (*names, setting.methods.get(m, m))
             calls = before * len(protocol.ratios)  # numbers computed so far
-            inputs.append(ErasureInput(name, m, "own", own, protocol, drawn_by, setting.soft and m in soft, calls))
+            inputs.append(
+                ErasureInput(
+                    name, m, "own", own, protocol, drawn_by, setting.soft and m in soft, calls
+                )
+            )
         rivalled = [m for m in scores if m in soft and m != "random"]
         for m in rivalled if setting.permuted else ():
             permuted = generator("permuted", *names, m).permutation(scores[m])
-            inputs.append(ErasureInput(name, m, "permuted", permuted, protocol, (*names, m, "permuted")))
+            inputs.append(
+                ErasureInput(name, m, "permuted", permuted, protocol, (*names, m, "permuted"))
+            )
     return inputs
 
 
@@ -148,19 +201,27 @@ def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
 
 
 def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
-    """The conversation of one input, hard and then, where wanted, soft: (Erasure, SoftProbabilities or None)."""
+    """The conversation of one input, hard and then, where wanted, soft: (Erasure, SoftProbabilities
+    or None).
+    """
     ties = generator("ties", *given.names)
     hard = yield from erase(tokens, given.scores, None, ties, given.protocol, query, given.calls)
     if not given.soft:
         return hard, None
-    soft = yield from soft_erase(tokens, given.scores, hard.target, given.names, given.protocol, query)
+    soft = yield from soft_erase(
+        tokens, given.scores, hard.target, given.names, given.protocol, query
+    )
     return hard, soft
 
 
 def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
-    """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS keeps and that Soft-NC
-    removes, probability of the whole and of the erased text."""
-    found = {"nc": hard.normalised_comprehensiveness.mean(), "ns": hard.normalised_sufficiency.mean()}
+    """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS
+    keeps and that Soft-NC removes, probability of the whole and of the erased text.
+    """
+    found = {
+        "nc": hard.normalised_comprehensiveness.mean(),
+        "ns": hard.normalised_sufficiency.mean(),
+    }
     found |= {"full": hard.full, "erased": hard.erased}
     if probabilities is not None:
         soft = soft_values(hard, probabilities)
@@ -176,9 +237,18 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
 
 
 def _scores_in_setting(
-    scorer, tokens: Tokens, target: int, budget: Budget, known: dict, setting: Setting, names: tuple, query: int | None
+    scorer,
+    tokens: Tokens,
+    target: int,
+    budget: Budget,
+    known: dict,
+    setting: Setting,
+    names: tuple,
+    query: int | None,
 ) -> dict:
-    """Method -> scores in a setting: as explained, by other methods in their place, or with the separator scored."""
+    """Method -> scores in a setting: as explained, by other methods in their place, or with the
+    separator scored.
+    """
     wanted = {m: setting.methods.get(m, m) for m in known}
     layout = find_layout(tokens, setting.protocol, query)
     asked = [m for m in wanted if wanted[m] != m]
@@ -190,4 +260,6 @@ def _scores_in_setting(
     for name in (wanted[m] for m in asked):
         rng = generator("explain", *names, name)
         talks.append((f"explaining: {name}", METHODS[name].converse(tokens, target, budget, rng)))
-    return known | {m: scores.values for m, scores in zip(asked, scorer.converse(talks), strict=True)}
+    return known | {
+        m: scores.values for m, scores in zip(asked, scorer.converse(talks), strict=True)
+    }

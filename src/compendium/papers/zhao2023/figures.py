@@ -1,4 +1,6 @@
-"""Figures of Zhao & Aletras (2023), by their numbers, and ours: erasure curves, changes of protocol, keep rates."""
+"""Figures of Zhao & Aletras (2023), by their numbers, and ours: erasure curves, changes of
+protocol, keep rates.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,12 +19,17 @@ LOOKS = {  # a metric has one colour and marker in every figure; soft ones are f
     "soft_ns": {"color": "#D55E00", "marker": "s"},
 }
 NORMALISED = {"normalised_comprehensiveness": "NC", "normalised_sufficiency": "NS"}
-RAW = {"comprehensiveness": "comprehensiveness, higher is better", "sufficiency": "sufficiency, lower is better"}
+RAW = {
+    "comprehensiveness": "comprehensiveness, higher is better",
+    "sufficiency": "sufficiency, lower is better",
+}
 HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what a coin would get
 
 
 def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]) -> dict:
-    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted; the lines' ends."""
+    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted; the
+    lines' ends.
+    """
     looks = method_looks(methods)
     ends = {axes: [] for axes in grid.flat}
     by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
@@ -31,9 +38,14 @@ def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods:
             lines = by.loc[task, measure]
             for method in (m for m in methods if m in lines.index):
                 line = lines.loc[method]
-                look = looks[method] | {"markersize": 4, "linestyle": ":" if method == "random" else "-"}
+                look = looks[method] | {
+                    "markersize": 4,
+                    "linestyle": ":" if method == "random" else "-",
+                }
                 style.draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
-                ends[axes].append((look["label"], line.index[-1], line["mean"].iloc[-1], look["color"]))
+                ends[axes].append(
+                    (look["label"], line.index[-1], line["mean"].iloc[-1], look["color"])
+                )
             axes.set_title(f"{style.task_title(task)}: {title}", fontsize=10)
     return ends
 
@@ -53,7 +65,9 @@ def figure_2(curves: pd.DataFrame, methods: list[str]):
 
 
 def figure_3(table: pd.DataFrame):
-    """Diagnosticity by rationale ratio, a panel a task; soft metrics level, dashed grey what a coin would get."""
+    """Diagnosticity by rationale ratio, a panel a task; soft metrics level, dashed grey what a coin
+    would get.
+    """
     tasks = list(dict.fromkeys(table.task))
     figure, panels = style.task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
     for task, axes in panels.items():
@@ -67,18 +81,32 @@ def figure_3(table: pd.DataFrame):
             elif len(line):
                 level = line.iloc[0]
                 ends = [part.ratio.min(), part.ratio.max()]
-                style.draw_curve(axes, ends, [level.diagnosticity] * 2, level.low, level.high, linewidth=2.4, **look)
+                style.draw_curve(
+                    axes,
+                    ends,
+                    [level.diagnosticity] * 2,
+                    level.low,
+                    level.high,
+                    linewidth=2.4,
+                    **look,
+                )
         axes.set(title=style.task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[tasks[0]].set_ylabel("diagnosticity")
     return style.legend_below(figure, 4)
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
-    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, named at its end."""
+    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method,
+    named at its end.
+    """
     style.use_style()
-    heights = [max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()]
+    heights = [
+        max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()
+    ]
     size = (9.6, sum(heights) + 0.7 * len(heights))
-    figure, grid = plt.subplots(len(heights), 2, figsize=size, sharex=True, squeeze=False, height_ratios=heights)
+    figure, grid = plt.subplots(
+        len(heights), 2, figsize=size, sharex=True, squeeze=False, height_ratios=heights
+    )
     ends = _draw_methods(grid, curves, RAW, list(dict.fromkeys(curves.method)))
     for row in grid:
         row[0].set_ylabel("drop in probability")
@@ -88,16 +116,22 @@ def draw_erasure_curves(curves: pd.DataFrame):
 
 
 def draw_changes(table: pd.DataFrame):
-    """What each change of protocol does to the four mean diagnosticities: a row a change, a panel a metric.
+    """What each change of protocol does to the four mean diagnosticities: a row a change, a panel a
+    metric.
 
-    Dots are the numbers with the change, vertical lines the main protocol's on the same texts; bars are intervals.
+    Dots are the numbers with the change, vertical lines the main protocol's on the same texts; bars
+    are intervals.
     """
     if not len(table):
-        return style.draw_nothing("no change of protocol was measured: faithfulness.control_rows is 0")
+        return style.draw_nothing(
+            "no change of protocol was measured: faithfulness.control_rows is 0"
+        )
     style.use_style()
     places = np.arange(len(table))
     size = (10.5, 0.27 * len(table) + 1.6)
-    _, panels = plt.subplots(1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained")
+    _, panels = plt.subplots(
+        1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained"
+    )
     for axes, metric in zip(panels, FAITHFULNESS, strict=True):
         look = LOOKS[metric]
         base = table[metric] - table[f"{metric}_change"]
@@ -113,9 +147,11 @@ def draw_changes(table: pd.DataFrame):
 
 
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
-    """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep, or remove, than its rival's.
+    """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep, or remove, than
+    its rival's.
 
-    A panel a setting (with its title). A line is the share of wins in bins of the difference; where it is 0, a dot.
+    A panel a setting (with its title). A line is the share of wins in bins of the difference; where
+    it is 0, a dot.
     """
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)

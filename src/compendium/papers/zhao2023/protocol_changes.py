@@ -1,7 +1,7 @@
 """What diagnosticity depends on: changes of protocol, the share of text that soft erasure keeps.
 
-The published means of NC and NS are .394 and .349, below one half; ours are far above it. `drivers_table` asks why, on
-hard erasure alone, by one change at a time and by several together.
+The published means of NC and NS are .394 and .349, below one half; ours are far above it.
+`drivers_table` asks why, on hard erasure alone, by one change at a time and by several together.
 """
 
 from collections.abc import Iterator
@@ -14,43 +14,67 @@ from attreval.metrics.protocol import HARD as DRIVERS
 from attreval.metrics.protocol import TOGETHER
 from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.zhao2023.diagnosticity import HARD, mean_diagnosticity, mean_of_texts, moved_by, pair_values
+from compendium.papers.zhao2023.diagnosticity import (
+    HARD,
+    mean_diagnosticity,
+    mean_of_texts,
+    moved_by,
+    pair_values,
+)
 from compendium.papers.zhao2023.settings import HARD_PREFIX, list_changes, protocol_of
 from compendium.workflow.step import Step
 
-SHARES = {"soft_ns": "keep_rate", "soft_nc": "drop_rate"}  # how much of a text each soft metric keeps, or removes
+SHARES = {
+    "soft_ns": "keep_rate",
+    "soft_nc": "drop_rate",
+}  # how much of a text each soft metric keeps, or removes
 
 
-@table_of("setting title pairs tasks texts least " + " ".join(f"{m} {m}_change {m}_low {m}_high" for m in FAITHFULNESS))
+@table_of(
+    "setting title pairs tasks texts least "
+    + " ".join(f"{m} {m}_change {m}_low {m}_high" for m in FAITHFULNESS)
+)
 def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
-    """One row a setting: mean diagnosticities on the control instances, and how far they are from the main protocol's.
+    """One row a setting: mean diagnosticities on the control instances, and how far they are from
+    the main protocol's.
 
-    A change that does not apply to every task is compared on the tasks that it applies to. low, high: of the change of
-    each metric. texts, least: of all tasks, and of the smallest. Empty where the profile has no control instances.
+    A change that does not apply to every task is compared on the tasks that it applies to. low,
+    high: of the change of each metric. texts, least: of all tasks, and of the smallest. Empty where
+        the profile has no control instances.
     """
-    changes = [change for task in step.profile.tasks for change in list_changes(step.profile, task).items()]
+    changes = [
+        change for task in step.profile.tasks for change in list_changes(step.profile, task).items()
+    ]
     titles = {name: change.title for name, change in changes}
     base = pairs[pairs.setting == "control"]
     changed = pairs[pairs.setting.isin(set(titles) - {"control"})]
     for setting, part in changed.groupby("setting", sort=False):
         both, moved = moved_by(part, base, FAITHFULNESS, step, "changes")
-        yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | moved | mean_diagnosticity(both)
+        yield (
+            {"setting": setting, "title": titles[setting], "pairs": len(both)}
+            | moved
+            | mean_diagnosticity(both)
+        )
 
 
 @table_of("metric setting title diagnosticity change")
 def largest_changes(changes: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of `changes_table`."""
+    """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of
+    `changes_table`.
+    """
     for metric in FAITHFULNESS if len(changes) else ():
         most = changes.loc[changes[f"{metric}_change"].abs().idxmax()]
         yield metric, most.setting, most.title, most[metric], most[f"{metric}_change"]
 
 
 def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row a setting and method: how much text its scores keep, how much its rival's do, and what decides pairs.
+    """One row a setting and method: how much text its scores keep, how much its rival's do, and
+    what decides pairs.
 
-    keep_rate, drop_rate: mean share of entries that Soft-NS keeps and that Soft-NC removes; NaN where a noise does
-    neither. follows_ns: in how many of the pairs that are decided the side that keeps more wins Soft-NS. follows_nc: in
-    how many the side that removes more wins Soft-NC. One half: unrelated.
+    keep_rate, drop_rate: mean share of entries that Soft-NS keeps and that Soft-NC removes; NaN
+    where a noise does neither. follows_ns: in how many of the pairs that are decided the side that
+    keeps more wins Soft-NS. follows_nc: in how many the side that removes more wins Soft-NC. One
+    half: unrelated.
     """
     rows = []
     for (setting, method), part in pairs.groupby(["setting", "method"], sort=False):
@@ -66,8 +90,9 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _follows(pairs: pd.DataFrame, metric: str) -> float:
-    """In how many pairs that differ in both the side with more of the share that a metric's masks follow has more of
-    the metric; NaN where none differs."""
+    """In how many pairs that differ in both the side with more of the share that a metric's masks
+    follow has more of the metric; NaN where none differs.
+    """
     share = SHARES[metric]
     more = np.sign(pairs[share] - pairs[f"{share}_rival"])
     won = np.sign(pairs[metric] - pairs[f"{metric}_rival"])
@@ -76,18 +101,21 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
 
 
 def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
-    """One row a task and method: mean Soft-NC and Soft-NS by the main protocol, and their mean sd over draws."""
+    """One row a task and method: mean Soft-NC and Soft-NS by the main protocol, and their mean sd
+    over draws.
+    """
     main = values[(values.setting == "main") & values.soft_nc.notna()]
     columns = ["soft_nc", "soft_nc_sd", "soft_ns", "soft_ns_sd", "keep_rate"]
     return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
 
 
 def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a setting, `main` and `control` among them: pairs, mean diagnosticities, ties, what decides pairs.
+    """One row a setting, `main` and `control` among them: pairs, mean diagnosticities, ties, what
+    decides pairs.
 
-    A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal values, `_follows` as in
-    `keep_rate_table` over all methods. no_effect: the share of texts whose erased form is as sure as the whole. draws:
-    random masks of a soft measure.
+    A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal
+    values, `_follows` as in `keep_rate_table` over all methods. no_effect: the share of texts whose
+    erased form is as sure as the whole. draws: random masks of a soft measure.
     """
     rows = []
     for setting, part in pairs.groupby("setting", sort=False):
@@ -112,25 +140,37 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def deeplift_coverage(step: Step) -> pd.DataFrame:
-    """One row, of the first run: of how many nonlinear parts captum's DeepLIFT knows the rule, and what that leaves.
+    """One row, of the first run: of how many nonlinear parts captum's DeepLIFT knows the rule, and
+    what that leaves.
 
-    correlation: mean over texts of the rank correlation (Spearman) of its scores' sizes with those of gradient x input;
-    least: the lowest of any text. Where no part is known to the rule, the two are the same but for their signs.
+    correlation: mean over texts of the rank correlation (Spearman) of its scores' sizes with those
+        of gradient x input;
+    least: the lowest of any text. Where no part is known to the rule, the two are the same but for
+        their signs.
     """
     from attreval.models.loading import load_classifier
     from attreval.models.transformer_deeplift import list_coverage
 
     task, model, seed = step.profile.explained_runs("faithfulness")[0]
-    loaded = load_classifier(step.results.model(step.profile.read_by(task), model, seed), model, "cpu")
+    loaded = load_classifier(
+        step.results.model(step.profile.read_by(task), model, seed), model, "cpu"
+    )
     covered, others = list_coverage(loaded.network) if loaded.family == "transformer" else ([], [])
     found = gradient_correlations(load_attributions(step.results, step.profile, task, model, seed))
-    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
+    row = {
+        "task": task,
+        "model": model,
+        "covered": len(covered),
+        "parts": len(covered) + len(others),
+    }
     row |= {"correlation": found.mean(), "least": found.min(), "texts": len(found)}
     return pd.DataFrame([row])
 
 
 def gradient_correlations(records: dict) -> pd.Series:
-    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x input, if any."""
+    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x
+    input, if any.
+    """
     found = {}
     for name, by_method in records.items():
         if {"deeplift", "gradient_x_input_absolute"} <= set(by_method):
@@ -143,15 +183,22 @@ def gradient_correlations(records: dict) -> pd.Series:
 OF_DRIVER = ("", "_before", "_change", "_low", "_high", "_ties", "_chance", "_published")
 
 
-@table_of(f"change title tasks texts least full no_room {' '.join(f'{m}{end}' for m in HARD for end in OF_DRIVER)}")
+@table_of(
+    "change title tasks texts least full no_room "
+    f"{' '.join(f'{m}{end}' for m in HARD for end in OF_DRIVER)}"
+)
 def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
-    """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and what it moves.
+    """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and
+    what it moves.
 
-    _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. full: the mean
-    probability of the class on the whole text, which says how sure the model is. no_room: the share of texts whose
-    erased form is as sure as the whole, so that every NC is 0. values: of `erasure.evaluate_erasure`.
+    _before: that of the main run's protocol on the same texts; _low, _high: of the change, over
+    texts. full: the mean probability of the class on the whole text, which says how sure the model
+    is. no_room: the share of texts whose erased form is as sure as the whole, so that every NC is
+    0. values: of `erasure.evaluate_erasure`.
     """
-    pairs = pair_values(values[values.setting.str.startswith(HARD_PREFIX)], step.profile, tuple(HARD))
+    pairs = pair_values(
+        values[values.setting.str.startswith(HARD_PREFIX)], step.profile, tuple(HARD)
+    )
     base = pairs[pairs.setting == f"{HARD_PREFIX}none"]
     published = reported("zhao_table2_diagnosticity_by_fa").set_index("metric").avg
     for name, change in DRIVERS.items():
@@ -170,12 +217,16 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
         yield row
 
 
-@table_of("metric change title diagnosticity before moved texts together lowest_title lowest published gap_left")
+@table_of(
+    "metric change title diagnosticity before moved texts together lowest_title lowest published "
+    "gap_left"
+)
 def largest_drivers(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the single change that lowers it most, what all changes together reach, and the published mean.
+    """One row a metric: the single change that lowers it most, what all changes together reach, and
+    the published mean.
 
-    table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are other texts. gap_left:
-    by how much the lowest setting is still above the published value.
+    table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are
+    other texts. gap_left: by how much the lowest setting is still above the published value.
     """
     table = table[table.tasks == table.tasks.max()] if len(table) else table
     together = table.change.isin(TOGETHER)
@@ -186,5 +237,11 @@ def largest_drivers(table: pd.DataFrame) -> Iterator[tuple]:
         lowest = table.loc[table[metric].idxmin()]
         published = most[f"{metric}_published"]
         alone = (most[metric], most[f"{metric}_before"], most[f"{metric}_change"], most.texts)
-        ends = (joined[metric].min(), lowest.title, lowest[metric], published, lowest[metric] - published)
+        ends = (
+            joined[metric].min(),
+            lowest.title,
+            lowest[metric],
+            published,
+            lowest[metric] - published,
+        )
         yield metric, most.change, most.title, *alone, *ends

@@ -23,7 +23,8 @@ def say_area(area: pd.DataFrame) -> str:
     surely = (methods.low > (random.high.iloc[0] if len(random) else 0)).sum()
     return (
         f"On {task_title(best.task)} {name_method(best.method)} is the most comprehensive method, "
-        f"{of_row(best, 'mean')}{floor}; {surely} of {len(methods)} methods are surely above random scores."
+        f"{of_row(best, 'mean')}{floor}; {surely} of {len(methods)} methods are surely above "
+        "random scores."
     )
 
 
@@ -34,7 +35,8 @@ def say_data(table: pd.DataFrame) -> str:
         return "No task stands in for a published one."
     apart = known.f1 - known.published_f1
     return (
-        f"Our macro F1 differs from the published one by {apart.mean():+.1f} points on average, from "
+        f"Our macro F1 differs from the published one by {apart.mean():+.1f} points on average, "
+        "from "
         f"{apart.min():+.1f} ({task_title(known.task[apart.idxmin()])}) to {apart.max():+.1f} "
         f"({task_title(known.task[apart.idxmax()])})."
     )
@@ -45,18 +47,27 @@ def say_sizes(curves: pd.DataFrame) -> str:
     """Up to where a larger rationale raises the hard measures of the first task."""
     part = curves[(curves.task == curves.task.iloc[0]) & (curves.method != "random")]
     shown = []
-    for measure, title in (("normalised_comprehensiveness", "NC"), ("normalised_sufficiency", "NS")):
+    for measure, title in (
+        ("normalised_comprehensiveness", "NC"),
+        ("normalised_sufficiency", "NS"),
+    ):
         rows = part[part.measure == measure]
         if rows.empty:
             continue
         means = rows.groupby("ratio")["mean"].mean()
         best = rows.loc[rows["mean"].idxmax()]
         shown.append(
-            f"{title} goes from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the tokens to "
-            f"{means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over methods, and is highest for "
+            f"{title} goes from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the "
+            "tokens to "
+            f"{means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over methods, and "
+            "is highest for "
             f"{name_method(best.method)} ({of_row(best, 'mean')})"
         )
-    return f"On {task_title(part.task.iloc[0])} {' and '.join(shown)}." if shown else "No method is erased by."
+    return (
+        f"On {task_title(part.task.iloc[0])} {' and '.join(shown)}."
+        if shown
+        else "No method is erased by."
+    )
 
 
 @sentence
@@ -69,10 +80,13 @@ def say_diagnosticity(by_method: pd.DataFrame, cells: pd.DataFrame) -> str:
         return ""
     shown = ", ".join(
         f"{MEASURES[name]} {averages[name]:.2f} (surely above one half in {sure} of {count} cells)"
-        for name, (sure, count) in surely.reindex([name for name in MEASURES if name in averages]).iterrows()
+        for name, (sure, count) in surely.reindex(
+            [name for name in MEASURES if name in averages]
+        ).iterrows()
     )
     return (
-        f"Mean diagnosticity is {shown}; the highest cell is {MEASURES[row.metric]} of {name_method(row.method)} on "
+        f"Mean diagnosticity is {shown}; the highest cell is {MEASURES[row.metric]} of "
+        f"{name_method(row.method)} on "
         f"{task_title(row.task)}, {of_row(row, 'diagnosticity')}."
     )
 
@@ -83,8 +97,13 @@ def say_remains(remains: pd.DataFrame) -> str:
     shown = []
     for measure, rows in remains.groupby("measure", sort=False):
         ends = [rows.iloc[0], rows.loc[rows.difference.abs().idxmin()]]
-        said = [f"{of_row(row, 'difference', sign='+')} under “{row.title.lower()}”" for row in ends]
-        shown.append(f"{measure} differs from its hard counterpart by {said[0]} and, at the closest, by {said[1]}")
+        said = [
+            f"{of_row(row, 'difference', sign='+')} under “{row.title.lower()}”" for row in ends
+        ]
+        shown.append(
+            f"{measure} differs from its hard counterpart by {said[0]} and, at the closest, by "
+            f"{said[1]}"
+        )
     return f"{'; '.join(shown)}."
 
 
@@ -99,8 +118,10 @@ def say_ratios(ratios: pd.DataFrame) -> str:
     best = hard.loc[hard.diagnosticity.idxmax()]
     level = soft.loc[soft.diagnosticity.idxmax()]
     return (
-        f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic with {100 * best.ratio:.0f} % of the "
-        f"tokens, {of_row(best, 'diagnosticity')}; the better of the soft metrics, {MEASURES[level.metric]}, reaches "
+        f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic with "
+        f"{100 * best.ratio:.0f} % of the "
+        f"tokens, {of_row(best, 'diagnosticity')}; the better of the soft metrics, "
+        f"{MEASURES[level.metric]}, reaches "
         f"{of_row(level, 'diagnosticity')}."
     )
 
@@ -109,15 +130,19 @@ def say_ratios(ratios: pd.DataFrame) -> str:
 def say_draws(draws: pd.DataFrame) -> str:
     sds = draws[["soft_nc_sd", "soft_ns_sd"]]
     return (
-        f"From one random mask to the next, a text's Soft-NC moves by {sds.soft_nc_sd.mean():.2f} and its Soft-NS by "
-        f"{sds.soft_ns_sd.mean():.2f} (standard deviations, {sds.min().min():.2f} to {sds.max().max():.2f} depending "
+        "From one random mask to the next, a text's Soft-NC moves by "
+        f"{sds.soft_nc_sd.mean():.2f} and its Soft-NS by "
+        f"{sds.soft_ns_sd.mean():.2f} (standard deviations, {sds.min().min():.2f} to "
+        f"{sds.max().max():.2f} depending "
         f"on task and method)."
     )
 
 
 @sentence
 def say_scale(keep: pd.DataFrame) -> str:
-    """How much of a text the main protocol keeps, by method, and how often the side that keeps more wins."""
+    """How much of a text the main protocol keeps, by method, and how often the side that keeps more
+    wins.
+    """
     part = keep[keep.setting == "main"]
     if part.empty:
         return "The main protocol has no soft measure here."
@@ -126,9 +151,12 @@ def say_scale(keep: pd.DataFrame) -> str:
     weights = part.pairs / part.pairs.sum()
     follows = (part.follows_ns * weights).sum()
     return (
-        f"Min-max strengths keep from {100 * least.keep_rate:.0f} % ({name_method(least.method)}) to "
-        f"{100 * most.keep_rate:.0f} % ({name_method(most.method)}) of a text; the side that keeps more wins "
-        f"{100 * follows:.0f} % of the decided pairs of Soft-NS ({100 * part.follows_ns.min():.0f} % to "
+        f"Min-max strengths keep from {100 * least.keep_rate:.0f} % "
+        f"({name_method(least.method)}) to "
+        f"{100 * most.keep_rate:.0f} % ({name_method(most.method)}) of a text; the side that "
+        "keeps more wins "
+        f"{100 * follows:.0f} % of the decided pairs of Soft-NS "
+        f"({100 * part.follows_ns.min():.0f} % to "
         f"{100 * part.follows_ns.max():.0f} %, depending on the method)."
     )
 
@@ -144,14 +172,17 @@ def say_changes(largest: pd.DataFrame, changes: pd.DataFrame) -> str:
 def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
     rows = largest[["metric", "change"]].merge(drivers, on="change")
     return list_rows(
-        "“{row.title}” lowers {row.measure} most, by {row:+moved low high} to {row.value:.2f} (published "
+        "“{row.title}” lowers {row.measure} most, by {row:+moved low high} to {row.value:.2f} "
+        "(published "
         "{row.published:.2f})",
         _of_metric(rows),
     )
 
 
 def _of_metric(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each row with the cells of its own metric: of `nc`, those of columns `nc`, `nc_change`, `nc_low`, ..."""
+    """Each row with the cells of its own metric: of `nc`, those of columns `nc`, `nc_change`,
+    `nc_low`, ...
+    """
     found = []
     for row in rows.to_dict("records"):
         metric = row["metric"]
@@ -165,7 +196,8 @@ def _of_metric(rows: pd.DataFrame) -> pd.DataFrame:
 def say_settings(settings: pd.DataFrame) -> str:
     said = (
         "Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {row.nc_ties:percent} tie on NC, "
-        "{row.soft_nc_ties:percent} on Soft-NC, {row.ns_ties:percent} on NS and {row.soft_ns_ties:percent} on Soft-NS; "
+        "{row.soft_nc_ties:percent} on Soft-NC, {row.ns_ties:percent} on NS and "
+        "{row.soft_ns_ties:percent} on Soft-NS; "
         "erasing everything changes nothing in {row.no_effect:percent} of the texts."
     )
     return list_rows(said, settings[settings.setting == "main"])
@@ -173,9 +205,18 @@ def say_settings(settings: pd.DataFrame) -> str:
 
 @sentence
 def say_examples(table: pd.DataFrame) -> str:
-    wide = table.assign(random=table.method == "random").groupby(["example", "random"]).first(numeric_only=True)
+    wide = (
+        table.assign(random=table.method == "random")
+        .groupby(["example", "random"])
+        .first(numeric_only=True)
+    )
     if wide.index.get_level_values("random").nunique() < 2:
         return "No text has both a method's scores and random ones."
-    apart = {name: (wide.xs(False, level=1)[name] - wide.xs(True, level=1)[name]).abs() for name in MEASURES}
-    shown = ", ".join(f"{MEASURES[name]} {value.min():.2f} to {value.max():.2f}" for name, value in apart.items())
+    apart = {
+        name: (wide.xs(False, level=1)[name] - wide.xs(True, level=1)[name]).abs()
+        for name in MEASURES
+    }
+    shown = ", ".join(
+        f"{MEASURES[name]} {value.min():.2f} to {value.max():.2f}" for name, value in apart.items()
+    )
     return f"In the texts shown, the method and random scores differ by {shown}."

@@ -1,7 +1,8 @@
-"""What a task stands in for, and the settings under which it is erased (Zhao & Aletras 2023, section 4).
+"""What a task stands in for, and the settings under which it is erased (Zhao & Aletras 2023,
+section 4).
 
-A setting is a protocol with the scores and rivals that it takes. The main run is as the profile says; the rules of
-`RULES` are columns of Tables 2, 3 and 6; each change alters one thing.
+A setting is a protocol with the scores and rivals that it takes. The main run is as the profile
+says; the rules of `RULES` are columns of Tables 2, 3 and 6; each change alters one thing.
 """
 
 from dataclasses import dataclass, replace
@@ -10,9 +11,16 @@ from attreval.metrics.protocol import HARD, OURS, RELEASED, SCALE, Deviation, Pr
 from compendium.config import Profile
 from compendium.corpora import TASKS
 
-PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
+PUBLISHED_TASKS = {
+    "sst2": "SST",
+    "evidence_inference": "EvInf",
+    "ag_news": "AG",
+    "multirc": "MultiRC",
+}
 STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
-CONTROL_DRAWS = 1  # random masks of a changed protocol, and of the main one that it is compared with
+CONTROL_DRAWS = (
+    1  # random masks of a changed protocol, and of the main one that it is compared with
+)
 HARD_PREFIX = "hard: "  # of settings for hard erasure alone
 
 
@@ -22,15 +30,19 @@ def published_dataset(task: str) -> str | None:
 
 
 def compared_tasks(tasks) -> list[str]:
-    """Of any tasks, those that the averages beside the published ones are over: the paper's own where there are any."""
+    """Of any tasks, those that the averages beside the published ones are over: the paper's own
+    where there are any.
+    """
     tasks = list(dict.fromkeys(tasks))
     return [task for task in tasks if task in PUBLISHED_TASKS] or tasks
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to measure. methods: explanation methods that take others' place. permuted: the rival is a method's own
-    scores in another order, not random scores. soft: whether soft erasure is asked for."""
+    """One way to measure. methods: explanation methods that take others' place. permuted: the rival
+    is a method's own scores in another order, not random scores. soft: whether soft erasure is
+    asked for.
+    """
 
     protocol: Protocol
     methods: dict[str, str]
@@ -40,7 +52,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rule:
-    """One column of the tables: a setting of `RULE_SETTINGS`, and what a tie counts; None: as the setting says."""
+    """One column of the tables: a setting of `RULE_SETTINGS`, and what a tie counts; None: as the
+    setting says.
+    """
 
     title: str
     setting: str
@@ -48,11 +62,21 @@ class Rule:
 
 
 RULE_SETTINGS = {
-    "published": Deviation("min-max, random rivals, a tie is a loss", {"norm": "minmax", "ties": "lose"}),
-    "equal_means": Deviation("masks of equal mean for all methods", {"norm": "calibrated", "ties": "lose"}),
+    "published": Deviation(
+        "min-max, random rivals, a tie is a loss", {"norm": "minmax", "ties": "lose"}
+    ),
+    "equal_means": Deviation(
+        "masks of equal mean for all methods", {"norm": "calibrated", "ties": "lose"}
+    ),
     "released": RELEASED["all"],
 }
-FREE = {"ties", "margin", "clipped", "drift", "sharpness"}  # what changes these alone asks the model for nothing new
+FREE = {
+    "ties",
+    "margin",
+    "clipped",
+    "drift",
+    "sharpness",
+}  # what changes these alone asks the model for nothing new
 RULES = {
     "published": Rule("Published rule", "published", "lose"),
     "ties_half": Rule("Ties half", "published", "half"),
@@ -88,8 +112,9 @@ def rule_protocol(profile: Profile, task: str, setting: str) -> Protocol:
 
 
 def rule_setting(profile: Profile, task: str, setting: str) -> str:
-    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that; equal means, which
-    the joint study reads, always under their own."""
+    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that;
+    equal means, which the joint study reads, always under their own.
+    """
     if setting == "equal_means":
         return setting
     main = main_deviation(profile, task)
@@ -100,9 +125,11 @@ def rule_setting(profile: Profile, task: str, setting: str) -> str:
 
 
 def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Setting]:
-    """Every setting, by name, that a task's instance number `at` is erased under; -1: that any of them is.
+    """Every setting, by name, that a task's instance number `at` is erased under; -1: that any of
+    them is.
 
-    `main` comes first; then the rules beside it, the changes, and those for hard erasure alone (`hard: ...`).
+    `main` comes first; then the rules beside it, the changes, and those for hard erasure alone
+    (`hard: ...`).
     """
     spec = profile.faithfulness_of(task)
     main = main_deviation(profile, task)
@@ -117,7 +144,9 @@ def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Settin
         found[name] = Setting(change.apply(control), main.methods | change.methods, permuted)
     for name, change in _applicable(task, HARD).items():
         if at < spec.driver_rows or (not change.methods and set(change.fields) <= FREE):
-            found[HARD_PREFIX + name] = Setting(change.apply(_plain(profile, task)), change.methods, soft=False)
+            found[HARD_PREFIX + name] = Setting(
+                change.apply(_plain(profile, task)), change.methods, soft=False
+            )
     return found
 
 
@@ -133,11 +162,15 @@ def list_changes(profile: Profile, task: str, at: int = -1) -> dict[str, Deviati
     if at >= spec.control_rows:
         return scale
     found = control | RELEASED | OURS
-    found["draws"] = Deviation(f"{spec.draws} random masks, not {CONTROL_DRAWS}", {"draws": spec.draws})
+    found["draws"] = Deviation(
+        f"{spec.draws} random masks, not {CONTROL_DRAWS}", {"draws": spec.draws}
+    )
     for v in spec.noise_variances:
         noise = {"soft": "noise", "variance": v}
         found[f"noise_{v:g}"] = Deviation(f"noise scaled by the score, variance {v:g}", noise)
-    found["variance_1"] = Deviation("noise of variance up to 1", {"soft": "variance", "variance": 1.0})
+    found["variance_1"] = Deviation(
+        "noise of variance up to 1", {"soft": "variance", "variance": 1.0}
+    )
     found["attend"] = Deviation("soft attention mask", {"soft": "attend"})
     return _applicable(task, found | scale)
 

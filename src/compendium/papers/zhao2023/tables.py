@@ -1,4 +1,6 @@
-"""Tables of Zhao & Aletras (2023): erasure, data (1), diagnosticity (2, 3, 6), examples (4), training (5)."""
+"""Tables of Zhao & Aletras (2023): erasure, data (1), diagnosticity (2, 3, 6), examples (4),
+training (5).
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,24 +29,38 @@ NONE = "\N{EN DASH}"
 
 
 def erasure_curves(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval."""
+    """One row a task, model, seed, method, ratio and measure: the mean over instances with its
+    interval.
+    """
     return _means(curves, step, [*RUN, "method", "ratio"])
 
 
 def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """AOPC (section 3.1): each measure averaged over ratios, then over instances. ArithmeticError for a NaN."""
-    over_ratios = curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    """AOPC (section 3.1): each measure averaged over ratios, then over instances. ArithmeticError
+    for a NaN.
+    """
+    over_ratios = (
+        curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)]
+        .mean()
+        .reset_index()
+    )
     area = _means(over_ratios, step, [*RUN, "method"])
     if not np.isfinite(area["mean"]).all():
-        raise ArithmeticError("a mean of erasure measures is not a number; see the curves of the notebook")
+        raise ArithmeticError(
+            "a mean of erasure measures is not a number; see the curves of the notebook"
+        )
     return area
 
 
 def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
-    """Means over instances with bootstrap intervals, one row a combination of keys and a measure."""
+    """Means over instances with bootstrap intervals, one row a combination of keys and a
+    measure.
+    """
     rows = []
     for key, part in values.groupby(keys, sort=False):
-        found = mean_low_high(part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3])
+        found = mean_low_high(
+            part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3]
+        )
         for measure, interval in zip(HARD_MEASURES, found.T, strict=True):
             rows.append((*key, measure, *interval, len(part)))
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
@@ -52,42 +68,72 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
 
 @table_of("task measure method mean random instances")
 def best_methods(area: pd.DataFrame) -> Iterator[tuple]:
-    """One row a task and measure: the method that it puts first, over models and seeds, and what random scores get."""
+    """One row a task and measure: the method that it puts first, over models and seeds, and what
+    random scores get.
+    """
     for task, part in area.groupby("task", sort=False):
         for measure in HARD_MEASURES[:2]:
             means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
             others = METRICS[measure].sign * means.drop("random", errors="ignore")
             if len(others):  # else nothing but random scores explained
                 best = others.idxmax()
-                yield task, measure, best, means[best], means.get("random", np.nan), part.instances.max()
+                yield (
+                    task,
+                    measure,
+                    best,
+                    means[best],
+                    means.get("random", np.nan),
+                    part.instances.max(),
+                )
 
 
 def published_cells() -> pd.DataFrame:
     """Table 6 as published, in our words: dataset, method, and a column a metric."""
-    table = reported("zhao_table6_full").rename(columns={METRICS[metric].title: metric for metric in FAITHFULNESS})
-    return table.assign(method=table.fa.map(methods_in("zhao2023")))[["dataset", "method", *FAITHFULNESS]]
+    table = reported("zhao_table6_full").rename(
+        columns={METRICS[metric].title: metric for metric in FAITHFULNESS}
+    )
+    return table.assign(method=table.fa.map(methods_in("zhao2023")))[
+        ["dataset", "method", *FAITHFULNESS]
+    ]
 
 
-def _trained(step: Step, published: pd.DataFrame) -> Iterator[tuple[str, str, str | None, pd.Series]]:
-    """Each task and model, the data set that the task is or stands in for, and that one's row of a published table."""
-    for task, model in dict.fromkeys(run[:2] for run in step.profile.explained_runs("faithfulness")):
+def _trained(
+    step: Step, published: pd.DataFrame
+) -> Iterator[tuple[str, str, str | None, pd.Series]]:
+    """Each task and model, the data set that the task is or stands in for, and that one's row of a
+    published table.
+    """
+    for task, model in dict.fromkeys(
+        run[:2] for run in step.profile.explained_runs("faithfulness")
+    ):
         name = published_dataset(task)
         yield task, model, name, published.set_index("dataset").reindex([name]).iloc[0]
 
 
 @table_of(
-    "task model train_rows test_rows explained words_mean classes f1 f1_sd seeds dataset published_f1 published_words"
+    "task model train_rows test_rows explained words_mean classes f1 f1_sd seeds dataset "
+    "published_f1 published_words"
 )
 def table_1(step: Step) -> Iterator[dict]:
-    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
+    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds,
+    published F1.
+    """
     profile = step.profile
-    seeds = pd.DataFrame(profile.explained_runs("faithfulness"), columns=RUN).groupby(["task", "model"]).seed
+    seeds = (
+        pd.DataFrame(profile.explained_runs("faithfulness"), columns=RUN)
+        .groupby(["task", "model"])
+        .seed
+    )
     for task, model, name, theirs in _trained(step, reported("zhao_table1_data")):
         trained = ("accuracy", "02_train", profile.read_by(task), model)
-        tables = [step.results.read_table(*trained, seed) for seed in seeds.get_group((task, model))]
+        tables = [
+            step.results.read_table(*trained, seed) for seed in seeds.get_group((task, model))
+        ]
         scores = pd.concat(tables)
         f1 = 100 * scores.macro_f1
-        words = pq.read_table(corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")])["words"]
+        words = pq.read_table(
+            corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")]
+        )["words"]
         yield {
             "task": task,
             "model": model,
@@ -106,31 +152,45 @@ def table_1(step: Step) -> Iterator[dict]:
 
 
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Diagnosticity by method: `diagnosticity.summary_table` with the published value of each cell."""
+    """Diagnosticity by method: `diagnosticity.summary_table` with the published value of
+    each cell.
+    """
     names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
-    return _beside_summary(summary_table(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names)
+    return _beside_summary(
+        summary_table(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names
+    )
 
 
 def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Diagnosticity by task: `diagnosticity.summary_table` with the published value of each cell."""
+    """Diagnosticity by task: `diagnosticity.summary_table` with the published value of
+    each cell.
+    """
     ours = summary_table(pairs, "task")
     names = {task: published_dataset(task) for task in ours.task.unique()}
     return _beside_summary(ours, "task", "zhao_table3_diagnosticity_by_dataset", names)
 
 
-def _beside_summary(summary: pd.DataFrame, by: str, name: str, columns: dict[str, str | None]) -> pd.DataFrame:
-    """A summary with the cells of a published table; columns: the column of each value of `by`, if it has one."""
+def _beside_summary(
+    summary: pd.DataFrame, by: str, name: str, columns: dict[str, str | None]
+) -> pd.DataFrame:
+    """A summary with the cells of a published table; columns: the column of each value of `by`, if
+    it has one.
+    """
     theirs = reported(name).melt("metric", var_name="at").set_index(["metric", "at"]).value
     at = summary[by].map(columns | {"average": "avg", "sd": "sd"})
     titles = [METRICS[metric].title for metric in summary.metric]
-    return summary.assign(published=theirs.reindex(pd.MultiIndex.from_arrays([titles, at])).to_numpy(float))
+    return summary.assign(
+        published=theirs.reindex(pd.MultiIndex.from_arrays([titles, at])).to_numpy(float)
+    )
 
 
 def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]:
-    """Examples: for each one of the paper the (first) text on which NC of the method and of random scores differ least.
+    """Examples: for each one of the paper the (first) text on which NC of the method and of random
+    scores differ least.
 
-    One row an example and side (the method, random scores) with the four metrics; and what coloured_text shows of each
-    text: its words, the scores of both sides, and which words are evidence, which nobody knows.
+    One row an example and side (the method, random scores) with the four metrics; and what
+    coloured_text shows of each text: its words, the scores of both sides, and which words are
+    evidence, which nobody knows.
     """
     main = pairs[pairs.setting == "main"]
     there = list(dict.fromkeys(zip(main.task, main.method, strict=True)))
@@ -144,12 +204,18 @@ def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]
         one = part.iloc[int((part.nc - part.nc_rival).abs().to_numpy().argmin())]
         for side, suffix in ((method, ""), ("random", "_rival")):
             values = {metric: one[f"{metric}{suffix}"] for metric in FAITHFULNESS}
-            rows.append({"example": number, "task": task, "instance": one.instance, "method": side} | values)
+            rows.append(
+                {"example": number, "task": task, "instance": one.instance, "method": side} | values
+            )
         shown.append(_read_example(step, one))
-    return pd.DataFrame(rows, columns=["example", "task", "instance", "method", *FAITHFULNESS]), shown
+    return pd.DataFrame(
+        rows, columns=["example", "task", "instance", "method", *FAITHFULNESS]
+    ), shown
 
 
-def _read_example(step: Step, one: pd.Series) -> tuple[tuple[str, ...], dict[str, np.ndarray], list[bool]]:
+def _read_example(
+    step: Step, one: pd.Series
+) -> tuple[tuple[str, ...], dict[str, np.ndarray], list[bool]]:
     """The words of the chosen text, what the two sides say of them, and no evidence."""
     profile = step.profile
     run = (one.task, one.model, int(one.seed))
@@ -160,44 +226,68 @@ def _read_example(step: Step, one: pd.Series) -> tuple[tuple[str, ...], dict[str
     on_tokens = {"random": np.zeros(len(tokens))}  # drawn as rival, unless it has explained
     on_tokens["random"][tokens.content] = random_scores(tokens, *run, instance.id)
     on_tokens |= {method: record.on_tokens(len(tokens)) for method, record in records.items()}
-    scores = {METHODS[m].title: to_words(on_tokens[m], tokens, instance)[read] for m in (one.method, "random")}
+    scores = {
+        METHODS[m].title: to_words(on_tokens[m], tokens, instance)[read]
+        for m in (one.method, "random")
+    }
     words = np.array(instance.word_texts(), dtype=object)[read]
     return tuple(words), scores, [False] * len(words)
 
 
 @table_of(
-    "task model weights max_length batch learning_rate epochs dataset published_model published_batch published_rate "
+    "task model weights max_length batch learning_rate epochs dataset published_model "
+    "published_batch published_rate "
     "published_epochs"
 )
 def table_5(step: Step) -> Iterator[tuple]:
-    """Training: a row a task and model with the weights it starts from and how it is trained, beside the published."""
+    """Training: a row a task and model with the weights it starts from and how it is trained,
+    beside the published.
+    """
     for task, model, name, theirs in _trained(step, reported("zhao_table5_hyperparameters")):
         spec = step.profile.models[model]
         used = step.profile.training_of(step.profile.read_by(task), model)
         weights = spec.weights or f"{spec.architecture}, from scratch"
         ours = (weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs)
-        yield task, model, *ours, name, theirs.model, theirs.batch_size, theirs.lr_model, theirs.epochs
+        yield (
+            task,
+            model,
+            *ours,
+            name,
+            theirs.model,
+            theirs.batch_size,
+            theirs.lr_model,
+            theirs.epochs,
+        )
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity of every task, method and metric, with the published value of its data set."""
-    theirs = published_cells().melt(["dataset", "method"], var_name="metric", value_name="published")
+    theirs = published_cells().melt(
+        ["dataset", "method"], var_name="metric", value_name="published"
+    )
     cells = diagnosticity_cells(pairs, step)
     ours = cells.assign(dataset=cells.task.map(published_dataset))
-    return ours.merge(theirs, on=["dataset", "method", "metric"], how="left", validate="many_to_one")
+    return ours.merge(
+        theirs, on=["dataset", "method", "metric"], how="left", validate="many_to_one"
+    )
 
 
 def printed_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     """Tables 2 and 3 as they are printed: a row a value of `by`, a cell `ours (published)`.
 
-    A star: the soft measure differs from its counterpart by the test over texts at a false discovery rate of .01 over
-    the table. texts: how many the row rests on; least: how many the smallest of its tasks has.
+    A star: the soft measure differs from its counterpart by the test over texts at a false
+    discovery rate of .01 over the table. texts: how many the row rests on; least: how many the
+    smallest of its tasks has.
     """
-    return _print_cells(summary, [by], ".3f", np.where(summary.q < 0.01, "*", ""), ["texts", "least"])
+    return _print_cells(
+        summary, [by], ".3f", np.where(summary.q < 0.01, "*", ""), ["texts", "least"]
+    )
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Table 6 as it is printed: a row a task and method, a cell `ours (published)`, and the number of texts."""
+    """Table 6 as it is printed: a row a task and method, a cell `ours (published)`, and the number
+    of texts.
+    """
     named = cells.rename(columns={"instances": "texts"})
     return _print_cells(named, ["task", "method"], ".2f", np.full(len(cells), ""), ["texts"])
 
@@ -205,20 +295,26 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
 def _print_cells(
     table: pd.DataFrame, rows: list[str], digits: str, marks: np.ndarray, counts: list[str]
 ) -> pd.DataFrame:
-    """A column a metric with texts `ours and mark (published)`, and the counts; the rows in their order."""
+    """A column a metric with texts `ours and mark (published)`, and the counts; the rows in their
+    order.
+    """
     text = [
         f"{ours:{digits}}{mark} ({NONE if np.isnan(theirs) else f'{theirs:{digits}}'})"
         for ours, mark, theirs in zip(table.diagnosticity, marks, table.published, strict=True)
     ]
-    wide = table.assign(text=text).pivot(index=rows, columns="metric", values="text")[list(FAITHFULNESS)]
+    wide = table.assign(text=text).pivot(index=rows, columns="metric", values="text")[
+        list(FAITHFULNESS)
+    ]
     first = table[[*rows, *counts]].drop_duplicates(rows)
     return first[rows].merge(wide.reset_index(), on=rows).merge(first, on=rows)
 
 
 def printed_rules(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """A table of `diagnosticity.rule_tables` as printed: a row a metric and value of `by`, and `ours (chance)` a rule.
+    """A table of `diagnosticity.rule_tables` as printed: a row a metric and value of `by`, and
+    `ours (chance)` a rule.
 
-    texts: of the published rule; released_texts: of the released code, which may have been measured on fewer.
+    texts: of the published rule; released_texts: of the released code, which may have been measured
+        on fewer.
     """
     text = [f"{v:.3f} ({c:.3f})" for v, c in zip(table.diagnosticity, table.chance, strict=True)]
     keys = [*by, "metric"]
@@ -227,5 +323,11 @@ def printed_rules(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         cells = part.set_index("rule")
         row = dict(zip(keys, key, strict=True)) | {"title": METRICS[key[-1]].title}
         row |= {rule: cells.text.get(rule, NONE) for rule in RULES}
-        rows.append(row | {"texts": cells.texts.get("published", 0), "released_texts": cells.texts.get("released", 0)})
+        rows.append(
+            row
+            | {
+                "texts": cells.texts.get("published", 0),
+                "released_texts": cells.texts.get("released", 0),
+            }
+        )
     return pd.DataFrame(rows)

@@ -1,6 +1,7 @@
 """The paper in other forms than HTML, with the numbers that its page has.
 
-A PDF, through pandoc's tree and Typst; and JATS, the XML that journals and archives take, in a zip with its pictures.
+A PDF, through pandoc's tree and Typst; and JATS, the XML that journals and archives take, in a zip
+with its pictures.
 """
 
 import io
@@ -27,7 +28,9 @@ pf.elements.RAW_FORMATS.add("typst")  # pandoc knows it, panflute's list is olde
 
 
 def make_pdf(site: Site, source: Path) -> bytes:
-    """A .qmd page as PDF: same text, numbers, figures and tables as its HTML. ReportError as for the page."""
+    """A .qmd page as PDF: same text, numbers, figures and tables as its HTML. ReportError as for
+    the page.
+    """
     doc, pictures = read_tree(site, source, _typst_float)
     template = resources.files("compendium.site.pandoc_route") / "assets" / "paper.typ"
     with tempfile.TemporaryDirectory() as made, resources.as_file(template) as path_of_template:
@@ -36,20 +39,25 @@ def make_pdf(site: Site, source: Path) -> bytes:
             path = folder / posixpath.normpath(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        text = pandoc.convert(doc, ["-t", "typst", f"--template={path_of_template}"], site.bibliography)
+        text = pandoc.convert(
+            doc, ["-t", "typst", f"--template={path_of_template}"], site.bibliography
+        )
         (folder / "paper.typ").write_text(text, encoding="utf-8")
         return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
 
 
 def make_jats(site: Site, source: Path) -> bytes:
-    """A .qmd page as a zip of manuscript.xml and its pictures; authors and DOI are those of CITATION.cff.
+    """A .qmd page as a zip of manuscript.xml and its pictures; authors and DOI are those of
+    CITATION.cff.
 
     Equal pages give equal bytes. Raises ReportError as for the page.
     """
     doc, pictures = read_tree(site, source, _jats_float)
     for name, value in read_authors(project.read_yaml(site.home / "CITATION.cff")).items():
         doc.metadata[name] = value
-    text = pandoc.convert(doc, ["-t", "jats_publishing+element_citations", "--mathml"], site.bibliography)
+    text = pandoc.convert(
+        doc, ["-t", "jats_publishing+element_citations", "--mathml"], site.bibliography
+    )
     made = io.BytesIO()
     with ZipFile(made, "w") as archive:
         for name, data in {"manuscript.xml": text.encode(), **pictures}.items():
@@ -59,7 +67,12 @@ def make_jats(site: Site, source: Path) -> bytes:
 
 def read_authors(citation: dict) -> dict:
     """Authors, DOI and licence of CITATION.cff by the names that pandoc's template has for them."""
-    names = {"family-names": "surname", "given-names": "given-names", "name": "name", "email": "email"}
+    names = {
+        "family-names": "surname",
+        "given-names": "given-names",
+        "name": "name",
+        "email": "email",
+    }
     authors = []
     for given in citation["authors"]:
         author = {ours: given[theirs] for theirs, ours in names.items() if theirs in given}
@@ -72,15 +85,20 @@ def read_authors(citation: dict) -> dict:
     return {"author": authors, "article": article}
 
 
-def read_tree(site: Site, source: Path, draw: Callable[[Float], list]) -> tuple[pf.Doc, dict[str, bytes]]:
-    """A .qmd page for another form than HTML: its tree, numbered, and its pictures by the names they have in it.
+def read_tree(
+    site: Site, source: Path, draw: Callable[[Float], list]
+) -> tuple[pf.Doc, dict[str, bytes]]:
+    """A .qmd page for another form than HTML: its tree, numbered, and its pictures by the names
+    they have in it.
 
     draw: the blocks of a figure or table. Raises ReportError as for the page.
     """
     pictures: dict[str, bytes] = {}
 
     def embed(path: Path, label: str) -> str:
-        made = outputs_markdown(read_notebook(path).cell(label), f"pictures/{path.stem}", pictures, streams=False)
+        made = outputs_markdown(
+            read_notebook(path).cell(label), f"pictures/{path.stem}", pictures, streams=False
+        )
         return wrap_embed(made, path.name, path.name)
 
     page = expand(source, site.home, site.variables, embed)
@@ -94,7 +112,9 @@ def read_tree(site: Site, source: Path, draw: Callable[[Float], list]) -> tuple[
         if isinstance(element, pf.Image) and element.url not in pictures:
             path = source.parent / unquote(element.url)
             if not path.is_file():
-                raise ReportError(f"{page.where(element.url)}: no picture {path.name} beside {source.name}")
+                raise ReportError(
+                    f"{page.where(element.url)}: no picture {path.name} beside {source.name}"
+                )
             pictures[element.url] = path.read_bytes()
 
     doc.walk(take_picture)
@@ -109,7 +129,9 @@ def _read_html(element, doc):
 
 
 def _typst_float(found: Float) -> list:
-    """A figure or table in Typst: content, number and caption; the label is what references lead to."""
+    """A figure or table in Typst: content, number and caption; the label is what references lead
+    to.
+    """
     words = [pf.Strong(pf.Str(found.label)), pf.Space, *found.caption]
     side = "top" if found.kind == "Table" else "bottom"
     return [
@@ -123,7 +145,9 @@ def _typst_float(found: Float) -> list:
 
 
 def _fit_page(element, doc):
-    """Headings one level up again, links to other pages as plain text; pictures without sizes fit into the page."""
+    """Headings one level up again, links to other pages as plain text; pictures without sizes fit
+    into the page.
+    """
     if isinstance(element, pf.Image):
         element.attributes.clear()
     if isinstance(element, pf.Header):
@@ -134,7 +158,8 @@ def _fit_page(element, doc):
 
 
 def _jats_float(found: Float) -> list:
-    """A figure with its pictures, or a table, under its number and caption; what refers to it finds its name.
+    """A figure with its pictures, or a table, under its number and caption; what refers to it finds
+    its name.
 
     Of a figure without a picture, the words in its place.
     """

@@ -1,7 +1,8 @@
-"""Pandoc: Markdown to a tree, its sections, figures and tables numbered and referred to, and the tree to HTML or Typst.
+"""Pandoc: Markdown to a tree, its sections, figures and tables numbered and referred to, and the
+tree to HTML or Typst.
 
-A figure is a div `::: {#fig-x}`, a table a div `::: {#tbl-x}`, both with a caption as last paragraph; a section is a
-heading `{#sec-x}`; a reference is `@fig-x`, to pandoc a citation.
+A figure is a div `::: {#fig-x}`, a table a div `::: {#tbl-x}`, both with a caption as last
+paragraph; a section is a heading `{#sec-x}`; a reference is `@fig-x`, to pandoc a citation.
 """
 
 import io
@@ -31,7 +32,9 @@ def run(arguments: list[str], given: str) -> str:
     command = [pypandoc.get_pandoc_path(), "--fail-if-warnings", "--columns=10000", *arguments]
     done = subprocess.run(command, input=given.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise ReportError(f"pandoc failed ({done.returncode}): {done.stderr.decode(errors='replace').strip()}")
+        raise ReportError(
+            f"pandoc failed ({done.returncode}): {done.stderr.decode(errors='replace').strip()}"
+        )
     return done.stdout.decode()
 
 
@@ -44,13 +47,17 @@ def read(markdown: str, form: str = PAGE, filters: Sequence[Path] = ()) -> pf.Do
 @lru_cache(maxsize=4)
 def _cited_works(bibliography: Path, stamp: int) -> frozenset[str]:
     """The keys of a BibTeX file; `stamp`, its change time, makes a changed file read again."""
-    works = json.loads(run(["-f", "biblatex", "-t", "csljson"], bibliography.read_text(encoding="utf-8")))
+    works = json.loads(
+        run(["-f", "biblatex", "-t", "csljson"], bibliography.read_text(encoding="utf-8"))
+    )
     return frozenset(work["id"] for work in works)
 
 
 def check_citations(doc: pf.Doc, bibliography: Path | None, where, strict: bool) -> None:
     """Raise ReportError for a citation of an unknown work; where not `strict`, make it text."""
-    works = _cited_works(bibliography, bibliography.stat().st_mtime_ns) if bibliography else frozenset()
+    works = (
+        _cited_works(bibliography, bibliography.stat().st_mtime_ns) if bibliography else frozenset()
+    )
 
     def check(element, doc):
         if not isinstance(element, pf.Cite):
@@ -58,7 +65,10 @@ def check_citations(doc: pf.Doc, bibliography: Path | None, where, strict: bool)
         for citation in element.citations:
             if citation.id not in works and strict:
                 place = where("@" + citation.id)
-                raise ReportError(f"{place}: @{citation.id} is no work in the bibliography; {hint(citation.id, works)}")
+                raise ReportError(
+                    f"{place}: @{citation.id} is no work in the bibliography; "
+                    f"{hint(citation.id, works)}"
+                )
             if citation.id not in works:
                 return list(element.content)
         return None
@@ -67,8 +77,12 @@ def check_citations(doc: pf.Doc, bibliography: Path | None, where, strict: bool)
 
 
 def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path | None, toc: bool) -> str:
-    """The tree as a whole HTML page in the site's template. variables: raw texts that the template names."""
-    with resources.as_file(resources.files("compendium.site.pandoc_route") / "assets" / "template.html") as template:
+    """The tree as a whole HTML page in the site's template. variables: raw texts that the template
+    names.
+    """
+    with resources.as_file(
+        resources.files("compendium.site.pandoc_route") / "assets" / "template.html"
+    ) as template:
         arguments = ["-t", "html5", f"--template={template}", "--mathml"]
         arguments += ["--syntax-highlighting=pygments", "--email-obfuscation=none"]
         arguments += ["--toc", "--toc-depth=3"] if toc else []
@@ -78,9 +92,15 @@ def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path | None, toc
 
 
 def convert(doc: pf.Doc, arguments: list[str], bibliography: Path | None) -> str:
-    """The tree as a whole document, with its citations resolved; arguments: format, template and what else there is."""
+    """The tree as a whole document, with its citations resolved; arguments: format, template and
+    what else there is.
+    """
     cites = bibliography and parts_of(doc, pf.Cite)
-    cited = ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"] if cites else []
+    cited = (
+        ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"]
+        if cites
+        else []
+    )
     out = io.StringIO()
     pf.dump(doc, out)
     return run(["-f", "json", "--standalone", "--wrap=none", *arguments, *cited], out.getvalue())
@@ -102,12 +122,16 @@ class Float:
 
 
 def number(
-    doc: pf.Doc, where: Callable[[str], str], number_sections: bool, draw: Callable[[Float], list] | None = None
+    doc: pf.Doc,
+    where: Callable[[str], str],
+    number_sections: bool,
+    draw: Callable[[Float], list] | None = None,
 ) -> dict[str, str]:
-    """Number sections, figures and tables of a page in place, link references; return number by identifier.
+    """Number sections, figures and tables of a page in place, link references; return number by
+    identifier.
 
-    where: the `file:line` of an identifier, for messages. draw: the blocks of a figure or table, in place of HTML; the
-    rest then stays as it is in pandoc's tree.
+    where: the `file:line` of an identifier, for messages. draw: the blocks of a figure or table, in
+    place of HTML; the rest then stays as it is in pandoc's tree.
     Raises ReportError for a reference to nothing, and a figure without picture, rows or caption.
     """
     numbers: dict[str, str] = {}
@@ -120,7 +144,9 @@ def number(
         numbers[identifier] = number
 
     def heading(element, doc):
-        """Number a heading as 1, 1.1, ... and move it one level down: the first level is the page's title."""
+        """Number a heading as 1, 1.1, ... and move it one level down: the first level is the page's
+        title.
+        """
         if not isinstance(element, pf.Header):
             return
         if number_sections and "unnumbered" not in element.classes:
@@ -134,7 +160,9 @@ def number(
         element.level = min(element.level + 1, 6)
 
     def floats(element, doc):
-        kind, dash, _ = element.identifier.partition("-") if isinstance(element, pf.Div) else ("", "", "")
+        kind, dash, _ = (
+            element.identifier.partition("-") if isinstance(element, pf.Div) else ("", "", "")
+        )
         if kind in ("fig", "tbl") and dash:
             count[kind] += 1
             define(element.identifier, str(count[kind]))
@@ -155,27 +183,40 @@ def number(
 
 
 def _is_leaf(block) -> bool:
-    """Whether no section, figure or table lies inside: most of a page does not, and is not walked through."""
+    """Whether no section, figure or table lies inside: most of a page does not, and is not walked
+    through.
+    """
     return isinstance(block, pf.Para | pf.Plain | pf.Header | pf.Table)
 
 
 def _link_reference(element, numbers: dict[str, str], where: Callable[[str], str]):
-    """`@fig-x` as a link `Figure 1`; `-@fig-x` as its number; several in one bracket with commas between."""
+    """`@fig-x` as a link `Figure 1`; `-@fig-x` as its number; several in one bracket with commas
+    between.
+    """
     if not isinstance(element, pf.Cite):
         return None
     ours = [c for c in element.citations if c.id.partition("-")[0] in KINDS]
     if not ours:
         return None
     if len(ours) < len(element.citations):
-        raise ReportError(f"{where('@' + ours[0].id)}: one bracket mixes works and @{ours[0].id}; use two")
+        raise ReportError(
+            f"{where('@' + ours[0].id)}: one bracket mixes works and @{ours[0].id}; use two"
+        )
     inlines = []
     for citation in ours:
         name = citation.id
         prefix = name.partition("-")[0]
         if name not in numbers:
             same = [known for known in numbers if known.partition("-")[0] == prefix]
-            raise ReportError(f"{where('@' + name)}: @{name} refers to no {KINDS[prefix].lower()}; {hint(name, same)}")
-        text = numbers[name] if citation.mode == "SuppressAuthor" else f"{KINDS[prefix]}\u00a0{numbers[name]}"
+            raise ReportError(
+                f"{where('@' + name)}: @{name} refers to no {KINDS[prefix].lower()}; "
+                f"{hint(name, same)}"
+            )
+        text = (
+            numbers[name]
+            if citation.mode == "SuppressAuthor"
+            else f"{KINDS[prefix]}\u00a0{numbers[name]}"
+        )
         inlines += [pf.Str(","), pf.Space] if inlines else []
         link = pf.Link(pf.Str(text), url=f"#{name}", classes=["xref"])
         inlines += [*citation.prefix, link, *citation.suffix]
@@ -189,18 +230,28 @@ def _read_float(element: pf.Div, number: str, where: Callable[[str], str]) -> Fl
     place = where(name)
     *content, caption = element.content or [None]
     if not isinstance(caption, pf.Para) or parts_of(caption, pf.Image):
-        raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")
-    parts = [part for block in content for part in parts_of(block, pf.Image | pf.Table | pf.RawBlock)]
+        raise ReportError(
+            f"{place}: {name} has no caption; the last paragraph of its div must be the caption"
+        )
+    parts = [
+        part for block in content for part in parts_of(block, pf.Image | pf.Table | pf.RawBlock)
+    ]
     pictures = [part for part in parts if isinstance(part, pf.Image)]
     in_words = pf.stringify(element).strip().startswith((NO_FIGURE, SHOWS_TEXT))
     if kind == "Figure" and not pictures and not in_words:
         raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
-    if kind == "Table" and not any(isinstance(p, pf.Table) or "<table" in getattr(p, "text", "") for p in parts):
-        raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
+    if kind == "Table" and not any(
+        isinstance(p, pf.Table) or "<table" in getattr(p, "text", "") for p in parts
+    ):
+        raise ReportError(
+            f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell"
+        )
     for picture in pictures:
         if not pf.stringify(picture).strip():
             picture.content = [pf.Str(pf.stringify(caption).strip())]
-    return Float(name, kind, list(element.classes), f"{kind}\u00a0{number}:", content, list(caption.content))
+    return Float(
+        name, kind, list(element.classes), f"{kind}\u00a0{number}:", content, list(caption.content)
+    )
 
 
 def draw_float(found: Float) -> list:
@@ -218,7 +269,9 @@ def draw_float(found: Float) -> list:
 
 
 def wrap_embed(made: str, notebook: str, href: str) -> str:
-    """What an embedded cell shows, as Markdown, in Quarto's box, to which paper/source.lua adds a link."""
+    """What an embedded cell shows, as Markdown, in Quarto's box, to which paper/source.lua adds a
+    link.
+    """
     return f'::::: {{.quarto-embed-nb-cell notebook="{notebook}" href="{href}"}}\n{made}\n:::::'
 
 
@@ -227,7 +280,9 @@ def _add_scrolling(element, doc):
     attributes = {"tabindex": "0", "role": "group"}
     if isinstance(element, pf.Math) and element.format == "DisplayMath":
         return pf.Span(element, classes=["formula"], attributes=attributes)
-    is_table = isinstance(element, pf.Table) or (isinstance(element, pf.RawBlock) and "<table" in element.text)
+    is_table = isinstance(element, pf.Table) or (
+        isinstance(element, pf.RawBlock) and "<table" in element.text
+    )
     if is_table and "scroll" not in getattr(element.parent, "classes", []):
         return pf.Div(element, classes=["scroll"], attributes=attributes)
     return None

@@ -1,7 +1,8 @@
 """Shortcodes of a page: its includes, numbers and embedded outputs, filled in.
 
-Only three shortcodes exist, with Quarto's meaning: `include` (alone on a line, its path relative to the page
-that is rendered, or to the project where it starts with a slash), `var`, and `embed` (alone on a line).
+Only three shortcodes exist, with Quarto's meaning: `include` (alone on a line, its path relative to
+the page that is rendered, or to the project where it starts with a slash), `var`, and `embed`
+(alone on a line).
 """
 
 import re
@@ -43,11 +44,14 @@ class PlacedError(ReportError):
     """A ReportError whose message already starts with its file and line."""
 
 
-def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable[[Path, str], str]) -> Expanded:
-    """Fill in the shortcodes of a page. `embed(notebook path, label)` gives the Markdown of a cell's outputs.
+def expand(
+    page: Path, home: Path, variables: Mapping[str, str], embed: Callable[[Path, str], str]
+) -> Expanded:
+    """Fill in the shortcodes of a page. `embed(notebook path, label)` gives the Markdown of a
+    cell's outputs.
 
-    Raises ReportError (file and line first) for an unknown shortcode, key, file, notebook or label, and for
-    files that include each other.
+    Raises ReportError (file and line first) for an unknown shortcode, key, file, notebook or label,
+    and for files that include each other.
     """
 
     def below(path: Path) -> str:
@@ -55,7 +59,9 @@ def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable
 
     def resolve(address: str) -> Path:
         address = address.strip("\"'")
-        path = (home / address.lstrip("/") if address.startswith("/") else page.parent / address).resolve()
+        path = (
+            home / address.lstrip("/") if address.startswith("/") else page.parent / address
+        ).resolve()
         if not path.is_relative_to(home):
             raise ReportError(f"{address!r} leads out of the project")
         return path
@@ -87,7 +93,8 @@ def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable
         if not target.is_file():
             siblings = [file.name for file in target.parent.glob("*") if file.is_file()]
             raise ReportError(
-                f"include of {argument!r}: no file {below(target)} (paths are relative to the page, "
+                f"include of {argument!r}: no file {below(target)} (paths are relative to the "
+                "page, "
                 f"{below(page)}); in that folder {hint(target.name, siblings)}"
             )
         yield from read(target, chain)
@@ -100,7 +107,10 @@ def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable
         notebook = resolve(address)
         if not notebook.is_file():
             names = [file.name for file in notebook.parent.glob("*.ipynb")]
-            raise ReportError(f"embed of {argument!r}: no notebook {below(notebook)}; {hint(notebook.name, names)}")
+            raise ReportError(
+                f"embed of {argument!r}: no notebook {below(notebook)}; "
+                f"{hint(notebook.name, names)}"
+            )
         return embed(notebook, label)
 
     return Expanded(tuple(read(page, ())))

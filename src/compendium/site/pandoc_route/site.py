@@ -16,7 +16,13 @@ import pandas as pd
 import panflute as pf
 
 from compendium import project
-from compendium.site.markdown import ReportError, hint, notebook_markdown, outputs_markdown, read_notebook
+from compendium.site.markdown import (
+    ReportError,
+    hint,
+    notebook_markdown,
+    outputs_markdown,
+    read_notebook,
+)
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import number, wrap_embed
 from compendium.site.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
@@ -40,18 +46,24 @@ class Site:
         """Files that are on the site as they are; a pattern stands for those that match."""
         found = []
         for pattern in _as_list(self.config["project"].get("resources")):
-            matching = sorted(path.relative_to(self.home).as_posix() for path in self.home.glob(pattern))
+            matching = sorted(
+                path.relative_to(self.home).as_posix() for path in self.home.glob(pattern)
+            )
             found += matching if "*" in pattern else [pattern]
         return found
 
     # the Lua filters of every page, the sources that are notebooks, and the options of HTML
-    filters = property(lambda self: [self.home / one["path"] for one in self.config.get("filters", [])])
+    filters = property(
+        lambda self: [self.home / one["path"] for one in self.config.get("filters", [])]
+    )
     notebooks = property(lambda self: [path for path in self.pages if path.suffix == ".ipynb"])
     html = property(lambda self: self.config.get("format", {}).get("html", {}))
 
 
 def read_site(home: Path, variables: dict[str, str]) -> Site:
-    """Read _quarto.yml below `home`, and its metadata-files: which sources there are and where their pages go."""
+    """Read _quarto.yml below `home`, and its metadata-files: which sources there are and where
+    their pages go.
+    """
     config = project.read_yaml(home / "_quarto.yml")
     for path in (home / name for name in config.get("metadata-files", [])):
         config = _merge(config, project.read_yaml(path)) if path.exists() else config
@@ -61,14 +73,23 @@ def read_site(home: Path, variables: dict[str, str]) -> Site:
         if not found and "*" not in pattern:
             raise ReportError(f"_quarto.yml: project.render lists {pattern!r}, which is not there")
         pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
-    flat = {key: str(text) for row in pd.json_normalize(variables).to_dict("records") for key, text in row.items()}
+    flat = {
+        key: str(text)
+        for row in pd.json_normalize(variables).to_dict("records")
+        for key, text in row.items()
+    }
     return Site(home, config, flat, pages)
 
 
 def _merge(first, second):
-    """Two parts of a configuration as one, as Quarto has it: mappings key by key, lists one after the other."""
+    """Two parts of a configuration as one, as Quarto has it: mappings key by key, lists one after
+    the other.
+    """
     if isinstance(first, dict) and isinstance(second, dict):
-        return first | {key: _merge(first[key], value) if key in first else value for key, value in second.items()}
+        return first | {
+            key: _merge(first[key], value) if key in first else value
+            for key, value in second.items()
+        }
     return [*first, *second] if isinstance(first, list) else second
 
 
@@ -76,15 +97,21 @@ def staged_site(home: Path) -> Site:
     """The site with the numbers that are staged below `home`."""
     staged = home / "_variables.yml"
     if not staged.exists():
-        raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
+        raise ReportError(
+            f"{staged} is not there: stage a profile first (attreval render --profile NAME)"
+        )
     return read_site(home, project.read_yaml(staged) or {})
 
 
 def build(home: Path) -> dict[str, bytes]:
-    """Every file of the site by its address; needs the staged notebooks, tables and _variables.yml."""
+    """Every file of the site by its address; needs the staged notebooks, tables and
+    _variables.yml.
+    """
     site = staged_site(home)
     files: dict[str, bytes] = {
-        "assets/site.css": (resources.files("compendium.site.pandoc_route") / "assets" / "site.css").read_bytes()
+        "assets/site.css": (
+            resources.files("compendium.site.pandoc_route") / "assets" / "site.css"
+        ).read_bytes()
     }
     for copied in [*_as_list(site.html.get("css")), *site.resources]:
         files[copied] = (home / copied).read_bytes()
@@ -130,8 +157,12 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
         if isinstance(element, pf.Image) and not re.match(r"[a-z][a-z0-9+.-]*:", element.url):
             target = _address(unquote(element.url), address)
             if target not in files:
-                there = [name for name in files if posixpath.dirname(name) == posixpath.dirname(target)]
-                raise ReportError(f"{page.where(element.url)}: no picture {target}; {hint(target, there)}")
+                there = [
+                    name for name in files if posixpath.dirname(name) == posixpath.dirname(target)
+                ]
+                raise ReportError(
+                    f"{page.where(element.url)}: no picture {target}; {hint(target, there)}"
+                )
 
     doc.walk(check_picture)
     toc = bool(meta.get("toc", site.html.get("toc", False)))
@@ -146,7 +177,9 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     folder = _picture_folder(address)
     markdown = notebook_markdown(notebook, _relative(folder, address), assets)
     files.update({_address(name, address): data for name, data in assets.items()})
-    doc = pandoc.read(f"---\ntitle: {json.dumps(notebook.title)}\n---\n\n{markdown}", pandoc.NOTEBOOK)
+    doc = pandoc.read(
+        f"---\ntitle: {json.dumps(notebook.title)}\n---\n\n{markdown}", pandoc.NOTEBOOK
+    )
     name = source.relative_to(site.home).as_posix()
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
@@ -161,9 +194,13 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     more = {"kicker": source.stem}
     for before, after in pairwise(site.notebooks):
         if after == source:
-            more["previous"] = f'<a rel="prev" href="{_relative(site.pages[before], address)}">{before.stem}</a>'
+            more["previous"] = (
+                f'<a rel="prev" href="{_relative(site.pages[before], address)}">{before.stem}</a>'
+            )
         if before == source:
-            more["next"] = f'<a rel="next" href="{_relative(site.pages[after], address)}">{after.stem}</a>'
+            more["next"] = (
+                f'<a rel="next" href="{_relative(site.pages[after], address)}">{after.stem}</a>'
+            )
     return pandoc.write(doc, frame(site, source) | more, site.bibliography, toc=True)
 
 
@@ -182,7 +219,9 @@ def _relative(target: str, page: str) -> str:
 
 
 def _fix_links(doc: pf.Doc, site: Site, source: Path, page: Expanded) -> None:
-    """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an error."""
+    """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an
+    error.
+    """
 
     def fix(element, doc):
         if not isinstance(element, pf.Link) or re.match(r"[a-z][a-z0-9+.-]*:|#|//", element.url):
@@ -190,9 +229,13 @@ def _fix_links(doc: pf.Doc, site: Site, source: Path, page: Expanded) -> None:
         path, hash_, anchor = element.url.partition("#")
         if not path.endswith((".qmd", ".ipynb")):
             return
-        target = (site.home / path.lstrip("/") if path.startswith("/") else source.parent / path).resolve()
+        target = (
+            site.home / path.lstrip("/") if path.startswith("/") else source.parent / path
+        ).resolve()
         if target not in site.pages:
-            raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {_known(path, site)}")
+            raise ReportError(
+                f"{page.where(path)}: link to {path!r}, which is no page; {_known(path, site)}"
+            )
         element.url = _relative(site.pages[target], site.pages[source]) + hash_ + anchor
 
     doc.walk(fix)
@@ -204,27 +247,43 @@ def _known(name: str, site: Site, more: Iterable[str] = ()) -> str:
 
 
 def frame(site: Site, source: Path) -> dict[str, str]:
-    """What the template shows around a page: title, navigation, footer, style sheets, icon, language."""
+    """What the template shows around a page: title, navigation, footer, style sheets, icon,
+    language.
+    """
     website = site.config["website"]
     address = site.pages[source]
     items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
-    filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]
+    filled = [
+        SHORTCODE.sub(lambda found: fill(found, site.variables), part)
+        for part in parts
+        if isinstance(part, str)
+    ]
     styles = ["assets/site.css", *_as_list(site.html.get("css"))]
-    kind = "notebook" if source.suffix == ".ipynb" else source.stem if source.parent == site.home else "paper"
+    kind = (
+        "notebook"
+        if source.suffix == ".ipynb"
+        else source.stem
+        if source.parent == site.home
+        else "paper"
+    )
     variables = {
         "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
         "page-footer": _as_html("\n\n".join(filled)),
-        "styles": "".join(f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles),
+        "styles": "".join(
+            f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles
+        ),
         "lang": site.config.get("lang", "en"),
         "page-class": kind,
     }
     if website.get("favicon"):
         # Inside the page: browsers would otherwise ask for a file beside it.
-        variables["icon"] = "data:image/svg+xml," + quote((site.home / website["favicon"]).read_text(encoding="utf-8"))
+        variables["icon"] = "data:image/svg+xml," + quote(
+            (site.home / website["favicon"]).read_text(encoding="utf-8")
+        )
     return variables
 
 
@@ -238,13 +297,19 @@ def _navigation_item(item: dict, site: Site, source: Path) -> str:
     """A link of the navigation bar, or a menu of links that opens without a script."""
     if "menu" in item:
         inside = "".join(_navigation_item(one, site, source) for one in item["menu"])
-        here = ' aria-current="true"' if any(site.home / one["href"] == source for one in item["menu"]) else ""
-        return f"<li><details{here}><summary>{escape(item['text'])}</summary><ul>{inside}</ul></details></li>"
+        here = (
+            ' aria-current="true"'
+            if any(site.home / one["href"] == source for one in item["menu"])
+            else ""
+        )
+        title = f"<summary>{escape(item['text'])}</summary>"
+        return f"<li><details{here}>{title}<ul>{inside}</ul></details></li>"
     target = site.home / item["href"]
     addresses = site.pages | {site.home / name: name for name in site.resources}
     if target not in addresses:
         raise ReportError(
-            f"_quarto.yml: navbar links to {item['href']!r}; {_known(item['href'], site, site.resources)}"
+            f"_quarto.yml: navbar links to {item['href']!r}; "
+            f"{_known(item['href'], site, site.resources)}"
         )
     here = ' aria-current="page"' if target == source else ""
     link = _relative(addresses[target], site.pages[source])

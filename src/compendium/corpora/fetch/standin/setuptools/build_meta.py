@@ -1,4 +1,5 @@
-"""The build backend of the stand-in for setuptools: name and version come from the lock file, not from the archive.
+"""The build backend of the stand-in for setuptools: name and version come from the lock file, not
+from the archive.
 
 It is seen only by the pip that downloads source archives: nothing of theirs runs.
 """
@@ -18,7 +19,9 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     version = os.environ["ATTREVAL_STANDIN_VERSION"]
     folder = pathlib.Path(metadata_directory) / f"{name.replace('-', '_')}-{version}.dist-info"
     folder.mkdir(exist_ok=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+    (folder / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8"
+    )
     return folder.name
 
 

@@ -1,4 +1,6 @@
-"""A run beside the committed ones: which verdicts differ, and the picture of accuracy against price."""
+"""A run beside the committed ones: which verdicts differ, and the picture of accuracy against
+price.
+"""
 
 import json
 import shutil
@@ -46,7 +48,9 @@ def test_a_run_beside_itself_or_without_claims_is_alone(committed, tmp_path):
 def test_only_verdicts_that_differ_are_listed_and_only_those_tested_by_both(committed, tmp_path):
     run = copy_of_claims(tmp_path / "run")
     claims = json.loads((committed / "claims.json").read_text())
-    tested = [row for row in claims if row["verdict"] != "not testable here" and row["value"] is not None]
+    tested = [
+        row for row in claims if row["verdict"] != "not testable here" and row["value"] is not None
+    ]
     turned = tested[0]
     dropped = tested[1]
     turned["verdict"] = "contradicted" if turned["verdict"] != "contradicted" else "reproduced"
@@ -82,8 +86,14 @@ def test_verdicts_are_counted_and_what_random_scores_support_as_much(tmp_path):
         ("rises-with-ratio", "not testable here", 1.0, 1.0, 1),
     ]
     table = pd.DataFrame(rows, columns=["claim", "verdict", "value", "null_scores", "models"])
-    table.assign(kind="conclusion", seeds=1).to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
+    table.assign(kind="conclusion", seeds=1).to_csv(
+        tmp_path / "04_poerner2018_claims.csv", index=False
+    )
     found = _count_verdicts(tmp_path)
-    assert (found["run.claims"], found["run.claims_reproduced"], found["run.claims_inconclusive"]) == ("5", "3", "0")
+    assert (
+        found["run.claims"],
+        found["run.claims_reproduced"],
+        found["run.claims_inconclusive"],
+    ) == ("5", "3", "0")
     assert (found["run.claims_random_too"], found["run.claims_alone"]) == ("2", "3")
     assert _count_verdicts(tmp_path / "empty") == dict.fromkeys(found, "0")

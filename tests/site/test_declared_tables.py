@@ -13,16 +13,52 @@ from compendium.site import tables as tabulating
 from compendium.site.markdown import ReportError, escape, pipe_table
 from compendium.site.pandoc_route import pandoc
 
-ODD = ["a|b", "a_b_c", "*bold*", "<b>x</b> &amp; y", "[link](x)", "`code` | ```", "$x_1$", "^sup^ ~sub~ ~~gone~~"]
-ODD += ["# no heading", "1. no list", "- no list", "-0.5", "--- ... --", "\"quoted\" 'it''s'", "@fig-none @kamp2023"]
-ODD += ["{{< var x >}}", "back\\slash \\| end\\", "https://x.example/a_b_c", "👩‍👩‍👧‍👦 🏳️‍🌈 family", "שלום עולם", "[^1]"]
-ODD += ["مرحبا | بالعالم", "e\u0301 combining", "漢字", "{#id .class}", "![x](y)", ":::", "!", "a\nb\tc", ""]
+ODD = [
+    "a|b",
+    "a_b_c",
+    "*bold*",
+    "<b>x</b> &amp; y",
+    "[link](x)",
+    "`code` | ```",
+    "$x_1$",
+    "^sup^ ~sub~ ~~gone~~",
+]
+ODD += [
+    "# no heading",
+    "1. no list",
+    "- no list",
+    "-0.5",
+    "--- ... --",
+    "\"quoted\" 'it''s'",
+    "@fig-none @kamp2023",
+]
+ODD += [
+    "{{< var x >}}",
+    "back\\slash \\| end\\",
+    "https://x.example/a_b_c",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 family",
+    "שלום עולם",
+    "[^1]",
+]
+ODD += [
+    "مرحبا | بالعالم",
+    "e\u0301 combining",
+    "漢字",
+    "{#id .class}",
+    "![x](y)",
+    ":::",
+    "!",
+    "a\nb\tc",
+    "",
+]
 MARKUP = {"Emph", "Strong", "Code", "Math", "Link", "Image", "RawInline", "Cite", "Note"}
 MARKUP |= {"Superscript", "Quoted", "Span"}
 
 
 def shown(table: str) -> list[list[str]]:
-    """The texts of a Markdown table's cells, as pandoc reads them; below it, what a dash means where there is one."""
+    """The texts of a Markdown table's cells, as pandoc reads them; below it, what a dash means
+    where there is one.
+    """
     block, *below = pandoc.read(table).content
     assert isinstance(block, pf.Table), block
     dashed = any(line.startswith("| ") and "| – " in line for line in table.splitlines()[2:])
@@ -39,7 +75,9 @@ def plain(text: str) -> str:
 def survives(texts, head="head") -> bool:
     """Whether texts come out of a table as they went in."""
     rows = shown(pipe_table([head], [[text] for text in texts], ["left"]))
-    return [[plain(cell) for cell in row] for row in rows] == [[plain(text)] for text in (head, *texts)]
+    return [[plain(cell) for cell in row] for row in rows] == [
+        [plain(text)] for text in (head, *texts)
+    ]
 
 
 def test_odd_texts_stay_what_they_are_and_no_markup_comes_out_of_a_cell():
@@ -55,7 +93,9 @@ def test_characters_that_no_page_may_hold_are_replaced():
     assert shown(made) == [["x"], ["a\ufffdb\ufffdc\ufffdd\ufffde"]]
 
 
-ANY = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]) | st.just(" "), max_size=12)
+ANY = st.text(
+    st.characters(exclude_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]) | st.just(" "), max_size=12
+)
 
 
 @settings(max_examples=15)  # each asks pandoc
@@ -73,7 +113,13 @@ def test_a_number_text_survives_in_a_sentence(texts):
     paragraphs = pandoc.read("\n\n".join(f"x {escape(text)} y" for text in texts)).content
     smart = str.maketrans("’‘“”", "''\"\"")
     for paragraph, text in zip(paragraphs, texts, strict=True):
-        got = pf.stringify(paragraph).translate(smart).replace("…", "...").replace("—", "---").replace("–", "--")
+        got = (
+            pf.stringify(paragraph)
+            .translate(smart)
+            .replace("…", "...")
+            .replace("—", "---")
+            .replace("–", "--")
+        )
         assert plain(got) == plain(f"x {text} y")
 
 
@@ -88,16 +134,25 @@ def make(tmp_path, declared, text=None, variables=None):
     """The Markdown of a declared table whose source holds this text."""
     if text:
         (tmp_path / "05_x.csv").write_text(text)
-    return tabulating.table_markdown("t", declared, {p.name: p for p in tmp_path.glob("*.csv")}, variables or {})
+    return tabulating.table_markdown(
+        "t", declared, {p.name: p for p in tmp_path.glob("*.csv")}, variables or {}
+    )
 
 
-CSV = "task,k,method,mean,low\nb,4,lime,0.51239,0.4\na,4,random,,0.1\na,4,lime,0.25,0.2\na,9,lime,0.9,0.8\n"
+CSV = (
+    "task,k,method,mean,low\nb,4,lime,0.51239,0.4\na,4,random,,0.1\n"
+    "a,4,lime,0.25,0.2\na,9,lime,0.9,0.8\n"
+)
 COLUMNS = {"Task": "{task}", "Mean": "{mean:.3f} [{low:.1f}]", "M": "{method}"}
 COLUMNS = [{"header": header, "text": text} for header, text in COLUMNS.items()]
 
 
 def test_a_table_is_filtered_sorted_renamed_and_formatted(tmp_path):
-    given = {"where": {"k": "some.k"}, "sort": ["task", "-mean"], "names": {"a": "A_1", "lime": "LIME"}}
+    given = {
+        "where": {"k": "some.k"},
+        "sort": ["task", "-mean"],
+        "names": {"a": "A_1", "lime": "LIME"},
+    }
     table = make(tmp_path, declare(tmp_path, columns=COLUMNS, **given), CSV, {"some.k": "4"})
     rows = [["A_1", "0.250 [0.2]", "LIME"], ["A_1", "–", "Random"], ["b", "0.512 [0.4]", "LIME"]]
     assert shown(table) == [["Task", "Mean", "M"], *rows]
@@ -106,9 +161,15 @@ def test_a_table_is_filtered_sorted_renamed_and_formatted(tmp_path):
 
 def test_rows_can_become_columns_and_the_first_of_each_group_be_kept(tmp_path):
     spread = {"rows": ["task", "m"], "by": "what", "value": "mean"}
-    declared = declare(tmp_path, spread=spread, columns=[{"text": t} for t in ("{task}{m}", "{p:.0f}", "{q:.0f}")])
+    declared = declare(
+        tmp_path, spread=spread, columns=[{"text": t} for t in ("{task}{m}", "{p:.0f}", "{q:.0f}")]
+    )
     text = "task,m,what,mean\nb,y,p,1\nb,y,q,2\na,x,q,4\na,x,p,3\na,z,p,5\na,z,q,\n"
-    assert shown(make(tmp_path, declared, text)) == [["by", "1", "2"], ["ax", "3", "4"], ["az", "5", "–"]]
+    assert shown(make(tmp_path, declared, text)) == [
+        ["by", "1", "2"],
+        ["ax", "3", "4"],
+        ["az", "5", "–"],
+    ]
     declared |= {"sort": ["task", "-p"], "first": {"of": "task", "rows": 1}}
     assert shown(make(tmp_path, declared)) == [["az", "5", "–"], ["by", "1", "2"]]
 
@@ -133,7 +194,9 @@ def test_a_dash_or_an_empty_cell_has_its_reason_below_the_table(tmp_path):
 def test_patterns_put_tables_together(tmp_path):
     for task in "ba":
         (tmp_path / f"02_train-{task}_accuracy.csv").write_text(f"task,mean\n{task},0.5\n")
-    declared = declare(tmp_path, source=["02_train_accuracy.csv", "02_train-*_accuracy.csv"], columns=COLUMNS[:1])
+    declared = declare(
+        tmp_path, source=["02_train_accuracy.csv", "02_train-*_accuracy.csv"], columns=COLUMNS[:1]
+    )
     assert shown(make(tmp_path, declared)) == [["Task"], ["a"], ["b"]]
 
 
@@ -144,13 +207,19 @@ def test_patterns_put_tables_together(tmp_path):
         ({"sort": ["-men"]}, "no column 'men'; did you mean mean"),
         ({"where": {"kk": 4}}, "column 'kk'"),
         ({"where": {"k": 5}}, r"table 't' \(05_x\.csv\): no row where k is 5"),
-        ({"spread": {"rows": ["task"], "by": "method", "value": "mean"}}, "several rows for one task and method"),
+        (
+            {"spread": {"rows": ["task"], "by": "method", "value": "mean"}},
+            "several rows for one task and method",
+        ),
         ({"spread": {"rows": ["task"], "by": "kind", "value": "mean"}}, "no column 'kind'"),
         ({"columns": [{"header": "x", "text": "{mena}"}]}, "column 'mena'.*mean"),
         ({"columns": [{"header": "x"}]}, "keys are header, text, align, missing"),
         ({"columns": []}, "needs `source`"),
         ({"sorted": ["x"]}, "has 'sorted'; did you mean sort"),
-        ({"columns": [{"header": None, "text": "{k}"}]}, r"tables\.yml: table 't' has header: None,.* quotes"),
+        (
+            {"columns": [{"header": None, "text": "{k}"}]},
+            r"tables\.yml: table 't' has header: None,.* quotes",
+        ),
         ({"columns": [{"text": "{k}", "missing": False}]}, "has missing: False"),
         ({"names": {"a": 1}}, "has a: 1"),
         ({"dash": None}, "has dash: None"),
@@ -166,11 +235,15 @@ def test_numbers_nest_keep_their_last_zero_and_conflicts_are_named():
     for keys in (["a", "a.b"], ["a.b", "a.b.c"]):
         with pytest.raises(ReportError, match="is itself a number"):
             rendering.nest(dict.fromkeys(keys, "1"))
-    tree = yaml.safe_load(yaml.safe_dump(rendering.nest({"a.x": "0.10", "a.y": "1e3", "a.z": "no"})))
+    tree = yaml.safe_load(
+        yaml.safe_dump(rendering.nest({"a.x": "0.10", "a.y": "1e3", "a.z": "no"}))
+    )
     assert tree == {"a": {"x": "0.10", "y": "1e3", "z": "no"}}
 
 
 def test_what_is_as_above_is_left_out_until_something_further_left_changes(tmp_path):
     columns = [{"header": name, "text": f"{{{name}}}", "once": name != "c"} for name in "abc"]
-    made = make(tmp_path, declare(tmp_path, columns=columns), "a,b,c\none,p,1\none,p,1\none,q,1\ntwo,q,1\n")
+    made = make(
+        tmp_path, declare(tmp_path, columns=columns), "a,b,c\none,p,1\none,p,1\none,q,1\ntwo,q,1\n"
+    )
     assert shown(made)[1:] == [["one", "p", "1"], ["", "", "1"], ["", "q", "1"], ["two", "q", "1"]]

@@ -1,4 +1,6 @@
-"""The reference pages: a card for every method and metric, every public name with its signature and docstring."""
+"""The reference pages: a card for every method and metric, every public name with its signature and
+docstring.
+"""
 
 import importlib
 import inspect
@@ -17,7 +19,15 @@ from attreval.metrics import METRICS
 from attreval.metrics.metric import JUDGES
 from compendium.site import reference as cards
 from compendium.site.pandoc_route import pandoc
-from compendium.site.reference import RECORDS, code, constants, describe, inline, public_members, public_names
+from compendium.site.reference import (
+    RECORDS,
+    code,
+    constants,
+    describe,
+    inline,
+    public_members,
+    public_names,
+)
 from compendium.site.rendering import reference_pages
 
 BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"
@@ -25,7 +35,14 @@ HOSTILE = [
     "a|b *bold* _under_ <script>x</script> &amp; [link](x) $x_1$ @kamp2023 {#id}",
     "{{< var x >}} ::: # no heading",
 ]
-HOSTILE += ["1. no list", "- no list", "back\\slash \\| end\\", "'quoted' \"twice\" it's", ": no definition", "a -> b"]
+HOSTILE += [
+    "1. no list",
+    "- no list",
+    "back\\slash \\| end\\",
+    "'quoted' \"twice\" it's",
+    ": no definition",
+    "a -> b",
+]
 
 
 def said(*elements) -> list[str]:
@@ -54,7 +71,9 @@ def words(text: str) -> list[str]:
 
 
 def doc_words(documented) -> list[str]:
-    """The words of a docstring as the page has them: lists need no heading, and each error says that it is raised."""
+    """The words of a docstring as the page has them: lists need no heading, and each error says
+    that it is raised.
+    """
     text = re.sub(r"^(Args|Attributes|Raises):$", "", inspect.getdoc(documented), flags=re.M)
     return words(re.sub(r"^    (?=[\w, ]+Error\w*: )", "    Raises ", text, flags=re.M))
 
@@ -85,7 +104,9 @@ def sections():
 
 def facts(blocks) -> dict[str, list]:
     """A card's facts: name -> the elements that say it."""
-    (listed,) = [block for block in blocks if isinstance(block, pf.Div) and "facts" in block.classes]
+    (listed,) = [
+        block for block in blocks if isinstance(block, pf.Div) and "facts" in block.classes
+    ]
     return {
         plain(pf.Plain(*item.term)): [b for d in item.definitions for b in d.content]
         for item in listed.content[0].content
@@ -104,7 +125,9 @@ def leads_to(place: str) -> object:
     """What a card names as its code."""
     file, name = place.split("::")
     assert (CHECKOUT / "src" / "attreval" / file).is_file()
-    return getattr(importlib.import_module("attreval." + file.removesuffix(".py").replace("/", ".")), name)
+    return getattr(
+        importlib.import_module("attreval." + file.removesuffix(".py").replace("/", ".")), name
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -127,7 +150,9 @@ def test_every_method_has_a_card_with_its_facts(sections, name):
     assert len(cited(card["Source"])) == len(re.findall(r"\b(?:19|20)\d\d[a-z]?\b", method.source))
     found = leads_to(in_code(card["Code"])[0])
     found = getattr(found, "converse", found)
-    assert found is method.converse or method.converse.__qualname__.startswith(f"{found.__name__}.<locals>")
+    assert found is method.converse or method.converse.__qualname__.startswith(
+        f"{found.__name__}.<locals>"
+    )
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -135,10 +160,14 @@ def test_every_metric_has_a_card_with_its_facts(sections, name):
     metric = METRICS[name]
     group, blocks = sections["_metrics.md"][f"metric-{name}"]
     card = facts(blocks)
-    assert plain(blocks[0]) == metric.title and group == (JUDGES.get(metric.judge) or cards.NO_JUDGE)
+    assert plain(blocks[0]) == metric.title and group == (
+        JUDGES.get(metric.judge) or cards.NO_JUDGE
+    )
     assert words(plain(blocks[1])) == words(metric.about)
     assert in_code(card["Name"])[0] == name
-    assert plain(card["Better"][0]).split()[0] == {1: "higher", 0: "neither", -1: "lower"}[metric.sign]
+    assert (
+        plain(card["Better"][0]).split()[0] == {1: "higher", 0: "neither", -1: "lower"}[metric.sign]
+    )
     assert plain(card["Range"][0]).startswith(f"{metric.range[0]:g} ")
     assert len(plain(card["Needs"][0]).split(";")) == len(metric.needs)
     assert ("Judges" in card) == (metric.level == "pair")
@@ -149,12 +178,16 @@ def test_every_metric_has_a_card_with_its_facts(sections, name):
 
 def test_every_public_name_is_on_the_page(sections):
     page = sections["_api.md"]
-    assert {"load", "wrap", "explain", "evaluate", "Explanation", "Explanations"} <= set(public_names())
+    assert {"load", "wrap", "explain", "evaluate", "Explanation", "Explanations"} <= set(
+        public_names()
+    )
     assert set(public_names()) == {name for name in attreval.__all__ if name != "__version__"}
     assert all(f"api-{name}" in page for name in public_names())
 
 
-@pytest.mark.parametrize("name", [name for name, one in public_names().items() if inspect.isfunction(one)])
+@pytest.mark.parametrize(
+    "name", [name for name, one in public_names().items() if inspect.isfunction(one)]
+)
 def test_a_functions_section_is_its_signature_and_its_whole_docstring(sections, name):
     function = public_names()[name]
     _, (_, listing, *rest) = sections["_api.md"][f"api-{name}"]
@@ -167,14 +200,18 @@ def test_a_functions_section_is_its_signature_and_its_whole_docstring(sections, 
     assert said(*rest) == doc_words(function) + words(constants(function))
 
 
-@pytest.mark.parametrize("name", [name for name, one in public_names().items() if inspect.isclass(one)])
+@pytest.mark.parametrize(
+    "name", [name for name, one in public_names().items() if inspect.isclass(one)]
+)
 def test_a_classs_section_has_its_members(sections, name):
     documented = public_names()[name]
     _, (_, *rest) = sections["_api.md"][f"api-{name}"]
     shown = said(*rest)
     members = public_members(documented)
     assert holds(shown, doc_words(documented)) and len(members) > 5
-    assert [one.identifier for one in every(pf.Span, rest)] == [f"api-{name}-{member}" for member in members]
+    assert [one.identifier for one in every(pf.Span, rest)] == [
+        f"api-{name}-{member}" for member in members
+    ]
     for member in members.values():
         assert holds(shown, doc_words(member))
 
@@ -201,7 +238,9 @@ def test_the_links_of_the_pages_lead_to_sections(sections):
 
 def test_text_comes_out_as_it_went_in():
     blocks = pandoc.read("\n\n".join(inline(text) for text in HOSTILE)).content
-    assert {type(block) for block in blocks} == {pf.Para} and [plain(block) for block in blocks] == HOSTILE
+    assert {type(block) for block in blocks} == {pf.Para} and [
+        plain(block) for block in blocks
+    ] == HOSTILE
     blocks = pandoc.read("\n\n".join(f"x {code(f'`{text}`')}" for text in HOSTILE)).content
     assert [in_code([block]) for block in blocks] == [[f"`{text}`"] for text in HOSTILE]
 
@@ -213,11 +252,16 @@ def test_a_method_that_wants_to_be_markup_is_text(monkeypatch):
         yield
 
     converse.__doc__ = evil
-    method = Method("evil", evil, converse, "`1`", evil, "gradient", in_papers={"nowhere2001": (1, evil)})
+    method = Method(
+        "evil", evil, converse, "`1`", evil, "gradient", in_papers={"nowhere2001": (1, evil)}
+    )
     monkeypatch.setattr(catalogue, "METHODS", {"evil": method})
     monkeypatch.setattr(catalogue, "place_of", lambda function: evil)
     document = pandoc.read(cards.method_card(*list_methods(), frozenset()))
-    assert not every((pf.RawInline, pf.RawBlock, pf.Link, pf.Cite), [document]) and plain(document.content[0]) == evil
+    assert (
+        not every((pf.RawInline, pf.RawBlock, pf.Link, pf.Cite), [document])
+        and plain(document.content[0]) == evil
+    )
     assert in_code(facts(document.content)["Evaluations"]) == ["`1`"]
 
 
@@ -278,9 +322,13 @@ def test_the_python_that_is_shown_runs(page, tmp_path, monkeypatch, capsys):
     names = {}
     exec(example, names)
     assert len(names["found"]) == 2 and names["found"].methods == ["lime", "integrated_gradients"]
-    table = eval(example.splitlines()[-1], names)  # what a notebook would show, or None after a print
+    table = eval(
+        example.splitlines()[-1], names
+    )  # what a notebook would show, or None after a print
     shown = capsys.readouterr().out if table is None else table.to_string()
-    assert {"lime", "random"} <= {line.split()[1] for line in shown.splitlines() if len(line.split()) > 3}
+    assert {"lime", "random"} <= {
+        line.split()[1] for line in shown.splitlines() if len(line.split()) > 3
+    }
 
 
 def test_no_cell_of_the_table_of_methods_and_models_is_empty_without_a_reason():
@@ -290,14 +338,20 @@ def test_no_cell_of_the_table_of_methods_and_models_is_empty_without_a_reason():
     assert heads[1:6] == families and len(rows) == len(METHODS)
     for row, method in zip(rows, METHODS.values(), strict=True):
         assert row[0].endswith(f"(#method-{method.name})")
-        assert [cell == "yes" for cell in row[1:6]] == [family in method.families for family in FAMILIES]
+        assert [cell == "yes" for cell in row[1:6]] == [
+            family in method.families for family in FAMILIES
+        ]
         assert len(row) == 7 and (row[6] == "applies to all") == (method.families == FAMILIES)
 
 
 def test_no_cell_of_the_table_of_metrics_and_methods_is_empty_without_a_reason():
-    members, judged, said = (table.splitlines() for table in cards.judged_markdown(list_methods(), list_metrics()))
+    members, judged, said = (
+        table.splitlines() for table in cards.judged_markdown(list_methods(), list_metrics())
+    )
     members, judged = ([line[2:-2].split(" | ") for line in table] for table in (members, judged))
-    group_of = {name: row[0] for row in members[2:] for name in re.findall(r"#method-(\w+)", row[1])}
+    group_of = {
+        name: row[0] for row in members[2:] for name in re.findall(r"#method-(\w+)", row[1])
+    }
     assert list(group_of) and set(group_of) == set(METHODS) and len(judged) == 2 + len(METRICS)
     letters = judged[0][1:-1]
     assert letters == [row[0] for row in members[2:]] and 3 <= len(letters) <= 8
@@ -309,5 +363,11 @@ def test_no_cell_of_the_table_of_metrics_and_methods_is_empty_without_a_reason()
             why = listed[metric.name]["why_not"].get(name)
             assert bool(computed) != bool(why), (metric.name, name)
             cell = of_group[group_of[name]].strip()
-            assert cell == "yes" if computed else said[int(cell.strip("()")) - 1].endswith(cards.inline(why))
-        assert (row[-1].strip() == "nowhere") == (not listed[metric.name]["computed"]) and row[-1].strip()
+            assert (
+                cell == "yes"
+                if computed
+                else said[int(cell.strip("()")) - 1].endswith(cards.inline(why))
+            )
+        assert (row[-1].strip() == "nowhere") == (not listed[metric.name]["computed"]) and row[
+            -1
+        ].strip()

@@ -1,4 +1,6 @@
-"""What is committed holds together: claims, tables, text of docs/fidelity.md, links; and quotes no corpus."""
+"""What is committed holds together: claims, tables, text of docs/fidelity.md, links; and quotes no
+corpus.
+"""
 
 import json
 import re
@@ -16,7 +18,14 @@ from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
 from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
-from compendium.site.fidelity import NOT_FOUND, PAPERS, STEP_OF, fidelity_markdown, read_turned, reason_of
+from compendium.site.fidelity import (
+    NOT_FOUND,
+    PAPERS,
+    STEP_OF,
+    fidelity_markdown,
+    read_turned,
+    reason_of,
+)
 from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
 
 MOST_BYTES = 30_000_000
@@ -43,7 +52,10 @@ def shown(runs):
     """(profile, claim) for the claims of each paper in the first run that has them."""
     out = []
     for paper in PAPERS:
-        of_runs = [(p, [r for r in read(run, "claims.json") if r["paper"] == paper]) for p, run in runs.items()]
+        of_runs = [
+            (p, [r for r in read(run, "claims.json") if r["paper"] == paper])
+            for p, run in runs.items()
+        ]
         profile, rows = next(((p, rows) for p, rows in of_runs if rows), ("", []))
         out += [(profile, row) for row in rows]
     return out
@@ -53,7 +65,9 @@ def test_claims_are_those_of_the_tables(runs):
     for run in runs.values():
         assert (run.root / "claims.json").read_text(encoding="utf-8") == claims_json(run.tables)
         # a claim that was added since waits for the next run to be published
-        assert {row["claim"] for row in read(run, "claims.json")} <= {claim.id for claim in read_claims()}
+        assert {row["claim"] for row in read(run, "claims.json")} <= {
+            claim.id for claim in read_claims()
+        }
 
 
 def test_the_page_is_made_from_the_claims(runs):
@@ -61,7 +75,10 @@ def test_the_page_is_made_from_the_claims(runs):
     assert text == fidelity_markdown(), "docs/fidelity.md is not what `attreval publish` writes"
     judged = [row for _, row in shown(runs)]
     checks = sum(row["kind"] != "conclusion" for row in judged)
-    assert f"Verdicts on {len(judged) - checks} claims, beside {checks} checks:" in text and checks == 4
+    assert (
+        f"Verdicts on {len(judged) - checks} claims, beside {checks} checks:" in text
+        and checks == 4
+    )
 
 
 def test_committed_verdicts_are_what_the_claims_say_of_the_committed_numbers(runs):
@@ -72,12 +89,18 @@ def test_committed_verdicts_are_what_the_claims_say_of_the_committed_numbers(run
         for row in scorecard(run.tables).to_dict("records"):
             claim = claims[row["claim"]]
             assert row["verdict"] == decide(claim.expect, claim.null_world, row, 0.95), claim.id
-            stale = [name for name in OF_THE_CLAIM if getattr(claim, name) and row[name] != getattr(claim, name)]
+            stale = [
+                name
+                for name in OF_THE_CLAIM
+                if getattr(claim, name) and row[name] != getattr(claim, name)
+            ]
             assert not stale, f"{claim.id}: {stale}"
             mean = row[MADE[claim.null_world]] if claim.null_world in MADE else np.nan
             ends = [end for end in claim.expect.ends if np.isfinite(end)]
             inside = claim.expect.holds(mean) and min(abs(mean - end) for end in ends) > noise
-            assert not inside or row["verdict"] == "not testable here", f"{claim.id}: {claim.null_world} give {mean}"
+            assert not inside or row["verdict"] == "not testable here", (
+                f"{claim.id}: {claim.null_world} give {mean}"
+            )
 
 
 def test_the_page_lists_what_has_no_reason_yet(runs):
@@ -86,7 +109,11 @@ def test_the_page_lists_what_has_no_reason_yet(runs):
     for profile, run in runs.items():
         claims = {r["claim"] for r in read(run, "claims.json") if r["verdict"] == "contradicted"}
         assert set(turned[profile]) <= claims
-    lacking = [r["claim"] for p, r in shown(runs) if reason_of(r, turned[p].get(r["claim"], ())) == NOT_FOUND]
+    lacking = [
+        r["claim"]
+        for p, r in shown(runs)
+        if reason_of(r, turned[p].get(r["claim"], ())) == NOT_FOUND
+    ]
     assert f"No reason yet: {len(lacking)}." in text
     rows = [line for line in text.splitlines() if f"| {NOT_FOUND} |" in line]
     assert all(f"`{claim}`" in line for claim, line in zip(lacking, rows, strict=True))
@@ -96,13 +123,19 @@ def test_every_step_of_the_manifest_has_its_notebook_and_tables(runs):
     for run in runs.values():
         facts = read(run, "manifest.json")
         assert {path.stem for path in run.notebooks.glob("*.ipynb")} == set(facts["steps"])
-        said = (run.root / "README.md").read_text(encoding="utf-8") + "\n".join(facts.get("left_out", []))
+        said = (run.root / "README.md").read_text(encoding="utf-8") + "\n".join(
+            facts.get("left_out", [])
+        )
         for step in facts["steps"].values():
             for name in step["files"]:
                 stem = name.rpartition("/")[2].rpartition(".")[0]
                 if "Figures are PNG alone" in said:
                     name = name.replace(".svg", ".png")
-                assert not name.startswith(("tables/", "figures/")) or (run.root / name).is_file() or stem in said, name
+                assert (
+                    not name.startswith(("tables/", "figures/"))
+                    or (run.root / name).is_file()
+                    or stem in said
+                ), name
 
 
 def test_nothing_committed_names_a_machine_or_is_too_large(runs):
@@ -112,11 +145,15 @@ def test_nothing_committed_names_a_machine_or_is_too_large(runs):
 
 
 def test_no_interval_excludes_its_own_estimate(runs):
-    """In every table where the estimate stands before its bounds; three have another number or a word there."""
+    """In every table where the estimate stands before its bounds; three have another number or a
+    word there.
+    """
     found = 0
     for path in [path for run in runs.values() for path in run.tables.glob("*.csv")]:
         table = pd.read_csv(path)
-        if "low" in table and not path.stem.endswith(("_seeds_apd", "_planted_matrix", "_claims_turned")):
+        if "low" in table and not path.stem.endswith(
+            ("_seeds_apd", "_planted_matrix", "_claims_turned")
+        ):
             value = table.columns[table.columns.get_loc("low") - 1]
             known = table[[value, "low", "high"]].dropna()
             assert (known[value].between(known.low - 1e-5, known.high + 1e-5)).all(), path.stem
@@ -125,7 +162,9 @@ def test_no_interval_excludes_its_own_estimate(runs):
 
 
 def test_nothing_committed_quotes_a_corpus(runs):
-    """Runs where the tables of the runs' texts are; `attreval publish` does the same before it writes."""
+    """Runs where the tables of the runs' texts are; `attreval publish` does the same before it
+    writes.
+    """
     checked = 0
     for name, run in runs.items():
         profile = load(name)
@@ -155,6 +194,13 @@ def test_commands_name_rules_of_the_workflow():
 def test_what_is_at_work_is_in_no_commit():
     """Below results/reference only the committed folders are not ignored."""
     lines = (CHECKOUT / ".gitignore").read_text(encoding="utf-8").splitlines()
-    kept = [line[len("!results/reference/") :].strip("/") for line in lines if line.startswith("!results/reference/")]
+    kept = [
+        line[len("!results/reference/") :].strip("/")
+        for line in lines
+        if line.startswith("!results/reference/")
+    ]
     assert "results/reference/*" in lines and {"full", "quick", "README.md"} <= set(kept)
-    assert yaml.safe_load((CHECKOUT / "config" / "reference.yaml").read_text(encoding="utf-8"))["name"] == "reference"
+    assert (
+        yaml.safe_load((CHECKOUT / "config" / "reference.yaml").read_text(encoding="utf-8"))["name"]
+        == "reference"
+    )

@@ -1,4 +1,6 @@
-"""Titles for keys, and dashes for what is missing: in tables, sentences and the outputs of notebooks."""
+"""Titles for keys, and dashes for what is missing: in tables, sentences and the outputs of
+notebooks.
+"""
 
 import io
 
@@ -11,7 +13,14 @@ from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError
-from compendium.site.tables import html_with_titles, in_words, number_text, read_declared_numbers, title_of, titles
+from compendium.site.tables import (
+    html_with_titles,
+    in_words,
+    number_text,
+    read_declared_numbers,
+    title_of,
+    titles,
+)
 
 
 def test_every_method_and_task_has_a_title_that_is_no_key():
@@ -49,11 +58,16 @@ def test_keys_in_sentences_become_titles_and_words_stay():
     assert in_words("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
         "MiniLM on n = 5 (IMDB), random attention, tiny, snli/test/1"
     )
-    assert in_words("200 of 20 newsgroups, 9 of newsgroups") == "200 of 20 newsgroups, 9 of 20 newsgroups"
+    assert (
+        in_words("200 of 20 newsgroups, 9 of newsgroups")
+        == "200 of 20 newsgroups, 9 of 20 newsgroups"
+    )
 
 
 def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
-    frame = pd.DataFrame({"task": ["snli", "mine"], "method": ["lime", None], "mean": [0.25, np.nan]})
+    frame = pd.DataFrame(
+        {"task": ["snli", "mine"], "method": ["lime", None], "mean": [0.25, np.nan]}
+    )
     shown = BeautifulSoup(html_with_titles(frame._repr_html_()), "html.parser")
     cells = [[cell.get_text() for cell in row.find_all("td")] for row in shown.select("tbody tr")]
     assert cells == [["SNLI", "LIME", "0.25"], ["mine", "–", "–"]]
@@ -66,9 +80,20 @@ def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
 def test_a_number_of_several_cells_is_one_text():
     frame = pd.read_csv(io.StringIO("claim,value,low\na,0.25,0.1\nb,,\nc,1,1\nc,2,2\n"))
     text = "{value:+.2f} [{low:+.2f}]"
-    assert number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": text}) == "+0.25 [+0.10]"
-    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text}) == "not part of this run"
-    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text, "otherwise": "no"}) == "no"
+    assert (
+        number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": text})
+        == "+0.25 [+0.10]"
+    )
+    assert (
+        number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text})
+        == "not part of this run"
+    )
+    assert (
+        number_text(
+            "k", frame, {"table": "t", "where": {"claim": "b"}, "text": text, "otherwise": "no"}
+        )
+        == "no"
+    )
     assert number_text("k", frame, {"table": "t", "where": {"claim": "z"}, "text": text}) is None
     with pytest.raises(ReportError, match="2 rows match"):
         number_text("k", frame, {"table": "t", "where": {"claim": "c"}, "text": text})
@@ -76,7 +101,9 @@ def test_a_number_of_several_cells_is_one_text():
         number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": "{lo}"})
 
 
-@pytest.mark.parametrize(("more", "message"), [("column: x", "leaves nothing to `column`"), ("take: mean", "`take`")])
+@pytest.mark.parametrize(
+    ("more", "message"), [("column: x", "leaves nothing to `column`"), ("take: mean", "`take`")]
+)
 def test_a_text_of_several_cells_takes_no_column(tmp_path, more, message):
     (tmp_path / "numbers.yml").write_text(f"k: {{ table: t, text: '{{value}}', {more} }}\n")
     with pytest.raises(ReportError, match=message):

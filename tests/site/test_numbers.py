@@ -1,4 +1,6 @@
-"""Numbers of the text: a cell, a count or a mean of a table, and what is said where there is none."""
+"""Numbers of the text: a cell, a count or a mean of a table, and what is said where there
+is none.
+"""
 
 import pandas as pd
 import pytest
@@ -21,14 +23,23 @@ FRAME = pd.DataFrame(ROWS, columns=["task", "method", "share", "texts", "passes"
     ("given", "text"),
     [
         ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".2f"}, "0.26"),
-        ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"}, "25.6\u00a0%"),
+        (
+            {"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"},
+            "25.6\u00a0%",
+        ),
         ({"where": {"task": "snli", "method": "lime"}, "column": "texts"}, "1,200"),
-        ({"where": {"method": "random"}, "column": "share", "format": ".2f"}, "not part of this run"),
+        (
+            {"where": {"method": "random"}, "column": "share", "format": ".2f"},
+            "not part of this run",
+        ),
         ({"where": {"task": "snli"}, "take": "count"}, "2"),
         ({"where": {"task": "yelp"}, "take": "count"}, "0"),
         ({"where": {"task": "yelp"}, "column": "texts"}, None),
         ({"where": {"texts": "> 10"}, "column": "texts", "take": "sum"}, "1,212"),
-        ({"where": {"method": "not random"}, "column": "share", "take": "mean", "format": ".3f"}, "0.378"),
+        (
+            {"where": {"method": "not random"}, "column": "share", "take": "mean", "format": ".3f"},
+            "0.378",
+        ),
         ({"where": {"passes": True}, "column": "task", "take": "list"}, "snli, imdb"),
         ({"where": {"task": ["imdb", "yelp"]}, "column": "method", "label": "methods"}, "LIME"),
         ({"where": {"task": "yelp"}, "column": "task", "take": "list"}, "none"),
@@ -58,7 +69,10 @@ def test_what_no_single_cell_answers_is_an_error(given, said):
 
 def test_a_value_that_begins_with_not_is_written_with_a_sign():
     verdicts = pd.DataFrame({"verdict": ["not reproduced", "reproduced", "not testable here"]})
-    assert number_text("key", verdicts, {"where": {"verdict": "= not reproduced"}, "take": "count"}) == "1"
+    assert (
+        number_text("key", verdicts, {"where": {"verdict": "= not reproduced"}, "take": "count"})
+        == "1"
+    )
     with pytest.raises(ReportError, match="write '= not reproduced'"):
         number_text("key", verdicts, {"where": {"verdict": "not reproduced"}, "take": "count"})
 
@@ -102,10 +116,15 @@ def test_negative_numbers_have_a_minus_sign(given, shown):
 
 @pytest.mark.parametrize("name", ["quick", "reference", "paper"])
 def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for(name):
-    """A number of a task that no run of the profile puts before this judge would be found lacking only at the end."""
+    """A number of a task that no run of the profile puts before this judge would be found lacking
+    only at the end.
+    """
     profile = load(name)
     judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}
-    judged = {number: {run[0] for run in profile.explained_runs(judge)} for number, judge in judges.items()}
+    judged = {
+        number: {run[0] for run in profile.explained_runs(judge)}
+        for number, judge in judges.items()
+    }
     for key, given in read_declared_numbers(CHECKOUT / "paper" / "numbers.yml").items():
         wanted = given.get("where", {}).get("task")
         notebook = given["table"].partition("_")[0]

@@ -1,4 +1,6 @@
-"""Words of the paper that no number fills: a run that contradicts them fails, and the text is written anew."""
+"""Words of the paper that no number fills: a run that contradicts them fails, and the text is
+written anew.
+"""
 
 import re
 
@@ -24,7 +26,12 @@ def read(name, **where):
 @pytest.fixture(scope="module")
 def components():
     table = read("08_joint_crossed_decomposition", reading="all")
-    kinds = ("one network, trained anew", "transformers", "recurrent and convolutional networks", "one of each")
+    kinds = (
+        "one network, trained anew",
+        "transformers",
+        "recurrent and convolutional networks",
+        "one of each",
+    )
     return [table[table.kind == kind] for kind in kinds]
 
 
@@ -35,14 +42,18 @@ def test_retraining_hardly_moves_an_order(components):
 
 def test_among_recurrent_and_convolutional_networks_the_methods_decide(components):
     *_, words, _ = components
-    assert (words.methods > 0.5).all() and (words.methods > 3 * words[["judge", "model"]].max(axis=1)).all()
+    assert (words.methods > 0.5).all() and (
+        words.methods > 3 * words[["judge", "model"]].max(axis=1)
+    ).all()
     assert words.needed.nunique() == 2  # "the mean of ... to ... columns"
 
 
 def test_among_transformers_the_judge_matters_about_as_much_as_the_methods(components):
     _, transformers, _, _ = components
     assert ((transformers.judge / transformers.methods).between(3 / 4, 4 / 3)).all()
-    assert (transformers.judge > 3 * transformers.model).all() and (transformers.p_judge < 0.05).all()
+    assert (transformers.judge > 3 * transformers.model).all() and (
+        transformers.p_judge < 0.05
+    ).all()
     assert len(transformers) == 4 and (transformers.lead > 0).all()
 
 
@@ -56,7 +67,12 @@ def test_from_one_family_to_the_other_the_model_decides(components):
 
 def test_few_statements_about_methods_hold_for_both_families():
     alike = read("08_joint_crossed_pairs", everywhere=True).family.value_counts()
-    assert alike.get("all", 0) < 0.02 * 231 < alike["transformers"] < alike["recurrent and convolutional networks"]
+    assert (
+        alike.get("all", 0)
+        < 0.02 * 231
+        < alike["transformers"]
+        < alike["recurrent and convolutional networks"]
+    )
 
 
 def test_some_pairs_of_methods_are_ordered_one_way_by_one_family_and_the_other_way_by_the_other():
@@ -69,7 +85,9 @@ def test_one_network_is_often_enough_under_one_metric():
     needs = read("08_joint_crossed_needs")
     needs = needs[needs.metric != "simplicity"]
     assert (needs.texts_needed < 1000).mean() > 0.6
-    assert needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).mean() > 0.5  # "mostly no number is"
+    assert (
+        needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).mean() > 0.5
+    )  # "mostly no number is"
     assert (needs.models_needed < 20).sum() == len(needs) - 1  # "more models help in all but one"
 
 
@@ -100,7 +118,11 @@ def test_colours_that_are_named_are_those_of_the_words():
 
 
 def test_a_line_of_agreement_is_a_kind_of_pair_and_no_caption_names_a_task_that_may_not_be_drawn():
-    kinds = {("a", "b"): "both gradient", ("c", "d"): "both perturbation", ("c", "e"): "both perturbation"}
+    kinds = {
+        ("a", "b"): "both gradient",
+        ("c", "d"): "both perturbation",
+        ("c", "e"): "both perturbation",
+    }
     rows = [("snli", *pair, kind, k, 0.6) for pair, kind in kinds.items() for k in (1, 2)]
     columns = ["task", "method_a", "method_b", "group", "k", "agreement"]
     drawn = figure_all_pairs(pd.DataFrame(rows, columns=columns))
@@ -113,7 +135,9 @@ def test_a_line_of_agreement_is_a_kind_of_pair_and_no_caption_names_a_task_that_
 
 
 def test_what_short_lines_and_large_marks_stand_for_is_said():
-    """Under simulatability no random explanation is drawn; equal shares are built in only where there is no line."""
+    """Under simulatability no random explanation is drawn; equal shares are built in only where
+    there is no line.
+    """
     for text in (section("sun2024"), *words_of("07_sun2024")):
         assert re.search(r"under simulatability the agent that sees\snone", text)
     assert "by construction where there is no line" in section("zhao2023")

@@ -1,4 +1,6 @@
-"""The committed copy of a run: small, whole, and without a word of any corpus, however it was cut up."""
+"""The committed copy of a run: small, whole, and without a word of any corpus, however it was cut
+up.
+"""
 
 import base64
 import io
@@ -25,7 +27,14 @@ from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
 from compendium.site import quotes as proof
-from compendium.site.committed import ELSEWHERE, LEAD, committed, shrink_png, shrink_svg, write_links
+from compendium.site.committed import (
+    ELSEWHERE,
+    LEAD,
+    committed,
+    shrink_png,
+    shrink_svg,
+    write_links,
+)
 from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
 from compendium.site.publish import publish, publish_steps
 from compendium.site.quotes import WINDOW, find_quotes, letters
@@ -33,12 +42,20 @@ from compendium.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
 SHORT = "Nobody sold the seventh violin."
-PRINTED = "Two umbrellas crossed the frozen harbour while a patient orchestra tuned its copper kettles."
+PRINTED = (
+    "Two umbrellas crossed the frozen harbour while a patient orchestra tuned its copper kettles."
+)
 PROFILE = {
     "name": "quick",
     "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
     "tasks": {
-        "snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 2, "explain_rows": 2}
+        "snli": {
+            "models": ["small"],
+            "train_rows": 1,
+            "dev_rows": 1,
+            "test_rows": 2,
+            "explain_rows": 2,
+        }
         | {"judges": ["agreement"], "examples": ["snli/test/printed"]}
     },
     "explain": {"methods": ["lime"]},
@@ -50,7 +67,13 @@ def texts():
     return [("a/secret", (SECRET, SHORT)), ("a/printed", (PRINTED, "A kettle."))]
 
 
-QUOTES = [SECRET, SECRET.upper(), " ".join(SECRET.split()[2:10]), letters(SECRET)[:WINDOW], f"before {SHORT} after"]
+QUOTES = [
+    SECRET,
+    SECRET.upper(),
+    " ".join(SECRET.split()[2:10]),
+    letters(SECRET)[:WINDOW],
+    f"before {SHORT} after",
+]
 QUOTES.append("\n".join(f"{at} {word} {0.1 * at:.2f}" for at, word in enumerate(SECRET.split())))
 QUOTES.append(" ".join(part for word in SECRET.split() for part in (word[:3], f"##{word[3:]}")))
 FEW = ["Forty purple herons waited", "the seventh violin", "A kettle.", "", "0.5 0.25"]
@@ -65,7 +88,9 @@ def test_a_quote_is_found_however_it_is_cut_up_and_a_few_words_are_none(piece):
 def test_examples_that_a_paper_prints_may_be_quoted_by_whoever_has_them():
     others = [*texts(), ("b/same", (PRINTED,))]
     assert find_quotes({"here": [PRINTED]}, others) == {"here": ["a/printed"]}
-    assert find_quotes({"here": [PRINTED], "there": [SECRET]}, others, [PRINTED]) == {"there": ["a/secret"]}
+    assert find_quotes({"here": [PRINTED], "there": [SECRET]}, others, [PRINTED]) == {
+        "there": ["a/secret"]
+    }
 
 
 def test_every_window_that_a_slow_search_finds_is_found():
@@ -105,13 +130,24 @@ def test_pictures_get_smaller_and_keep_what_they_show():
     png, svg = draw("one two three")
     small = shrink_png(png)
     half = shrink_png(png, part=2)
-    assert len(half) < len(small) < len(png) and Image.open(io.BytesIO(small)).size == Image.open(io.BytesIO(png)).size
-    before, after = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), float) for data in (png, small))
+    assert (
+        len(half) < len(small) < len(png)
+        and Image.open(io.BytesIO(small)).size == Image.open(io.BytesIO(png)).size
+    )
+    before, after = (
+        np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), float) for data in (png, small)
+    )
     assert np.abs(before - after).mean() < 2
     shrunk = shrink_svg(svg.decode())
-    assert len(shrunk) < len(svg) and shrink_svg(shrunk) == shrunk and re.search(r"one\b.*two\b.*three\b", shrunk, re.S)
+    assert (
+        len(shrunk) < len(svg)
+        and shrink_svg(shrunk) == shrunk
+        and re.search(r"one\b.*two\b.*three\b", shrunk, re.S)
+    )
     named = set(re.findall(r' id="([^"]*)"', shrunk))
-    assert set(re.findall(r'(?:url\(|href=")#([\w-]+)', shrunk)) <= named and "0.123456" not in shrunk
+    assert (
+        set(re.findall(r'(?:url\(|href=")#([\w-]+)', shrunk)) <= named and "0.123456" not in shrunk
+    )
 
 
 def notebook(*outputs):
@@ -126,7 +162,9 @@ def notebook(*outputs):
 
 
 def shown(**data):
-    return v4.new_output("display_data", {kind.replace("_", "/"): held for kind, held in data.items()})
+    return v4.new_output(
+        "display_data", {kind.replace("_", "/"): held for kind, held in data.items()}
+    )
 
 
 @pytest.fixture
@@ -157,10 +195,15 @@ def home(tmp_path, monkeypatch):
         pngs[name], svg = draw(said)
         (run.figures / f"05_kamp2023_{name}.png").write_bytes(pngs[name])
         (run.figures / f"05_kamp2023_{name}.svg").write_bytes(svg)
-    down = "".join(f"<tr><td>0.{at}</td><td>{word}</td></tr>" for at, word in enumerate(SECRET.split()))
+    down = "".join(
+        f"<tr><td>0.{at}</td><td>{word}</td></tr>" for at, word in enumerate(SECRET.split())
+    )
     spans = "".join(f"<span title='+0.1'>{word}</span> " for word in SECRET.split())
     held = [shown(text_html=spans, text_plain="<HTML>")]
-    held += [shown(image_png=base64.b64encode(png).decode(), text_plain="<Image>") for png in pngs.values()]
+    held += [
+        shown(image_png=base64.b64encode(png).decode(), text_plain="<Image>")
+        for png in pngs.values()
+    ]
     held += [shown(image_png=base64.b64encode(draw("who knows")[0]).decode())]
     held.append(v4.new_output("stream", name="stderr", text="/root/some/path.py: warning"))
     quoting = (f"<p>{PRINTED}</p>", f"<p title='{SECRET}'>0.1</p>", f"<table>{down}</table>")
@@ -170,8 +213,16 @@ def home(tmp_path, monkeypatch):
         name, *given = step.split("-")
         asked = dict(zip(("task", "model", "seed"), given, strict=False))
         asked |= {"seed": int(given[2].removeprefix("s"))} if given else {}
-        facts = {"step": step, "files": [], "seconds": 1.0, "processor_seconds": 60.0, "notebook": name}
-        write_json(run.record(step), facts | {"finished": "2001-02-03T04:05:06", "parameters": asked})
+        facts = {
+            "step": step,
+            "files": [],
+            "seconds": 1.0,
+            "processor_seconds": 60.0,
+            "notebook": name,
+        }
+        write_json(
+            run.record(step), facts | {"finished": "2001-02-03T04:05:06", "parameters": asked}
+        )
     return tmp_path
 
 
@@ -185,23 +236,38 @@ def test_a_run_is_committed_without_its_texts(home):
     for quoting in (outputs[0], *outputs[-2:]):
         assert "<code>snli/test/secret</code>" in quoting.data["text/html"]
     assert SECRET not in json.dumps(outputs) and "herons" not in json.dumps(outputs)
-    assert sorted(path.stem for path in (place / "figures").glob("*.png")) == ["05_kamp2023_paper", "05_kamp2023_plain"]
+    assert sorted(path.stem for path in (place / "figures").glob("*.png")) == [
+        "05_kamp2023_paper",
+        "05_kamp2023_plain",
+    ]
     pngs = [base64.b64decode(o.data["image/png"]) for o in outputs if "image/png" in o.data]
     sizes = [Image.open(io.BytesIO(png)).size for png in pngs]
     assert sizes == [(400, 200)] * 2
-    said = [o.data["text/markdown"] for o in outputs if "text/markdown" in o.data]  # in the place of what is left out
-    assert said == ["*This figure shows a text of a corpus; it is left out of the committed copy.*"] * 2
+    said = [
+        o.data["text/markdown"] for o in outputs if "text/markdown" in o.data
+    ]  # in the place of what is left out
+    assert (
+        said
+        == ["*This figure shows a text of a corpus; it is left out of the committed copy.*"] * 2
+    )
     assert outputs[-3].data["text/html"] == f"<p>{PRINTED}</p>" and len(outputs) == 8
     text = (place / "notebooks" / "05_kamp2023.ipynb").read_text()
     assert "papermill" not in text and "widgets" not in text and "/root" not in text
     assert "figure 05_kamp2023_told" in (place / "README.md").read_text()
-    assert {"machine", "steps", "settings"} <= set(json.loads((place / "manifest.json").read_text()))
+    assert {"machine", "steps", "settings"} <= set(
+        json.loads((place / "manifest.json").read_text())
+    )
 
 
 def test_committing_twice_changes_nothing(home):
     place = publish("quick")
-    kept = {path: path.read_bytes() for path in [*place.rglob("*.*"), *home.glob("docs/*"), home / "docs/notebooks.md"]}
-    assert publish("quick") == place and all(path.read_bytes() == data for path, data in kept.items())
+    kept = {
+        path: path.read_bytes()
+        for path in [*place.rglob("*.*"), *home.glob("docs/*"), home / "docs/notebooks.md"]
+    }
+    assert publish("quick") == place and all(
+        path.read_bytes() == data for path, data in kept.items()
+    )
     assert sorted(place.parent.iterdir()) == [place]
 
 
@@ -211,8 +277,15 @@ def test_a_step_is_committed_by_itself(home):
     before = {path: path.read_bytes() for path in place.rglob("*.*")}
     for rows in ([{"n": 1}], [{"n": 2}]):  # the second time it takes the place of the first
         write_csv(run.tables / "08_joint_new.csv", pd.DataFrame(rows))
-        facts = json.loads(run.record("08_joint").read_text()) | {"files": ["tables/08_joint_new.csv"], "commit": "abc"}
-        told = {"devices": {"cuda": 2}, "note": "its networks are of `def`", "processor_seconds": 100.0}
+        facts = json.loads(run.record("08_joint").read_text()) | {
+            "files": ["tables/08_joint_new.csv"],
+            "commit": "abc",
+        }
+        told = {
+            "devices": {"cuda": 2},
+            "note": "its networks are of `def`",
+            "processor_seconds": 100.0,
+        }
         write_json(run.record("08_joint"), facts | told)
         assert publish_steps("quick", ["08_jo*t"]) == place
     assert (place / "tables" / "08_joint_new.csv").read_text().split() == ["n", "2"]
@@ -223,22 +296,34 @@ def test_a_step_is_committed_by_itself(home):
     said = "- `abc`: `08_joint`; networks trained by device: cuda 2; its networks are of `def`\n"
     assert text.count(said) == 1 and text.startswith(before[place / "README.md"].decode()[:300])
     assert manifest["steps"]["08_joint"]["processor_seconds"] == 100
-    assert manifest["processor_seconds"] == sum(step["processor_seconds"] for step in manifest["steps"].values())
+    assert manifest["processor_seconds"] == sum(
+        step["processor_seconds"] for step in manifest["steps"].values()
+    )
     nbformat.write(notebook(shown(text_plain=SECRET)), run.executed("08_joint"))
     publish_steps("quick", ["08_joint"])
-    assert "08_joint, cell 2, output 1: words of snli/test/secret" in (place / "README.md").read_text()
+    assert (
+        "08_joint, cell 2, output 1: words of snli/test/secret" in (place / "README.md").read_text()
+    )
     with pytest.raises(FileNotFoundError, match="run notebook 09_nothing"):
         publish_steps("quick", ["09_nothing"])
 
 
 def test_which_tables_are_committed(home):
-    """Not those that quote a text, in a cell or down a column; those of single texts; or what is too large."""
+    """Not those that quote a text, in a cell or down a column; those of single texts; or what is
+    too large.
+    """
     tables = project.results("quick").tables
     down = [{"token": word, "score": at} for at, word in enumerate(SECRET.split())]
-    for name, rows in (("cells", [{"text": SECRET, "n": 1}, {"text": "fine, indeed", "n": 2}]), ("down", down)):
+    for name, rows in (
+        ("cells", [{"text": SECRET, "n": 1}, {"text": "fine, indeed", "n": 2}]),
+        ("down", down),
+    ):
         files.write_csv(tables / f"05_kamp2023_{name}.csv", rows)
     (tables / "08_joint_values.csv").write_text("x\n" + ("." * 61_999 + "\n") * 100)
-    for name in ("03_explain-snli-minilm-s1-0_instances", "07_sun2024_agents-snli-minilm-s1_predictions"):
+    for name in (
+        "03_explain-snli-minilm-s1-0_instances",
+        "07_sun2024_agents-snli-minilm-s1_predictions",
+    ):
         (tables / f"{name}.csv").write_text("x\n1\n")
     long = '"a, b",4748496940.jpg#4r1c,0.12345678901234567,-1.2345678901e-05,1.0,12,0.00012345678\n'
     (tables / "05_kamp2023_agreement_at_k.csv").write_text("a,b,c,d,e,f,g\n" + long * 1000)
@@ -246,16 +331,26 @@ def test_which_tables_are_committed(home):
     kept = {"05_kamp2023_claims.csv", "05_kamp2023_agreement_at_k.csv"}
     assert {path.name for path in (place / "tables").iterdir()} == kept
     said = (place / "README.md").read_text()
-    assert all(f"table 05_kamp2023_{name}.csv: words of snli/test/secret" in said for name in ("cells", "down"))
-    assert "table 08_joint_values.csv: 6.2 MB" in said and "_predictions.csv: a row for each" in said
+    assert all(
+        f"table 05_kamp2023_{name}.csv: words of snli/test/secret" in said
+        for name in ("cells", "down")
+    )
+    assert (
+        "table 08_joint_values.csv: 6.2 MB" in said and "_predictions.csv: a row for each" in said
+    )
     short = (place / "tables" / "05_kamp2023_agreement_at_k.csv").read_text().splitlines()
-    assert short[1] == '"a, b",4748496940.jpg#4r1c,0.123457,-1.23457e-05,1.0,12,0.000123457' and len(short) == 1001
+    assert (
+        short[1] == '"a, b",4748496940.jpg#4r1c,0.123457,-1.23457e-05,1.0,12,0.000123457'
+        and len(short) == 1001
+    )
 
 
 def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
     before = publish("quick")
     kept = sorted(path.name for path in before.rglob("*"))
-    monkeypatch.setattr("compendium.site.committed.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
+    monkeypatch.setattr(
+        "compendium.site.committed.clean_notebook", lambda path, *_: (nbformat.read(path, 4), [])
+    )
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
     monkeypatch.setattr(proof, "machine_facts", lambda files: [])
@@ -270,13 +365,17 @@ def test_a_run_that_is_not_whole_is_refused(home):
     run.executed("08_joint").unlink()
     record = json.loads(run.record("01_data").read_text())
     write_json(run.record("01_data"), record | {"files": ["tables/01_data_gone.csv"]})
-    with pytest.raises(ValueError, match=r"not whole; these steps are missing: 01_data, 08_joint\b"):
+    with pytest.raises(
+        ValueError, match=r"not whole; these steps are missing: 01_data, 08_joint\b"
+    ):
         publish("quick")
 
 
 def test_without_the_tables_of_texts_nothing_is_committed(home):
     corpora.table_path("snli").unlink()
-    with pytest.raises(FileNotFoundError, match=r"nobody can tell .*attreval fetch --profile quick"):
+    with pytest.raises(
+        FileNotFoundError, match=r"nobody can tell .*attreval fetch --profile quick"
+    ):
         publish("quick")
     with pytest.raises(ValueError, match="of profile 'smoke' no run is committed"):
         committed("smoke")
@@ -289,19 +388,33 @@ def test_links_lead_to_the_copies_and_make_nothing_stale(home):
     first = nbformat.read(source, 4).cells[0].source
     (link,) = re.findall(rf"{re.escape(LEAD)} \[quick\]\(([^)]*)\)", first)
     assert (source.parent / link).resolve().is_file() and source.stat().st_mtime_ns == times
-    row = "| `05_kamp2023` | which tokens? | [quick](../results/reference/quick/notebooks/05_kamp2023.ipynb) |"
+    row = (
+        "| `05_kamp2023` | which tokens? | "
+        "[quick](../results/reference/quick/notebooks/05_kamp2023.ipynb) |"
+    )
     assert row in (home / "docs" / "notebooks.md").read_text()
     assert write_links() == []
-    copied = (home / "results" / "reference" / "quick" / "notebooks" / "05_kamp2023.ipynb").read_text()
+    copied = (
+        home / "results" / "reference" / "quick" / "notebooks" / "05_kamp2023.ipynb"
+    ).read_text()
     assert "../../../../notebooks/05_kamp2023.ipynb" in copied
 
 
 def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", "/here/is/it")
-    said = ["/home/me/x", "see /here/is/it/data", "<p>a</p>", "https://a.org/home/b", "n/root of it"]
+    said = [
+        "/home/me/x",
+        "see /here/is/it/data",
+        "<p>a</p>",
+        "https://a.org/home/b",
+        "n/root of it",
+    ]
     for at, text in enumerate(said):
         (tmp_path / f"{at}.md").write_text(text)
-    assert [line[:4] for line in proof.machine_facts(sorted(tmp_path.iterdir()))] == ["0.md", "1.md"]
+    assert [line[:4] for line in proof.machine_facts(sorted(tmp_path.iterdir()))] == [
+        "0.md",
+        "1.md",
+    ]
 
 
 ROW = {"verdict": "contradicted", "reason": None, "texts": 3, "q": 0.06}
@@ -309,28 +422,48 @@ ROW |= {"null_scores": 0.5, "null_names": None, "null_p": 0.2, "null_world": "ra
 
 
 def test_reasons_are_what_turning_gave_and_what_the_null_gives():
-    turned = [{"what": "protocol", "how": "ties half", "value": 0.1, "low": 0.0, "high": 0.2, "holds": "open"}]
+    turned = [
+        {
+            "what": "protocol",
+            "how": "ties half",
+            "value": 0.1,
+            "low": 0.0,
+            "high": 0.2,
+            "holds": "open",
+        }
+    ]
     assert reason_of(ROW) == "not yet found"
     assert "is open with protocol ties half (0.100 [0.000, 0.200])" in reason_of(ROW, turned)
     assert reason_of(ROW | {"verdict": "reproduced"}) == "–"
-    edge = reason_of(ROW | {"verdict": "reproduced", "null_p": None, "null_world": "one that fails"})
+    edge = reason_of(
+        ROW | {"verdict": "reproduced", "null_p": None, "null_world": "one that fails"}
+    )
     assert edge == "The null is the edge of the range; beside it, random scores 0.500."
     assert "(p = 0.06," in reason_of(ROW | {"verdict": "inconclusive"})
     by_chance = reason_of(ROW | {"verdict": "holds by chance too"})
-    assert by_chance.startswith("20% of worlds with random scores") and "random scores 0.500)" in by_chance
+    assert (
+        by_chance.startswith("20% of worlds with random scores")
+        and "random scores 0.500)" in by_chance
+    )
 
 
 def test_every_claim_has_its_row_with_command_minutes_and_cell(home):
     publish("quick")
     text = fidelity_markdown()
     claims = json.loads((home / "results" / "reference" / "quick" / "claims.json").read_text())
-    assert text == (home / "docs" / "fidelity.md").read_text() and all(f"`{row['claim']}`" in text for row in claims)
-    assert text.count("`attreval run --profile quick -- --until agreement` | 1.0 / 3 |") == len(claims)
+    assert text == (home / "docs" / "fidelity.md").read_text() and all(
+        f"`{row['claim']}`" in text for row in claims
+    )
+    assert text.count("`attreval run --profile quick -- --until agreement` | 1.0 / 3 |") == len(
+        claims
+    )
     assert "[05_kamp2023, What became of the conclusions](" in text
 
 
 def test_a_manifest_of_another_schema_is_read_as_plain_data(home):
-    """A setting that was renamed since the run was committed breaks neither docs/fidelity.md nor its minutes."""
+    """A setting that was renamed since the run was committed breaks neither docs/fidelity.md nor
+    its minutes.
+    """
     path = publish("quick") / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["settings"]["a_name_of_old"] = manifest["settings"].pop("seed")
@@ -342,7 +475,13 @@ def test_a_manifest_of_another_schema_is_read_as_plain_data(home):
 def test_verdicts_of_another_machine_stay_beside(home):
     place = publish("quick")
     claim = json.loads((place / "claims.json").read_text())[0]
-    there = {"claim": claim["claim"], "verdict": "reproduced", "processor": "A second one", "commit": "c", "date": "d"}
+    there = {
+        "claim": claim["claim"],
+        "verdict": "reproduced",
+        "processor": "A second one",
+        "commit": "c",
+        "date": "d",
+    }
     write_json(place / ELSEWHERE, [there])
     publish("quick")
     assert json.loads((place / ELSEWHERE).read_text()) == [there]

@@ -1,4 +1,6 @@
-"""Notebooks in the site: cells with labels and options, shortcodes of a page, numbering, and what errors say."""
+"""Notebooks in the site: cells with labels and options, shortcodes of a page, numbering, and what
+errors say.
+"""
 
 import base64
 import re
@@ -8,7 +10,13 @@ import panflute as pf
 import pytest
 from reference import CHECKOUT
 
-from compendium.site.markdown import ReportError, notebook_markdown, outputs_markdown, raw_html, read_notebook
+from compendium.site.markdown import (
+    ReportError,
+    notebook_markdown,
+    outputs_markdown,
+    raw_html,
+    read_notebook,
+)
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import number
 from compendium.site.pandoc_route.shortcodes import expand
@@ -51,13 +59,21 @@ def test_unknown_labels_list_the_known(tmp_path):
 
 
 def test_the_best_form_of_an_output_is_shown(tmp_path):
-    pictures = result(image__png=PNG, text__plain="no"), result(image__svg="<svg/>", image__png=PNG, text__plain="no")
+    pictures = (
+        result(image__png=PNG, text__plain="no"),
+        result(image__svg="<svg/>", image__png=PNG, text__plain="no"),
+    )
     texts = result(text__plain="````"), V4.new_output("stream", name="stdout", text="said")
     marked = result(text__markdown="*yes*", text__plain="no")
     assets = {}
     cells = {"a": pictures, "c": (marked,), "d": texts}
-    notebook = write(tmp_path, *(code(f"#| label: {label}\n", *outputs) for label, outputs in cells.items()))
-    shown = {label: outputs_markdown(notebook.cell(label), "pics", assets, streams=False) for label in "acd"}
+    notebook = write(
+        tmp_path, *(code(f"#| label: {label}\n", *outputs) for label, outputs in cells.items())
+    )
+    shown = {
+        label: outputs_markdown(notebook.cell(label), "pics", assets, streams=False)
+        for label in "acd"
+    }
     assert assets == {"pics/a.png": base64.b64decode(PNG), "pics/a-2.svg": b"<svg/>"}
     assert shown["a"].split() == ["![](pics/a.png)", "![](pics/a-2.svg)"]
     assert shown["c"] == "*yes*"
@@ -66,7 +82,9 @@ def test_the_best_form_of_an_output_is_shown(tmp_path):
 
 
 def test_html_loses_the_looks_of_pandas_and_its_scripts():
-    html = "<style scoped>x</style><script>y()</script><table border='1'><tr><td>```</td></tr></table>"
+    html = (
+        "<style scoped>x</style><script>y()</script><table border='1'><tr><td>```</td></tr></table>"
+    )
     assert raw_html(html) == "````{=html}\n<table><tr><td>```</td></tr></table>\n````"
 
 
@@ -75,14 +93,24 @@ def test_printed_text_looks_as_in_a_terminal(tmp_path):
     notebook = write(tmp_path, code("print()", V4.new_output("stream", name="stdout", text=text)))
     doc = pandoc.read(notebook_markdown(notebook, "f", {}))
     blocks = []
-    doc.walk(lambda element, doc: blocks.append(element) if isinstance(element, pf.CodeBlock) else None)
-    assert [one.text for one in blocks if "stdout" in one.classes] == ["step 2\nred <i> 👍 שלום\ufffd"]
+    doc.walk(
+        lambda element, doc: blocks.append(element) if isinstance(element, pf.CodeBlock) else None
+    )
+    assert [one.text for one in blocks if "stdout" in one.classes] == [
+        "step 2\nred <i> 👍 שלום\ufffd"
+    ]
 
 
 def test_alternative_text_is_plain(tmp_path):
-    notebook = write(tmp_path, code("#| label: a\n#| fig-alt: 'odd ](x) *y* `z`'\n", result(image__png=PNG)))
+    notebook = write(
+        tmp_path, code("#| label: a\n#| fig-alt: 'odd ](x) *y* `z`'\n", result(image__png=PNG))
+    )
     image = pandoc.read(outputs_markdown(notebook.cell("a"), "p", {}, False)).content[0].content[0]
-    assert isinstance(image, pf.Image) and image.url == "p/a.png" and pf.stringify(image) == "odd ](x) *y* `z`"
+    assert (
+        isinstance(image, pf.Image)
+        and image.url == "p/a.png"
+        and pf.stringify(image) == "odd ](x) *y* `z`"
+    )
 
 
 def test_broken_notebooks_and_options_are_named(tmp_path):
@@ -95,10 +123,17 @@ def test_broken_notebooks_and_options_are_named(tmp_path):
 
 
 def test_what_quarto_embeds_names_its_notebook_and_no_folder_of_the_machine():
-    box = '::: {.quarto-embed-nb-cell notebook="/home/me/notebooks/01_data.ipynb" notebook-cellId="c"}\nHere.\n:::'
+    box = (
+        '::: {.quarto-embed-nb-cell notebook="/home/me/notebooks/01_data.ipynb" '
+        'notebook-cellId="c"}\nHere.\n:::'
+    )
     doc = pandoc.read(box, filters=[CHECKOUT / "paper" / "source.lua"])
     (shown,) = doc.content
-    assert "/home/me" not in str(shown) and pf.stringify(shown).split() == ["Here.", "Source:", "01_data"]
+    assert "/home/me" not in str(shown) and pf.stringify(shown).split() == [
+        "Here.",
+        "Source:",
+        "01_data",
+    ]
     assert shown.content[-1].content[0].content[-1].url == "notebooks/01_data.html"
 
 
@@ -121,7 +156,9 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
         tmp_path,
         paper__index="A {{< var train.snli.accuracy >}}, B {{<var train.snli.rows>}}.\n\n"
         "{{< include sections/one.qmd >}}\nZ\n",
-        paper__sections__one="One.\n\n{{< include tables/_two.qmd >}}\n\n{{< embed notebooks/n.ipynb#cell >}}\n",
+        paper__sections__one="One.\n\n{{< include tables/_two.qmd >}}\n\n{{< embed "
+        "notebooks/n.ipynb#cell "
+        ">}}\n",
         paper__tables___two="{{< include /three.qmd >}}",
         three="Three {{< var train.snli.rows >}}",
     )
@@ -138,11 +175,17 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x {{< var train.snli.acuracy >}}", r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean train\.snli\.acc"),
+        (
+            "x {{< var train.snli.acuracy >}}",
+            r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean train\.snli\.acc",
+        ),
         ("{{< vra x >}}", r"page\.qmd:3: unknown shortcode 'vra'.*embed, include, var"),
         ("so {{< include page.qmd >}}", r"page\.qmd:3: .*alone on its line"),
         ("so {{< embed n.ipynb#x >}}", r"page\.qmd:3: .*alone on its line"),
-        ("{{< include pagee.qmd >}}", r"page\.qmd:3: include of 'pagee\.qmd': no file pagee\.qmd.*did you mean page\."),
+        (
+            "{{< include pagee.qmd >}}",
+            r"page\.qmd:3: include of 'pagee\.qmd': no file pagee\.qmd.*did you mean page\.",
+        ),
         ("{{< include ../secret.qmd >}}", r"page\.qmd:3: '\.\./secret\.qmd' leads out"),
         ("{{< embed page.ipynb >}}", r"page\.qmd:3: .*names no cell"),
         ("{{< embed page.ipynb#x >}}", r"page\.qmd:3: .*no notebook page\.ipynb"),
@@ -154,9 +197,18 @@ def test_mistakes_name_file_line_and_what_would_work(tmp_path, text, message):
         fill(tmp_path)
 
 
-def test_files_that_include_each_other_are_named_in_order_and_the_same_file_twice_is_no_cycle(tmp_path):
-    write_pages(tmp_path, page="{{< include a.qmd >}}", a="{{< include b.qmd >}}", b="\n{{< include a.qmd >}}")
-    with pytest.raises(ReportError, match=r"^b\.qmd:2: files include each other: a\.qmd -> b\.qmd -> a\.qmd$"):
+def test_files_that_include_each_other_are_named_in_order_and_the_same_file_twice_is_no_cycle(
+    tmp_path,
+):
+    write_pages(
+        tmp_path,
+        page="{{< include a.qmd >}}",
+        a="{{< include b.qmd >}}",
+        b="\n{{< include a.qmd >}}",
+    )
+    with pytest.raises(
+        ReportError, match=r"^b\.qmd:2: files include each other: a\.qmd -> b\.qmd -> a\.qmd$"
+    ):
         fill(tmp_path)
     write_pages(tmp_path, page="{{< include a.qmd >}}\n\n{{< include a.qmd >}}", a="again")
     assert fill(tmp_path).text.split() == ["again", "again"]
@@ -201,7 +253,10 @@ def test_references_become_links_before_and_after_and_in_groups():
 
 def test_captions_carry_the_number_and_describe_the_picture():
     page, _ = html(FIGURE % ("a", "*lines*, 2 < 3"))
-    caption = r'<figcaption>\s*<span class="float-number">Figure\u00a01:</span> Caption of <em>lines</em>, 2 &lt;'
+    caption = (
+        r'<figcaption>\s*<span class="float-number">Figure\u00a01:</span> Caption of '
+        r"<em>lines</em>, 2 &lt;"
+    )
     assert re.search(caption, page)
     assert 'alt="Caption of lines, 2 &lt; 3."' in page
     page, _ = html("::: {#fig-a}\n![Own words](p.png)\n\nCaption.\n:::\n")
@@ -211,7 +266,10 @@ def test_captions_carry_the_number_and_describe_the_picture():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("@fig-lenghts\n\n" + FIGURE % ("lengths", "x"), r"page\.qmd:7: @fig-lenghts .* no figure; .*mean fig-lengths"),
+        (
+            "@fig-lenghts\n\n" + FIGURE % ("lengths", "x"),
+            r"page\.qmd:7: @fig-lenghts .* no figure; .*mean fig-lengths",
+        ),
         ("@sec-none", "refers to no section; there are none"),
         ("[@fig-a; @kamp2023]\n\n" + FIGURE % ("a", "a"), "mixes works"),
         ("::: {#fig-a}\n![](p.png)\n:::", "fig-a has no caption"),
