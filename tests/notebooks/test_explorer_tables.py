@@ -177,7 +177,7 @@ def test_the_page_can_be_made_alone(finished):
 
 def test_what_is_kept_of_instances_is_the_same_from_every_run(finished):
     names = sorted(path.name for path in (finished.results / "instances").glob("*.parquet"))
-    kept = ["04_poerner2018", "06_zhao2023", "07_sun2024", "08_joint_crossed"]
+    kept = ["04_poerner2018", "06_zhao2023", "07_sun2024", "08_joint", "08_joint_crossed"]
     assert names == [f"{name}.parquet" for name in kept]
     for name in names:
         record = json.loads(

@@ -48,7 +48,8 @@ def test_every_step_leaves_what_it_should(finished):
         expected += [
             f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)
         ]
-    expected += ["07_sun2024", "08_joint", "08_joint_crossed", "09_planted"]
+    expected += ["07_sun2024", "08_joint", "08_joint_models", "08_joint_settings"]
+    expected += ["08_joint_crossed", "09_planted"]
     for t, m, s in profile.explained_runs("diagnosis"):
         expected += [f"07_sun2024_agents-{t}-{m}-s{s}", f"07_sun2024_explanations-{t}-{m}-s{s}-0"]
     assert names == sorted(expected) and len(names) > 20

@@ -61,8 +61,16 @@ TABLES = {
         "08_joint",
     ): "counts: counts values, correlations: correlations_pooled chance reliability, "
     "random: random_baseline_by_metric, pareto: pareto_by_method pareto, choice: choice "
-    "objections, "
-    "stability: stability, limits: limits_turned limits_methods, starts: ig_baselines",
+    "objections, places: places",
+    (
+        joint,
+        "08_joint_models",
+    ): "across: across across_by_metric, decomposition: decomposition",
+    (
+        joint,
+        "08_joint_settings",
+    ): "stability: stability, limits: limits_turned limits_methods, masked: masked_moves, "
+    "starts: ig_baselines",
     (
         planted,
         "09_planted",
@@ -212,7 +220,12 @@ def test_texts_shown_are_counted():
 
 
 def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
-    titles = ("# ", "## Files written", "## Everything is measured at once")
+    titles = (
+        "# ",
+        "## Files written",
+        "## Everything is measured at once",
+        "## Two judges, one text",
+    )
     others = ("07_sun2024_agents", "07_sun2024_explanations")
     for path in (
         path for path in (CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb") if path.stem not in others

@@ -299,8 +299,11 @@ def test_a_step_is_committed_by_itself(home):
     assert manifest["processor_seconds"] == sum(
         step["processor_seconds"] for step in manifest["steps"].values()
     )
+    of_another = "table 08_joint_models_across.csv: 6.2 MB"  # whose step's name begins alike
+    write_json(place / "manifest.json", manifest | {"left_out": [of_another]})
     nbformat.write(notebook(shown(text_plain=SECRET)), run.executed("08_joint"))
     publish_steps("quick", ["08_joint"])
+    assert of_another in (place / "README.md").read_text()
     assert (
         "08_joint, cell 2, output 1: words of snli/test/secret" in (place / "README.md").read_text()
     )

@@ -172,6 +172,13 @@ def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monke
     assert state("explain", fewer, *run, 0) != state("explain", profile, *run, 0)
     assert state("faithfulness", fewer) != state("faithfulness", profile)
     assert state("train", fewer, *run) == state("train", profile, *run)
+    softer = profile.changed(
+        joint=profile.joint.changed(budgets=profile.joint.budgets.changed(rows=3))
+    )
+    assert state("joint_settings", softer) != state("joint_settings", profile)
+    assert [state(rule, softer) for rule in ("joint", "joint_models")] == [
+        state(rule, profile) for rule in ("joint", "joint_models")
+    ]
     titles = [getattr(TASKS["snli"], name) for name in TASK_FACTS]
     assert repr(titles) in state("train", profile, *run) and repr(titles) in state("joint", profile)
 

@@ -236,6 +236,7 @@ class Counting:
             "agents": given.explained_runs("diagnosis"),
             "diagnosis": given.explained_runs("diagnosis"),
             "joint": given.explained_runs(),
+            "joint_settings": given.explained_runs(),
         }
         rows = []
         for pair, times in Counter(run[:2] for run in runs.get(rule, ())).items():
@@ -377,13 +378,17 @@ class Counting:
         )
 
     def _joint(self, task: str, model: str) -> Row:
-        """What no earlier step has asked, sampled methods at growing budgets, and orders of short
-        texts.
-        """
+        """What no earlier step has asked."""
+        spec = self.profile.joint
+        rows = self.profile.rows_explained(task, model)
+        own = self.erased(task, model, spec.asked_of(task, rows))
+        return replace(own, texts=spec.rows_of(task, rows))
+
+    def _joint_settings(self, task: str, model: str) -> Row:
+        """Sampled methods at growing budgets, and orders of short texts."""
         given = self.profile
         spec = given.joint
-        rows = given.rows_explained(task, model)
-        own = self.erased(task, model, spec.asked_of(task, rows))
+        own = Row("", task, model)
         for name in (
             spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ()
         ):
@@ -392,8 +397,7 @@ class Counting:
                 explained = self.explained(task, model, spec.budgets.rows, [name], budget)
                 own = own.plus(explained, spec.budgets.seeds)
         short = spec.limits.tasks.get(task, 0)
-        own = own.plus(self.asked(task, model, short, 2 ** min(spec.limits.words, EXACT)))
-        return replace(own, texts=spec.rows_of(task, rows))
+        return own.plus(self.asked(task, model, short, 2 ** min(spec.limits.words, EXACT)))
 
 
 def settled(budget: Budget) -> Budget:

@@ -96,15 +96,14 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, target)
         said = _copy_clean(settings, only, Results(folder), exempt)
-        # a line on what is left out begins as `table 08_joint_...`, or `08_joint, cell 2`
-        of_step = [
-            rf"(?:(?:table|figure) {re.escape(name)}_|{re.escape(name)}, )" for name in names
-        ]
-        kept = [
-            line
-            for line in manifest["left_out"]
-            if not any(re.match(pattern, line) for pattern in of_step)
-        ]
+        known = sorted({*manifest["steps"], *records}, key=len, reverse=True)
+
+        def step_of(line: str) -> str:
+            """Whose a line on what is left out is: `table 08_joint_...`, or `08_joint, cell 2`."""
+            place = re.sub("^(?:table|figure) ", "", line)
+            return next((name for name in known if place.startswith((f"{name}_", f"{name},"))), "")
+
+        kept = [line for line in manifest["left_out"] if step_of(line) not in names]
         manifest["left_out"] = list(dict.fromkeys([*kept, *said]))
         manifest |= describe_steps(settings, list((manifest["steps"] | records).values()))
         _finish(settings, folder, manifest, exempt)

@@ -104,13 +104,13 @@ class Graph:
         return [run for run in self.profile.explained_runs() if rows_of(run[0], rows(*run[:2]))]
 
     @cached_property
-    def asked_anew(self) -> list[Run]:
-        """The runs whose models notebook 08 asks questions that no earlier notebook has asked."""
+    def explained_again(self) -> list[Run]:
+        """The runs whose texts notebook 08_joint_settings explains once more."""
         given = self.profile
-        spec = self.profile.joint
+        spec = given.joint
         budgets = [run for run in given.explained_runs() if run[0] in spec.budgets.tasks]
         limits = given.first_runs(spec.limits.tasks)
-        return [*self.joint, *budgets, *limits, *self.from_baselines, *given.twin_runs()]
+        return [*budgets, *limits, *self.from_baselines, *given.twin_runs()]
 
     @cached_property
     def from_baselines(self) -> list[Run]:
@@ -220,6 +220,10 @@ class Graph:
     def sections(self, *names: str) -> dict[str, Any]:
         """These sections of the profile, and how many threads its sums are taken by."""
         return self.profile.model_dump(include={*names, "threads"})
+
+    def joint_sections(self, *names: str) -> dict[str, Any]:
+        """These parts of what the profile says of the joint study."""
+        return self.profile.joint.model_dump(include={*names})
 
     def explaining(self, runs: Iterable[Run]) -> list[list]:
         """What decides over the explanations of these runs."""

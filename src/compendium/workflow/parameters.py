@@ -69,6 +69,8 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "07_sun2024_explanations": ExplanationPart,
     "07_sun2024": Parameters,
     "08_joint": Parameters,
+    "08_joint_models": Parameters,
+    "08_joint_settings": Parameters,
     "08_joint_crossed": Parameters,
     "09_planted": Parameters,
 }

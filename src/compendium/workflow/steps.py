@@ -201,12 +201,12 @@ def _read_diagnosis(graph: Graph) -> list[Path]:
 
 
 def _read_joint(graph: Graph) -> list[Path]:
-    runs = graph.asked_anew
     before = ("pointing_game", "faithfulness", "explain_types", "agents", "diagnosis")
     return [
-        *graph.explanations(dict.fromkeys([*graph.joint, *graph.from_baselines])),
-        *graph.trained(runs),
-        *graph.tables_of(runs),
+        *graph.explanations(graph.joint),
+        *graph.trained(graph.joint),
+        *graph.accuracies(graph.joint),
+        *graph.tables_of(graph.joint),
         *graph.executed("03_explain", graph.shards(graph.joint)),
         *(
             path
@@ -215,6 +215,24 @@ def _read_joint(graph: Graph) -> list[Path]:
             for path in graph.executed(s.notebook, s.runs(graph))
         ),
     ]
+
+
+def _read_joint_models(graph: Graph) -> list[Path]:
+    diagnosed = [()] if _runs("diagnosis")(graph) else []
+    return [*graph.executed("08_joint"), *graph.executed("07_sun2024", diagnosed)]
+
+
+def _read_joint_settings(graph: Graph) -> list[Path]:
+    return [
+        *graph.explanations(graph.from_baselines),
+        *graph.trained(graph.explained_again),
+        *graph.tables_of(graph.explained_again),
+    ]
+
+
+def _compared(graph: Graph) -> list[tuple]:
+    """The one run of a step that compares what all judges say, where any has said something."""
+    return [()] if graph.joint or _runs("diagnosis")(graph) else []
 
 
 STEPS = (
@@ -331,12 +349,37 @@ STEPS = (
     Step(
         "joint",
         "08_joint",
-        runs=lambda graph: [()] if graph.joint or _runs("diagnosis")(graph) else [],
+        runs=_compared,
         reads=_read_joint,
         settings=lambda graph: [
-            graph.sections("joint", "agreement", "pointing", "bootstrap"),
-            _erasure(graph, graph.asked_anew),
-            graph.explaining(graph.asked_anew),
+            graph.sections("agreement", "bootstrap"),
+            graph.joint_sections("tasks", "rows", "asked"),
+            _erasure(graph, graph.joint),
+            graph.explaining(graph.joint),
+        ],
+        side_by_side=True,
+        asks=True,
+    ),
+    Step(
+        "joint_models",
+        "08_joint_models",
+        runs=_compared,
+        reads=_read_joint_models,
+        settings=lambda graph: [
+            graph.sections("bootstrap"),
+            {name: model.architecture for name, model in graph.profile.models.items()},
+        ],
+    ),
+    Step(
+        "joint_settings",
+        "08_joint_settings",
+        runs=lambda graph: [()] if graph.explained_again else [],
+        reads=_read_joint_settings,
+        settings=lambda graph: [
+            graph.sections("agreement", "bootstrap"),
+            graph.joint_sections("budgets", "limits", "masked", "path_baselines"),
+            _erasure(graph, graph.explained_again),
+            graph.explaining(graph.explained_again),
         ],
         side_by_side=True,
         asks=True,

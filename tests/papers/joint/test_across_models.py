@@ -12,7 +12,6 @@ from reference.rank_correlation import halved
 
 from compendium.papers.common.sentences import NOTHING
 from compendium.papers.joint import sentences, standing
-from compendium.papers.joint.correlations import JointScores
 from compendium.papers.joint.figures import draw_across
 
 METHODS = (
@@ -50,7 +49,7 @@ def planted(texts=40, noise=0.3, turned=False, metrics=("nc", "ns"), seeds=(1,),
             value = (OTHERWISE[worth] if other else worth) + noise * rng.standard_normal()
             rows.append(("sst2", model, seed, f"t{text}", method, metric, value, "tokens"))
     columns = ["task", "model", "seed", "instance", "method", "metric", "value", "granularity"]
-    return JointScores(pd.DataFrame(rows, columns=columns), {})
+    return pd.DataFrame(rows, columns=columns)
 
 
 def table_of(scores, models=MODELS):
@@ -90,9 +89,8 @@ def test_noisy_texts_alone_are_no_difference_and_few_decide_nothing():
 
 def test_only_texts_and_methods_that_both_have_count():
     scores = planted(lacking=[("a", "lime"), ("b", "gradient_l1")])
-    values = scores.values
-    values.loc[(values.model == "a") & (values.instance == "t0"), "value"] = np.nan
-    table = table_of(JointScores(values[(values.model != "b") | (values.instance != "t1")], {}))
+    scores.loc[(scores.model == "a") & (scores.instance == "t0"), "value"] = np.nan
+    table = table_of(scores[(scores.model != "b") | (scores.instance != "t1")])
     assert (table.methods == 4).all() and (table.texts == 38).all()
     mixed = MODELS | {"b": SimpleNamespace(architecture="gru")}
     assert set(table_of(planted(), mixed).family) == {standing.MIXED}
@@ -108,7 +106,7 @@ KEPT = {
 
 @pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
 def test_nothing_to_compare(kept):
-    table = table_of(JointScores(planted().values[kept], {}))
+    table = table_of(planted()[kept])
     assert (
         table.empty
         and standing.across_by_metric(table).empty

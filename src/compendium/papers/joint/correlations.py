@@ -21,9 +21,10 @@ from attreval.metrics.rank_correlation import VERDICTS, Drawn
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
 from compendium.papers.joint.values import (
+    COLUMNS,
     JOINT,
     JUDGES,
-    read_unified_values,
+    keep_scores,
     score_instances,
     token_jobs,
 )
@@ -56,9 +57,8 @@ def score_all(step: Step) -> JointScores:
     jobs = token_jobs(step)
     scored = step.side_by_side(score_instances, jobs, "scoring")
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
-    frames = [frame.assign(granularity="tokens") for frame, _ in scored]
-    frames.append(read_unified_values(step).assign(granularity="unified"))
-    values = pd.concat([frame for frame in frames if len(frame)] or frames[-1:], ignore_index=True)
+    frames = [frame for frame, _ in scored if len(frame)] or [pd.DataFrame(columns=COLUMNS)]
+    values = keep_scores(step, pd.concat(frames, ignore_index=True))
     return JointScores(values, draw_runs(values, step.profile.bootstrap.draws))
 
 

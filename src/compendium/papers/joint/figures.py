@@ -1,4 +1,4 @@
-"""Figures of notebook 08: rank correlations of metrics, the Pareto front, stability of sampled
+"""Figures of notebooks 08: rank correlations of metrics, the Pareto front, stability of sampled
 explanations, twins.
 """
 

@@ -1,4 +1,4 @@
-"""One sentence a section of notebook 08."""
+"""One sentence a section of notebooks 08."""
 
 import pandas as pd
 

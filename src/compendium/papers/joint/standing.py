@@ -302,19 +302,19 @@ MIXED = "one of each"  # family of a pair whose models are of two
 
 
 def across_table(
-    scores: JointScores, models: Mapping, draws: int, confidence: float, worlds: int = WORLDS
+    scores: pd.DataFrame, models: Mapping, draws: int, confidence: float, worlds: int = WORLDS
 ) -> pd.DataFrame:
     """One row a task, two of its models and a metric: how alike they order the methods, on texts
     that both have.
 
-    models: name -> config.ModelSpec. tau: rank correlation (tau-b) of the two orders; low, high: of
-        drawn texts.
+    scores: of `values.read_scores`. models: name -> config.ModelSpec. tau: rank correlation (tau-b)
+        of the two orders; low, high: of drawn texts.
     within, across: of one model and of two, on two halves of the texts; lost: the first less the
     second; p: how often exchanged models lose as much; q: over all rows. verdict: DIFFER, BY_CHANCE
     or TOO_FEW.
     """
     rows = []
-    values = scores.values[scores.values.method != "random"]
+    values = scores[scores.method != "random"]
     for cell, part in values.groupby(["task", "granularity", "metric"], sort=False):
         task, granularity, metric = cell
         for a, b in combinations(dict.fromkeys(part.model), 2):

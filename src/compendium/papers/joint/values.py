@@ -225,15 +225,35 @@ def read_stored_metrics(
     return out
 
 
-def read_unified_values(step: Step) -> pd.DataFrame:
-    """What notebook 07_sun2024 keeps of explanations of several types, by text; empty where none is
-    evaluated.
+def keep_scores(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
+    """Keep the values of token explanations, by text; give them with those of several types."""
+    step.per_instance(of_tokens.rename(columns={"metric": "measure"}))
+    return _with_unified(step, of_tokens)
+
+
+def read_scores(step: Step) -> pd.DataFrame:
+    """The values that notebook 08_joint has kept of token explanations, and those of several
+    types.
     """
-    if not step.profile.explained_runs("diagnosis"):
-        return pd.DataFrame(columns=COLUMNS)
-    path = step.results.existing(step.results.instances / "07_sun2024.parquet", "07_sun2024")
-    values = read_values(path).rename(columns={"measure": "metric"})
-    return values[values.metric.isin(list(JOINT))]
+    return _with_unified(step, _read_kept(step, "08_joint"))
+
+
+def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
+    """Values by text, with a column granularity: of tokens, and what notebook 07_sun2024 has kept
+    of explanations of several types.
+    """
+    frames = [of_tokens.assign(granularity="tokens")]
+    if step.profile.explained_runs("diagnosis"):
+        kept = _read_kept(step, "07_sun2024")
+        unified = kept[kept.metric.isin(list(JOINT))]
+        frames.append(unified.assign(granularity="unified"))
+    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+
+
+def _read_kept(step: Step, notebook: str) -> pd.DataFrame:
+    """What a notebook has kept of single texts."""
+    path = step.results.existing(step.results.instances / f"{notebook}.parquet", notebook)
+    return read_values(path).rename(columns={"measure": "metric"})
 
 
 def _rows_of(profile: Profile, task: str, model: str) -> int:
