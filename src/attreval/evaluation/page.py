@@ -33,7 +33,7 @@ from attreval.evaluation.findings import (
     title,
 )
 from attreval.metrics import METRICS
-from attreval.metrics.rank_correlation import FEWEST, correlate
+from attreval.metrics.rank_correlation import FEWEST, correlate_means
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
@@ -334,7 +334,7 @@ def _correlation_table(found: Evaluation) -> str:
     """
     drawn = found.drawn
     names = [name for name in drawn.means if METRICS[name].joint]
-    taus = {(a, b): correlate(drawn, a, b) for a, b in combinations(names, 2)}
+    taus = {(a, b): correlate_means(drawn, a, b) for a, b in combinations(names, 2)}
     known = [pair for pair, found in taus.items() if not np.isnan(found.tau)]
     names = [name for name in names if any(name in pair for pair in known)]
     if len(names) < 2:
