@@ -16,21 +16,7 @@ from attreval.evaluation import choice, findings, run
 from attreval.evaluation.choice import gather_means, rank_methods
 from attreval.metrics.rank_correlation import draw_judges
 
-FILLERS = [
-    "the",
-    "a",
-    "film",
-    "plot",
-    "was",
-    "is",
-    "not",
-    "very",
-    "slow",
-    "brave",
-    "able",
-    ".",
-    ",",
-]
+REST = ["the", "a", "film", "plot", "was", "is", "not", "very", "slow", "brave", "able", ".", ","]
 SIGNS = ("bad", "good")
 METHODS = ["omission_7", "gradient_x_input"]
 
@@ -69,17 +55,13 @@ def evaluated(model, seed, number, folder):
     texts = []
     with (folder / f"truth{seed}.jsonl").open("w", encoding="utf-8") as lines:
         for at in range(number):
-            words = rng.choice(FILLERS, size=rng.integers(5, 10)).tolist()
+            words = rng.choice(REST, size=rng.integers(5, 10)).tolist()
             place = int(rng.integers(len(words)))
             words[place] = SIGNS[at % 2]
             texts.append(" ".join(words))
             scores = np.eye(len(words))[place].tolist()
-            lines.write(
-                json.dumps(
-                    {"text": texts[-1], "method": "truth", "tokens": words, "scores": scores}
-                )
-                + "\n"
-            )
+            row = {"text": texts[-1], "method": "truth", "tokens": words, "scores": scores}
+            lines.write(json.dumps(row) + "\n")
     table = {"text": texts, "label": [SIGNS[at % 2] for at in range(number)]}
     given = [folder / f"truth{seed}.jsonl"]
     return av.evaluate_texts(model, table, methods=METHODS, attributions=given, cores=1)
@@ -102,10 +84,9 @@ def test_two_halves_of_one_corpus_say_the_same(tmp_path, monkeypatch):
     for draw in range(20):
         order = np.random.default_rng(draw).permutation(80)
         said = []
-        for half in (order[:40], order[40:]):
-            found = findings.conclude(
-                [whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts
-            )
+        for half in np.split(order, 2):
+            judged = [whole.judged[i] for i in half]
+            found = findings.conclude(judged, [], [whole.rows[i] for i in half], facts)
             said.append(found.best.method if found.settled else found.verdict)
         same += said[0] == said[1]
     assert same >= 19 and whole.settled
@@ -117,22 +98,15 @@ def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_dr
     named = 0
     for draw in range(80):
         rng = np.random.default_rng(draw)
-        shared = rng.standard_normal((200, 3))
-        values = {
-            metric: (
-                np.array([0, 0.5, 0.5])
-                + 0.3 * shared
-                + 0.1 * (1 + at) * rng.standard_normal((200, 3))
-            )[None]
-            for at, metric in enumerate(("nc", "ns", "soft_nc_equal", "people_dynamic"))
-        }
+        of_methods = np.array([0, 0.5, 0.5]) + 0.3 * rng.standard_normal((200, 3))
+        values = {}
+        for at, metric in enumerate(("nc", "ns", "soft_nc_equal", "people_dynamic"), 1):
+            values[metric] = of_methods + 0.1 * at * rng.standard_normal((1, 200, 3))
         for size in (50, 100, 200):
-            drawn = draw_judges(
-                {metric: value[:, :size] for metric, value in values.items()}, names, 300, draw
-            )
-            found = rank_methods(
-                gather_means({"x": drawn}, "x", names, lambda method: 1.0), findings.CONFIDENCE
-            )
+            part = {metric: value[:, :size] for metric, value in values.items()}
+            drawn = draw_judges(part, names, 300, draw)
+            means = gather_means({"x": drawn}, "x", names, lambda method: 1.0)
+            found = rank_methods(means, findings.CONFIDENCE)
             if found.settled[0]:
                 named += found.equal.sum() == 1
                 break

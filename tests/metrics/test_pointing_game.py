@@ -14,6 +14,7 @@ from reference.models import SIGNAL, Planted, instance, tiny_tokenizer
 from attreval.core.alignment import tokenize
 from attreval.core.records import Attribution, Evidence
 from attreval.metrics import pointing_game as pointing
+from compendium.papers.poerner2018.accuracy import pointing_accuracy
 
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are common
 
@@ -179,84 +180,6 @@ def test_drawn_words_hit_as_often_as_random_says_and_do_not_depend_on_other_meth
     )
 
 
-def test_adding_a_method_moves_no_other_interval():
-    base = {
-        "task": "t",
-        "model": "m",
-        "metric": "hybrid",
-        "seed": 1,
-        "correct": True,
-        "discarded": "",
-    }
-    rng = np.random.default_rng(5)
-    hits = [
-        base | {"instance": at, "method": m, "hit": rng.random()}
-        for at in range(24)
-        for m in ("a", "b", "c")
-    ]
-    whole, less = (
-        pointing.summarise(pd.DataFrame(rows), 100, 0.9).set_index("method")
-        for rows in (hits, [row for row in hits if row["method"] != "a"])
-    )
-    pd.testing.assert_frame_equal(whole.loc[less.index], less)
-
-
-def test_discards_are_counted_and_conditions_are_kept_apart():
-    base = {
-        "task": "agreement_parsed",
-        "model": "gru",
-        "metric": "hit_feat",
-        "method": "m",
-        "discarded": "",
-    }
-    rows = [
-        base | {"seed": 1, "instance": f"{at}", "correct": at < 6, "hit": float(at < 3)}
-        for at in range(8)
-    ]
-    rows += [row | {"seed": 2, "hit": 1.0} for row in rows]
-    table = pointing.summarise(pd.DataFrame(rows), 100, 0.9).set_index("condition")
-    assert table.accuracy["correct"] == pytest.approx((3 * 1 + 3 * 0.5) / 6)
-    assert table.accuracy["wrong"] == pytest.approx(0.5)
-    assert table.instances.to_dict() == {"all": 8, "correct": 6, "wrong": 2}
-    assert table.right["all"] == pytest.approx(6 / 8)
-    hybrid = [r | {"metric": "hybrid", "task": "hybrid_bbc"} for r in rows]
-    hybrid += [
-        base
-        | {
-            "metric": "hybrid",
-            "task": "hybrid_bbc",
-            "seed": 1,
-            "instance": "gone",
-            "correct": False,
-        }
-    ]
-    hybrid[-1] |= {"hit": np.nan, "discarded": "the predicted class is that of no word"}
-    (row,) = pointing.summarise(pd.DataFrame(hybrid), 100, 0.9).to_dict("records")
-    assert (row["condition"], row["instances"], row["discarded"]) == (
-        "all",
-        8,
-        pytest.approx(1 / 17),
-    )
-
-
-def test_attractors_are_counted_together_from_four_on():
-    base = {
-        "task": "agreement_parsed",
-        "model": "gru",
-        "metric": "hit_target",
-        "method": "m",
-        "discarded": "",
-    }
-    base |= {"seed": 1, "correct": True}
-    rows = [
-        base | {"instance": f"{at}", "attractors": at, "hit": float(at == 0)} for at in (6, 0, 4, 1)
-    ]
-    table = pointing.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9)
-    table = table[table.condition == "correct"]
-    assert table.attractors.tolist() == [0, 1, 4]
-    assert table.instances.tolist() == [1, 1, 2] and table.accuracy.tolist() == [1, 0, 0]
-
-
 def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_reverse_never():
     model = Planted()
     rng = np.random.default_rng(5)
@@ -274,7 +197,7 @@ def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_revers
         found = {name: attribute(tokens, scores, name) for name, scores in found.items()}
         about = {"task": "hybrid_imdb", "model": "lstm", "seed": seed}
         rows += [row | about for row in pointing.play(made, tokens, 1, found, names=(seed,))]
-    table = pointing.summarise(pd.DataFrame(rows), 200, 0.95).set_index("method")
+    table = pointing_accuracy(pd.DataFrame(rows), 200, 0.95).set_index("method")
     assert table.accuracy["oracle"] == 1 and table.accuracy["reversed"] == 0
     assert table.accuracy["random"] == pytest.approx(0.1)
     assert table.low["noise"] <= 0.1 <= table.high["noise"] < table.low["oracle"]

@@ -14,6 +14,7 @@ from scipy.stats import kendalltau
 
 from attreval.core.seeds import generator
 from attreval.metrics import agreement, rank_correlation
+from compendium.papers.joint import over_runs
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that ties are common; sums are exact
 holes = st.one_of(few, st.just(float("nan")))
@@ -65,76 +66,6 @@ def test_all_judges_see_the_same_draws():
         rank_correlation.draw_judges({"a": values, "b": values[:, 1:]}, list("vwxyz"), 20, "run")
 
 
-@given(
-    values=arrays.arrays(
-        float, st.tuples(st.just(2), st.integers(1, 3), st.integers(4, 7)), elements=holes
-    )
-)
-def test_exchanged_names_are_followed_to_a_method_of_the_run(values):
-    names = ["random", *(f"m{at}" for at in range(values.shape[2] - 1))]
-    # of a judge each, a mean a method, NaN for what it does not judge
-    runs = [
-        rank_correlation.Drawn(tuple(names), {"a": a, "b": b}, {}, {})
-        for a, b in values.swapaxes(0, 1)
-    ]
-    rng = np.random.default_rng(0)
-    known = sorted([*names, "nowhere"])
-    orders = np.stack([rng.permutation(len(names) + 1) for _ in range(5)])
-    found = rank_correlation.exchange_names(runs, "a", "b", known, orders)
-    for draw in range(len(found)):
-        of_draw = {name: known[to] for name, to in zip(known, orders[draw], strict=True)}
-        pairs = [tuple(dict(zip(names, run.means[x], strict=True)) for x in "ab") for run in runs]
-        np.testing.assert_allclose(found[draw], slow.exchanged_tau(pairs, of_draw), atol=1e-12)
-
-
-def test_exchanged_names_say_how_much_of_an_order_is_chance():
-    methods = tuple("abcdefghij")
-    rng = np.random.default_rng(1)
-    names = methods, np.stack([rng.permutation(10) for _ in range(999)])
-    means = {
-        "x": np.arange(10.0),
-        "like": np.arange(10.0) ** 2,
-        "other": rng.permutation(10).astype(float),
-    }
-    run = rank_correlation.Drawn(methods, means, {}, {})
-    like = rank_correlation.exchange_names([run], "x", "like", *names)
-    assert rank_correlation.p_of_names(1.0, like) == 1 / 1000 and abs(like.mean()) < 0.03
-    # several runs of the same methods trade places alike: they are no more evidence than one
-    np.testing.assert_allclose(
-        rank_correlation.exchange_names([run] * 3, "x", "like", *names), like
-    )
-    other = rank_correlation.exchange_names([run], "x", "other", *names)
-    known = kendalltau(means["x"], means["other"], method="exact")
-    assert rank_correlation.p_of_names(known.statistic, other) == pytest.approx(
-        known.pvalue, abs=0.05
-    )
-    assert np.isnan(rank_correlation.p_of_names(float("nan"), other))
-    assert np.isnan(rank_correlation.p_of_names(0.5, np.full(1, np.nan)))
-
-
-def test_a_judge_against_itself_is_sure_where_texts_are_alike_and_lost_where_they_are_noise():
-    rng = np.random.default_rng(2)
-    worth = np.arange(6.0)
-    same = np.tile(worth, (1, 10, 1))
-    assert rank_correlation.against_itself(same, 5, rng) == 1
-    of_noise = [rank_correlation.against_itself(rng.random((2, 20, 6)), 4, rng) for _ in range(100)]
-    assert abs(np.mean(of_noise)) < 0.12, "nought on average, whatever one sample says"
-    between = rank_correlation.against_itself(same + rng.normal(0, 4, (1, 10, 6)), 50, rng)
-    assert 0.2 < between < 0.95
-    same[0, ::2, 3] = np.nan
-    assert rank_correlation.against_itself(same, 5, rng) > 0.99
-    for few_texts_or_methods in (same[:, :3], same[..., :3], np.ones((1, 8, 5))):
-        assert np.isnan(rank_correlation.against_itself(few_texts_or_methods, 5, rng))
-
-
-@given(rows=st.lists(st.tuples(few, holes), min_size=1, max_size=7))
-def test_undominated_is_that_of_every_comparison(rows):
-    cost, quality = np.array(rows).T
-    assert rank_correlation.pareto_front(cost, quality).tolist() == slow.undominated(cost, quality)
-    both = rank_correlation.pareto_front(cost, np.stack([quality, -quality]))
-    assert both[1].tolist() == slow.undominated(cost, -quality)
-
-
 @given(pair=pairs, k=st.integers(1, 4))
 def test_overlap_is_the_mean_over_tie_breaks(pair, k):
     a, b = map(np.array, pair)
@@ -144,8 +75,6 @@ def test_overlap_is_the_mean_over_tie_breaks(pair, k):
     assert np.isnan(agreement.overlap_at_k(a[:0], b[:0], k))
     with pytest.raises(ValueError, match="same tokens"):
         agreement.overlap_at_k(a, np.append(b, 0), k)
-    with pytest.raises(ValueError, match="one cost a method"):
-        rank_correlation.pareto_front(a, np.append(b, 0))
 
 
 # pooled together, and of the texts
@@ -172,7 +101,7 @@ def covered(methods, texts, tau, tails, rng):
     truth = rank_correlation.tau_b(true[..., 0], true[..., 1])
     single = [(float(np.median(one)), one) for one in taus]
     runs = [(0.0, one, methods) for one in taus]
-    pooled = [rank_correlation.pool(runs[at : at + RUNS])[:2] for at in range(0, worlds, RUNS)]
+    pooled = [over_runs.pool(runs[at : at + RUNS])[:2] for at in range(0, worlds, RUNS)]
     assert all(
         low <= middle <= high for middle, one in single + pooled for low, high in [ends(one)]
     )

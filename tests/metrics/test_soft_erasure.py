@@ -22,12 +22,13 @@ from attreval.methods.method import Budget
 from attreval.metrics import FAITHFULNESS, diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
-from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, find_layout
+from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.scored_text import Settings
 from attreval.metrics.soft_erasure import RATES
 from attreval.models.questions import AttentionPath, PathGradient, SoftErasure
 from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
+from compendium.papers.zhao2023.deviations import OURS, RELEASED, SCALE
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
 sentence = st.lists(

@@ -1,5 +1,6 @@
-"""What judged texts say, in tables and in sentences: which method, how sure, at what price, what
-speaks against it.
+"""What judged texts say, in tables and in sentences.
+
+Which method, how sure that is, at what price, and what speaks against it.
 """
 
 from collections import Counter
@@ -30,24 +31,22 @@ DRAWS = 2000
 CONFIDENCE = 0.99  # samples grow about five times, and each asks anew: together 0.95
 JUDGE_TITLES = {"pointing": "pointing", "people": "people's marks", "faithfulness": "faithfulness"}
 LARGE_GAP = 0.1  # of the sum owed
-MOST_LARGE = (
-    0.1  # of the texts: a method that misses the sum by a large gap more often is not recommended
-)
+# of the texts: a method that misses the sum by a large gap more often is not recommended
+MOST_LARGE = 0.1
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """What an evaluation found.
 
-    title: the model and the data. labels: classes. size: texts that could be drawn; dropped: why
-    rows could not be used -> how many. given: methods made elsewhere. seconds: that a method takes
-    for a text of common length, on one core.
-    max_length: tokens that the model reads. rows, judged: the texts of the sample; documents: those
-        made of them.
-    drawn: the metrics' means over the texts, and over texts drawn with replacement. judges, choice,
+    title: the model and the data. labels: the classes. size: how many texts could be drawn.
+    dropped: how many rows could not be used, by reason. given: methods made elsewhere. seconds:
+    what a method takes for a text of common length, on one core. max_length: tokens that the model
+    reads. rows, judged: the texts of the sample. documents: those made of them. drawn: the metrics'
+    means over the texts, and over texts drawn with replacement. missed: by method, the share of
+    texts on which its scores miss more than LARGE_GAP of the sum that they owe. judges, choice,
     objections: see `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`.
-    missed: method -> share of texts on which its scores miss more than LARGE_GAP of the sum that
-    they owe. means: one row a method and metric, with an interval.
+    means: a row a method and metric, with an interval.
     """
 
     title: str
@@ -74,9 +73,7 @@ class Evaluation:
 
     @property
     def verdict(self) -> str:
-        """`recommended`, `no difference` that matters, `undecided`, or `none` that anybody should
-        use.
-        """
+        """`recommended`, `no difference` that matters, `undecided`, or `none` to be used."""
         if not (self.best.above_random and self.best.sound):
             return "none"
         if not self.best.settled:
@@ -90,9 +87,7 @@ class Evaluation:
 
     @property
     def needed(self) -> int:
-        """How many texts would settle the choice, other things being alike: a guess from what these
-        say.
-        """
+        """How many texts would settle the choice, guessed from what these say."""
         return int(np.ceil(self.best.growth * len(self.judged)))
 
     @property
@@ -124,31 +119,38 @@ class Evaluation:
 def conclude(
     judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequence[Row], facts: Mapping
 ) -> Evaluation:
-    """What judged texts, and the documents made of them, say together; facts: the other fields of
-    `Evaluation`.
+    """What judged texts, and the documents made of them, say together.
 
     Where people marked texts, pointing at their marks has no vote and is left out: `people_dynamic`
     asks the same.
+
+    Args:
+        judged: the texts of the sample.
+        documents: those made of them; there may be none.
+        rows: what the texts are in the data.
+        facts: the other fields of `Evaluation`.
+
+    Raises:
+        ValueError: no metric with a vote has a value.
     """
     texts = [
         replace(one, values={m: v for m, v in one.values.items() if m != "pointing"})
         for one in judged
     ]
     methods = [*judged[0].explanation.methods, RANDOM]
-    tasks = {
-        "texts": _draw(texts, methods, "texts"),
-        "documents": _draw(documents, methods, "documents"),
-    }
-    tasks = {name: drawn for name, drawn in tasks.items() if drawn.means}
+    tasks = {}
+    for name, sample in (("texts", texts), ("documents", documents)):
+        drawn = _draw(sample, methods, name)
+        if drawn.means:
+            tasks[name] = drawn
 
     def price_of(method: str) -> float:
         if method == RANDOM:
             return 0.0
         if method in facts["given"]:
             return float("nan")
-        return float(
-            np.mean([one.explanation.attributions[method].cost.requested for one in judged])
-        )
+        costs = [one.explanation.attributions[method].cost for one in judged]
+        return float(np.mean([cost.requested for cost in costs]))
 
     compared = {name: _compared(one) for name, one in tasks.items()}
     measured = gather_means(compared, "texts", methods, price_of)
@@ -166,9 +168,8 @@ def conclude(
         for metric, mean in drawn.means.items():
             low, high = percentile_interval(drawn.drawn[metric], CONFIDENCE)
             cells = {"mean": mean, "low": low, "high": high, "n": drawn.counts[metric]}
-            means.append(
-                pd.DataFrame({"of": made, "method": drawn.methods, "metric": metric} | cells)
-            )
+            named = {"of": made, "method": drawn.methods, "metric": metric}
+            means.append(pd.DataFrame(named | cells))
     return Evaluation(
         rows=tuple(rows),
         judged=tuple(texts),
@@ -184,9 +185,7 @@ def conclude(
 
 
 def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
-    """Method -> share of texts on which its scores miss more than LARGE_GAP of the sum owed, or of
-    one logit.
-    """
+    """By method, the share of texts on which more than LARGE_GAP of what is owed is missing."""
     large: Counter[str] = Counter()
     for one in judged:
         for method, found in one.explanation.attributions.items():
@@ -197,31 +196,24 @@ def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
 
 
 def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:
-    """Means of every metric that has a value, in the order of METRICS, and those of texts drawn
-    with replacement.
-    """
+    """Means of every metric that has a value, and those of texts drawn with replacement."""
     arrays = {}
     for metric in METRICS:
         of_texts = [one.values.get(metric, {}) for one in judged]
-        values = np.array([[[of_text.get(m, np.nan) for m in methods] for of_text in of_texts]])
+        values = np.array([[of_text.get(m, np.nan) for m in methods] for of_text in of_texts])
         if not np.isnan(values).all():
-            arrays[metric] = values
-    return (
-        draw_judges(arrays, methods, DRAWS, "evaluate", name)
-        if arrays
-        else Drawn(tuple(methods), {}, {}, {})
-    )
+            arrays[metric] = values[None]
+    if not arrays:
+        return Drawn(tuple(methods), {}, {}, {})
+    return draw_judges(arrays, methods, DRAWS, "evaluate", name)
 
 
 def _compared(drawn: Drawn) -> Drawn:
-    """The metrics that methods are compared by: those of the joint study; in all of them higher is
-    better.
-    """
+    """The metrics that methods are compared by: of the joint study, higher being better."""
+    names = [name for name in drawn.means if METRICS[name].joint and METRICS[name].sign == 1]
 
-    def kept(of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {
-            name: one for name, one in of.items() if METRICS[name].joint and METRICS[name].sign == 1
-        }
+    def kept(of: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: of[name] for name in names}
 
     return Drawn(drawn.methods, kept(drawn.means), kept(drawn.drawn), kept(drawn.counts))
 
@@ -243,31 +235,24 @@ def recommendation(found: Evaluation) -> str:
         return f"Use {leading[0]}." if best.settled else f"Undecided: {leading[0]} is ahead so far."
     if best.settled:
         return (
-            f"No difference that matters between {in_words(leading)}: take the cheapest, "
+            f"No difference that matters between {join_words(leading)}: take the cheapest, "
             f"{title(best.method)}."
         )
-    return f"Undecided between {in_words(leading)}."
+    return f"Undecided between {join_words(leading)}."
 
 
 def certainty(found: Evaluation) -> str:
-    """How sure the choice is, what a difference that matters is, and which judge counts
-    how much.
-    """
+    """How sure the choice is, which differences matter, and how much each judge counts."""
     best = found.best
     sure = f"At the {CONFIDENCE:.0%} level"
     said = (
         f"{title(best.method)} has {best.score:.2f}, where random scores have 0 and the best of "
-        "each metric 1; a "
-        f"difference below {MARGIN:.2f} is taken not to matter."
+        f"each metric 1; a difference below {MARGIN:.2f} is taken not to matter."
     )
     if found.settled:
         behind = ~found.choice.leading & found.choice.sound & (found.choice.method != RANDOM)
         nearest = found.choice[behind].method.iloc[:1]
-        others = (
-            f"; the next, {title(nearest.iloc[0])}, is surely behind the best"
-            if len(nearest)
-            else ""
-        )
+        others = "".join(f"; the next, {title(one)}, is surely behind the best" for one in nearest)
         said += f" {sure} it misses the best by {best.shortfall:.2f} at most{others}."
     elif best.texts < LEAST_TEXTS:
         said += f" Fewer than {LEAST_TEXTS} texts settle nothing."
@@ -275,13 +260,12 @@ def certainty(found: Evaluation) -> str:
         widest = found.choice[found.choice.leading].sort_values("shortfall").iloc[-1]
         said += (
             f" {sure} none of these is surely behind, but {title(widest.method)} might miss the "
-            "best by "
-            f"{widest.shortfall:.2f}; about {found.needed} texts would settle it."
+            f"best by {widest.shortfall:.2f}; about {found.needed} texts would settle it."
         )
-    return f"{said} {weights(found)}"
+    return f"{said} {explain_weights(found)}"
 
 
-def weights(found: Evaluation) -> str:
+def explain_weights(found: Evaluation) -> str:
     """Which judge counts how much, and why."""
     of_judge = found.judges.groupby("judge", sort=False).agg(
         {"weight": "sum", "error": "mean", "texts": "max"}
@@ -291,9 +275,8 @@ def weights(found: Evaluation) -> str:
         why_none = "too few" if row.texts < LEAST_TEXTS else "all methods alike"
         how_well = f"error {row.error:.2f}" if row.weight else why_none
         told.append(f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, {how_well})")
-    return (
-        f"Judges count by how well their texts tell a difference of {MARGIN:.2f}: {in_words(told)}."
-    )
+    counted = join_words(told)
+    return f"Judges count by how well their texts tell a difference of {MARGIN:.2f}: {counted}."
 
 
 def price(found: Evaluation) -> str:
@@ -304,12 +287,9 @@ def price(found: Evaluation) -> str:
     said = f"It asks the model for {_evaluations(best.requested)} a text"
     took = found.seconds.get(best.method)
     said += f", {took:.2g} s on one core of this machine." if took else "."
-    cheaper = found.choice[
-        found.choice.leading & ~found.choice.recommended & (found.choice.requested < best.requested)
-    ]
-    cheaper = cheaper[~cheaper.method.isin(found.given)]
-    if len(cheaper):
-        least = cheaper.sort_values("requested").iloc[0]
+    leading = found.choice[found.choice.leading & ~found.choice.method.isin(found.given)]
+    cheaper = leading[leading.requested < best.requested].sort_values("requested")
+    for least in cheaper.head(1).itertuples():
         said += (
             f" {title(least.method)} cannot be told from it on these texts, for "
             f"{_evaluations(least.requested)}."
@@ -317,7 +297,7 @@ def price(found: Evaluation) -> str:
     return said
 
 
-def objections(found: Evaluation) -> list[str]:
+def list_objections(found: Evaluation) -> list[str]:
     """Sentences on what speaks against the recommended method."""
     out = []
     for row in found.objections.itertuples():
@@ -335,7 +315,7 @@ def objections(found: Evaluation) -> list[str]:
     return out or ["No metric that was asked spoke against it."]
 
 
-def in_words(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """A list as people read it."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 

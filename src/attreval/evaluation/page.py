@@ -1,6 +1,4 @@
-"""The report: a folder that one call alone writes to, with a page that needs nothing but itself,
-tables and scores.
-"""
+"""The report: a folder with a page that needs nothing else, tables and scores."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -33,16 +31,14 @@ from attreval.evaluation.findings import (
     title,
 )
 from attreval.metrics import METRICS
-from attreval.metrics.rank_correlation import FEWEST, correlate
+from attreval.metrics.rank_correlation import FEWEST, correlate_means
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
 ARROWS = {1: "", -1: " \N{DOWNWARDS ARROW}", 0: ""}
 WHY_NOT = {
     "pointing": "documents whose evidence is known are made from single texts of several classes, "
-    "and "
-    "from no "
-    "attributions that were made elsewhere",
+    "and from no attributions that were made elsewhere",
     "people": "no column of the data holds what people marked (`--rationale`)",
 }
 MARKER = "about-this-folder.txt"
@@ -50,6 +46,27 @@ MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, texts.
 All here but this file is replaced when the command runs again with this folder as --out; what `kept` holds of
 explained texts is taken up again.
 """  # noqa: E501
+ABOUT_METHODS = (
+    '<p class="note">Score: 0 for random scores, 1 for the best of each metric, the mean by '
+    "weight. Best: share of drawn samples in which it has the highest score. Price: model "
+    "evaluations a text; for methods that sample, what they were given here "
+    "(<code>settings.json</code>). Bold: recommended. Arrow: lower is better. Intervals: "
+    "<code>means.csv</code>, <code>methods.csv</code>; single texts: <code>values.csv</code>.</p>"
+)
+ABOUT_WEIGHTS = (
+    '<p class="note">Metrics of one judge share its vote. Error: standard error of the difference '
+    "of two methods, where random scores have 0 and the best 1. Reliability: how well these texts "
+    f"tell a difference of {MARGIN:.2f}, the square of that over itself and the square of the "
+    "error. Trial: in which share of the worlds whose truth is known the metric surely puts it "
+    "first (<code>attreval trial</code>; people count as 1); where it does not in most, it has no "
+    "vote. Weight: in proportion to the reliability; none on fewer than "
+    f"{LEAST_TEXTS} texts.</p>"
+)
+ABOUT_CORRELATIONS = (
+    '<p class="note">Rank correlation of the methods\' means (tau-b, random scores left out): 1 '
+    "the same order, -1 the opposite one. Framed where the interval over drawn texts leaves out "
+    "0; the pointer shows it.</p>"
+)
 STYLE = """
 .answer strong{font-size:1.35rem}.wide th,.wide td{white-space:nowrap}.wide th{vertical-align:bottom}
 .wide thead th{white-space:normal;min-width:4rem;max-width:7rem;font-weight:600}
@@ -58,40 +75,38 @@ tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2
 """  # noqa: E501
 
 
-def check_folder(out: Path) -> None:
-    """ValueError for a folder of a report that holds what no report has left: nothing of anybody's
-    is overwritten.
-    """
-    if out.exists() and not out.is_dir():
+def check_report_folder(out: Path) -> None:
+    """Raise ValueError for a folder with files that no report has left, so that none is lost."""
+    if not out.exists():
+        return
+    if not out.is_dir():
         raise ValueError(f"--out is a folder for the report; {out} is a file")
-    if (
-        out.is_dir()
-        and not (out / MARKER).exists()
-        and (found := sorted(path.name for path in out.iterdir()))
-    ):
+    found = sorted(path.name for path in out.iterdir())
+    if found and MARKER not in found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         raise ValueError(
-            f"--out {out} holds {found[0]}{f' and {len(found) - 1} more' if found[1:] else ''}, "
-            "and is no folder of a "
-            f"report ({MARKER}): files are replaced there, so name a new folder"
+            f"--out {out} holds {found[0]}{more}, and is no folder of a report ({MARKER}): files "
+            "are replaced there, so name a new folder"
         )
 
 
 @contextmanager
 def hold_folder(out: Path, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Make the folder of a report, say in it whose it is, and keep other calls out while this one
-    writes to it.
+    """Make the folder of a report, and keep other calls out while this one writes to it.
 
-    settings: the arguments that the same evaluation is asked for with. ValueError where another
-        call holds it.
+    Args:
+        out: the folder.
+        settings: the arguments that the same evaluation is asked for with; kept in it.
+
+    Raises:
+        ValueError: another call holds the folder.
     """
     import fcntl
 
     out.mkdir(parents=True, exist_ok=True)
     with (out / MARKER).open("a+", encoding="utf-8") as marker:
-        try:
-            fcntl.flock(
-                marker, fcntl.LOCK_EX | fcntl.LOCK_NB
-            )  # the system lets go of it, however a call ends
+        try:  # the system lets go of it, however a call ends
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(
                 f"another call writes its report to --out {out} at the moment: wait for it, or "
@@ -100,17 +115,14 @@ def hold_folder(out: Path, settings: Mapping[str, Any]) -> Iterator[None]:
         marker.truncate(0)
         marker.write(MARK_TEXT)
         marker.flush()
+        said = json.dumps(settings, indent=1, ensure_ascii=False)
         with write_whole(out / "settings.json") as part:
-            part.write_text(
-                json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-            )
+            part.write_text(said + "\n", encoding="utf-8")
         yield
 
 
-def write_report(found: Evaluation, out: Path) -> Path:
-    """Write report.html into a folder; beside it tables (csv), all scores (scores.parquet) and
-    texts.html.
-    """
+def write_report(found: Evaluation, out: Path) -> None:
+    """Write report.html into a folder, with tables (csv), scores.parquet and texts.html."""
     write_csv(out / "values.csv", found.values)
     write_csv(out / "methods.csv", found.choice)
     write_csv(out / "means.csv", found.means)
@@ -119,20 +131,18 @@ def write_report(found: Evaluation, out: Path) -> Path:
     with write_whole(out / "texts.html") as part:
         part.write_text(page(found.explanations[:MOST_SHOWN]), encoding="utf-8")
     with write_whole(out / "report.html") as part:
-        part.write_text(make_page(found), encoding="utf-8")
-    return out / "report.html"
+        part.write_text(report_page(found), encoding="utf-8")
 
 
-def make_page(found: Evaluation) -> str:
+def report_page(found: Evaluation) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     heading = f"Which explanation to trust: {found.title}"
     classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
-    right, _, majority = accuracy(found)
+    right, _, majority = model_accuracy(found)
     facts = (
         f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the "
-        "model is right on "
-        f"{right:.1%} of them (most frequent class: {majority:.1%}). attreval {__version__}, "
-        f"{date.today()}."
+        f"model is right on {right:.1%} of them (most frequent class: {majority:.1%}). "
+        f"attreval {__version__}, {date.today()}."
     )
     best_two = found.best_two
     shown = [
@@ -145,29 +155,13 @@ def make_page(found: Evaluation) -> str:
         *(f"<p>{escape(said)}</p>" for said in (findings.certainty(found), findings.price(found))),
         "</div>",
         "<h2>What spoke against it</h2>",
-        _list(findings.objections(found)),
+        _list(findings.list_objections(found)),
         "<h2>Every method before every metric</h2>",
         _method_table(found),
-        '<p class="note">Score: 0 for random scores, 1 for the best of each metric, the mean by '
-        "weight. Best: share of "
-        "drawn samples in which it has the highest score. Price: model evaluations a text; for "
-        "methods that "
-        "sample, what they were given here (<code>settings.json</code>). Bold: recommended. "
-        "Arrow: lower is better. "
-        "Intervals: <code>means.csv</code>, <code>methods.csv</code>; single texts: "
-        "<code>values.csv</code>.</p>",
+        ABOUT_METHODS,
         "<h2>How much each metric counts</h2>",
         _weight_table(found),
-        '<p class="note">Metrics of one judge share its vote. Error: standard error of the '
-        "difference of two methods, "
-        "where random scores have 0 and the best 1. Reliability: how well these texts tell a "
-        "difference of "
-        f"{MARGIN:.2f}, the square of that over itself and the square of the error. Trial: in "
-        "which share of the "
-        "worlds whose truth is known the metric surely puts it first (<code>attreval "
-        "trial</code>; people count as 1); "
-        "where it does not in most, it has no vote. Weight: in proportion to the "
-        f"reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
+        ABOUT_WEIGHTS,
         "<h2>Texts to look at</h2>",
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by '
         "every method: "
@@ -183,14 +177,11 @@ def make_page(found: Evaluation) -> str:
     return whole_page(heading, "\n".join(body), REPORT_STYLE + STYLE)
 
 
-def accuracy(found: Evaluation) -> tuple[float, float, float]:
-    """The share of explained texts that the model is right on, the lower end of its interval, and
-    the largest class.
-    """
+def model_accuracy(found: Evaluation) -> tuple[float, float, float]:
+    """The model's accuracy on the texts, its lower bound, and the share of the largest class."""
     gold = np.array([row.label for row in found.rows])
-    right = (
-        np.array([found.labels.index(one.explanation.predicted) for one in found.judged]) == gold
-    )
+    predicted = [found.labels.index(one.explanation.predicted) for one in found.judged]
+    right = np.array(predicted) == gold
     mean, low, _ = bootstrap_mean(right, findings.DRAWS, CONFIDENCE, "accuracy")
     return float(mean), float(low), float(np.bincount(gold).max() / len(gold))
 
@@ -203,9 +194,9 @@ def limits(found: Evaluation) -> list[str]:
         if judge not in found.choice
     ]
     if found.dropped:
-        told = findings.in_words([f"{count} ({why})" for why, count in found.dropped.items()])
+        told = findings.join_words([f"{count} ({why})" for why, count in found.dropped.items()])
         out.append(f"Rows of the data that could not be used: {told}.")
-    right, low, majority = accuracy(found)
+    right, low, majority = model_accuracy(found)
     if majority == 1:
         out.append(
             "All texts have one label: whether the model tells its classes apart is not known here."
@@ -213,24 +204,22 @@ def limits(found: Evaluation) -> list[str]:
     elif low <= majority:
         out.append(
             f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent "
-            "class is "
-            f"{majority:.0%}: explanations of a model that has not learned the task say little."
+            f"class is {majority:.0%}: explanations of a model that has not learned the task say "
+            "little."
         )
     cut = np.array([one.explanation.tokens.dropped for one in found.judged])
     if (cut > 0).any():
         out.append(
             f"{(cut > 0).sum()} of {len(cut)} texts have words that the model does not read, "
-            f"{cut.sum()} in all; "
-            f"it takes {found.max_length} tokens, or its tokenizer knows none for them. They "
-            "have no scores."
+            f"{cut.sum()} in all; it takes {found.max_length} tokens, or its tokenizer knows none "
+            "for them. They have no scores."
         )
     for method, share in found.missed.items():
         if share:
             advice = "it is not recommended" if share > MOST_LARGE else "read those with care"
             out.append(
                 f"{title(method)} misses more than {LARGE_GAP:.0%} of the sum that its scores "
-                f"owe on {share:.0%} of "
-                f"texts; {advice}."
+                f"owe on {share:.0%} of texts; {advice}."
             )
     moved = [
         np.nan_to_num(list(one.values["nc"].values())).any()
@@ -240,8 +229,8 @@ def limits(found: Evaluation) -> list[str]:
     if moved and not all(moved):
         out.append(
             f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: "
-            "the model is as sure of "
-            "the class when all words are erased, so erasure cannot tell methods apart there."
+            "the model is as sure of the class when all words are erased, so erasure cannot tell "
+            "methods apart there."
         )
     if found.given:
         out.append(
@@ -255,8 +244,7 @@ def limits(found: Evaluation) -> list[str]:
 
 
 def table(found: Evaluation) -> pd.DataFrame:
-    """One row a method, the best first: score with interval, price, and a column a metric: the mean
-    over the texts.
+    """One row a method, the best first: score with interval, price, and the mean of each metric.
 
     What was not measured on the texts themselves is of the documents made from them. Metrics with a
     vote come first, then those that methods are compared by.
@@ -275,9 +263,7 @@ def table(found: Evaluation) -> pd.DataFrame:
 
 
 def _most_different(found: Evaluation) -> list[Explanation]:
-    """The explained texts on which the best two methods differ most, by the rank correlation of
-    their scores.
-    """
+    """The texts on which the scores of the best two methods are least alike, by rank."""
 
     def likeness(one: Explanation) -> float:
         scores = [one.scores(name) for name in found.best_two]
@@ -295,7 +281,7 @@ def _list(sentences: list[str]) -> str:
 def _method_table(found: Evaluation) -> str:
     rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
-    heads = [*((name, "") for name in ("Method", "Score", "", "Best", "Price"))]
+    heads = [("Method", ""), ("Score", ""), ("", ""), ("Best", ""), ("Price", "")]
     heads += [(f"{metric.title}{ARROWS[metric.sign]}", metric.about) for metric in metrics]
     head = "".join(
         f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads
@@ -308,15 +294,13 @@ def _method_table(found: Evaluation) -> str:
             f'<span class="bar" style="width:{5 * max(0.0, row.score):.2f}rem"></span>',
             "" if method == RANDOM else f"{row.best:.0%}",
             "–" if method in found.given else f"{row.requested:,.0f}",
-            *(
-                "–" if pd.isna(row[metric.name]) else f"{row[metric.name]:.2f}"
-                for metric in metrics
-            ),
         ]
+        for metric in metrics:
+            value = row[metric.name]
+            cells.append("–" if pd.isna(value) else f"{value:.2f}")
         named = f'<th scope="row">{escape(title(method))}</th>'
-        body.append(
-            f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        )
+        values = "".join(f"<td>{cell}</td>" for cell in cells)
+        body.append(f'<tr class="{kind}">{named}{values}</tr>')
     return wide_table(head, body)
 
 
@@ -329,12 +313,10 @@ def _weight_table(found: Evaluation) -> str:
 
 
 def _correlation_table(found: Evaluation) -> str:
-    """Kendall's tau-b over methods of each pair of metrics that methods are compared by, coloured
-    by its size.
-    """
+    """Kendall's tau-b of each pair of metrics that methods are compared by, coloured by size."""
     drawn = found.drawn
     names = [name for name in drawn.means if METRICS[name].joint]
-    taus = {(a, b): correlate(drawn, a, b) for a, b in combinations(names, 2)}
+    taus = {(a, b): correlate_means(drawn, a, b) for a, b in combinations(names, 2)}
     known = [pair for pair, found in taus.items() if not np.isnan(found.tau)]
     names = [name for name in names if any(name in pair for pair in known)]
     if len(names) < 2:
@@ -353,10 +335,4 @@ def _correlation_table(found: Evaluation) -> str:
             style = f'style="background:{css(tau)}" title="{low:.2f} to {high:.2f}"'
             cells.append("<td>–</td>" if np.isnan(tau) else f"<td{sure} {style}>{tau:.2f}</td>")
         body.append(f'<tr><th scope="row">{escape(METRICS[b].title)}</th>{"".join(cells)}</tr>')
-    about = (
-        '<p class="note">Rank correlation of the methods\' means (tau-b, random scores left '
-        "out): 1 the same order, -1 "
-        "the opposite one. Framed where the interval over drawn texts leaves out 0; the pointer "
-        "shows it.</p>"
-    )
-    return wide_table(f"<th></th>{head}", body) + about
+    return wide_table(f"<th></th>{head}", body) + ABOUT_CORRELATIONS

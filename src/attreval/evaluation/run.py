@@ -1,5 +1,7 @@
-"""Which explanation to trust for one's own model and texts: growing samples, explained and judged
-until one leads.
+"""Which explanation to trust for one's own model and texts.
+
+Samples of the texts grow until one method leads; each is explained and judged, and the answers are
+kept.
 """
 
 from __future__ import annotations
@@ -20,20 +22,16 @@ from attreval.api.loading import check_model, load
 from attreval.api.method_names import asks_for_all, find_methods
 from attreval.core.records import Evidence
 from attreval.evaluation.findings import LARGE_GAP, Evaluation, conclude
-from attreval.evaluation.judged import (
-    TOGETHER,
-    Judged,
-    Question,
-    find_missing,
-    judge,
-    keep_in,
+from attreval.evaluation.judged import TOGETHER, Judge, Judged, answers_folder
+from attreval.evaluation.page import check_report_folder, hold_folder, write_report
+from attreval.evaluation.texts import (
+    Document,
+    instance_of_row,
     make_documents,
-    make_instance,
     read_given,
     read_rows,
     with_scores,
 )
-from attreval.evaluation.page import check_folder, hold_folder, write_report
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import LEAST, predict
@@ -45,29 +43,32 @@ from attreval.texts.given import as_text, make_instances, read_names
 from attreval.texts.rows import Row
 from attreval.texts.words import classes_of_words
 
-DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred evaluations of a text
-    *(
-        "gradient_l2",
-        "gradient_x_input",
-        "integrated_gradients",
-        "deeplift",
-        "occlusion_1",
-        "lime",
-        "partition_shap",
-    ),
-    *("attention", "scaled_attention", "lrp", "limsse_logit"),
+# of every kind one or two that cost at most some hundred evaluations of a text
+DEFAULT_METHODS = (
+    "gradient_l2",
+    "gradient_x_input",
+    "integrated_gradients",
+    "deeplift",
+    "occlusion_1",
+    "lime",
+    "partition_shap",
+    "attention",
+    "scaled_attention",
+    "lrp",
+    "limsse_logit",
 )
 BUDGET = Budget(
-    path_steps=32, path_steps_most=512, lime_samples=150, shap_evaluations=100, riemann_steps=16
+    path_steps=32,
+    path_steps_most=512,
+    lime_samples=150,
+    shap_evaluations=100,
+    riemann_steps=16,
+    gap_tolerance=LARGE_GAP,  # nodes double while the gap is one that the report speaks of
 )
-BUDGET = BUDGET.changed(
-    gap_tolerance=LARGE_GAP
-)  # nodes double while the gap is one that the report speaks of
 MOST_TOKENS = 512
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes
 HYBRID_SHARE = 0.2  # documents for a text that is explained
-PAUSE = 3.0  # seconds between two lines of progress
 
 
 def evaluate_texts(
@@ -90,8 +91,7 @@ def evaluate_texts(
     cores: int | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Find out which explanation to trust for a model on labelled texts: what `attreval evaluate`
-    does.
+    """Find out which explanation to trust for a model on labelled texts.
 
     A sample of texts is explained by every method and judged by every metric that the texts allow;
     it grows until the choice of a method is settled, the texts are used up, or a larger sample
@@ -128,7 +128,7 @@ def evaluate_texts(
     find_methods(methods or None)  # a wrong name is told before the model is opened
     out = None if out is None else Path(out).expanduser().resolve()
     if out is not None:
-        check_folder(out)
+        check_report_folder(out)
     if cores:
         torch.set_num_threads(cores)
     columns = Columns(text, label, pair or None, rationale or None, split or None, id or None)
@@ -137,7 +137,7 @@ def evaluate_texts(
     given = read_given(attributions, model.labels)
     rows, left_out = with_scores(rows, given, model)
     for why, count in left_out.items():
-        say(f"{count} of {len(rows) + sum(left_out.values())} texts are left out: {why}")
+        say(f"{count} of {len(rows) + left_out.total()} texts are left out: {why}")
     file = Path(data).expanduser() if isinstance(data, (str, Path)) else None
     title = f"{Path(place).name} on {file.name if file else 'a table'}"
     chosen = _pick_methods(methods, model.family)
@@ -146,15 +146,17 @@ def evaluate_texts(
         "methods and random scores"
     )
     seconds = _try_methods(model, rows, chosen, bool(methods) and not asks_for_all(methods), say)
-    files = [
-        hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest() for path in attributions
+    files = [Path(path).expanduser().resolve() for path in attributions]
+    settings = [
+        list(seconds),
+        BUDGET.model_dump(),
+        [hashlib.sha256(path.read_bytes()).hexdigest() for path in files],
     ]
-    settings = [list(seconds), BUDGET.model_dump(), files]
-    question = Question(
-        model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings)
-    )
+    kept = answers_folder(out / "kept", model, settings) if out else None
     source = Source(
-        question, rows[:texts], [] if columns.pair or given else make_documents(rows, seed), say
+        Judge(model, tuple(seconds), BUDGET, given, say, kept),
+        rows[:texts],
+        [] if columns.pair or given else make_documents(rows, seed),
     )
     facts = {
         "title": title,
@@ -171,7 +173,7 @@ def evaluate_texts(
         **asdict(columns),
         "classes": list(classes),
         "methods": list(seconds),
-        "attributions": [str(Path(path).expanduser().resolve()) for path in attributions],
+        "attributions": [str(path) for path in files],
         "texts": texts,
         "seed": seed,
         "budget": BUDGET.model_dump(),
@@ -184,47 +186,50 @@ def evaluate_texts(
 
 @dataclass(frozen=True)
 class Source:
-    """What samples are taken from: texts in the order drawn, and documents, each with its sentences
-    and their labels.
+    """Where samples come from: rows in the order drawn, and documents, each by its sentences."""
 
-    question: what is asked of each text. say: is told in words how far it is.
-    """
-
-    question: Question
+    judge: Judge
     rows: list[Row]
-    documents: list[tuple[str, list]]
-    say: Callable[[str], None]
+    documents: list[Document]
 
+    def count_missing(self, size: int) -> int:
+        """How many of the first `size` texts there is no answer about yet."""
+        names = self.judge.find_names([instance_of_row(row) for row in self.rows[:size]])
+        return sum(name not in self.judge.known for name in names)
 
-@dataclass(frozen=True)
-class Sample:
-    """The first texts of a source, judged, and the documents that go with them."""
-
-    texts: list[Judged]
-    documents: list[Judged]
-
-    @property
-    def seconds(self) -> float:
-        """How long a text with its documents took."""
-        return sum(one.seconds for one in [*self.texts, *self.documents]) / len(self.texts)
+    def judge_first(self, size: int) -> tuple[list[Judged], list[Judged]]:
+        """The first `size` texts, judged, and the documents that go with them."""
+        instances = [instance_of_row(row) for row in self.rows[:size]]
+        judged = self.judge.judge(instances, "texts")
+        documents = self.documents[: max(1, round(HYBRID_SHARE * size))]
+        if not documents:
+            return judged, []
+        joined = [(" ".join(sentence for sentence, _ in document),) for document in documents]
+        mixed = make_instances(joined)
+        model = self.judge.model
+        predicted = predict(Scorer(model), [model.tokens(one) for one in mixed]).argmax(axis=1)
+        marked = []
+        for document, one, k in zip(documents, mixed, predicted, strict=True):
+            lies = classes_of_words(document, one.words) == k
+            marked.append(replace(one, evidence=Evidence(marks=lies[None].astype(float))))
+        return judged, self.judge.judge(marked, "documents made of them", ("pointing",))
 
 
 def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluation:
-    """Judge larger samples until one settles the choice, none is left that could, or none would end
-    in time.
-    """
-    say = source.say
+    """Judge larger samples until one settles the choice, or no other could in time."""
+    say = source.judge.say
     sizes = sample_sizes(len(source.rows))
     size = sizes[0]
     last = sizes[-1]
-    sample = _judge_sample(source, min(TOGETHER, size))  # to know how long others take
+    each = _seconds_each(*source.judge_first(min(TOGETHER, size)))
     while True:
-        seconds = _count_missing(source, size) * sample.seconds
-        of_all = _minutes(seconds + (last - size) * sample.seconds)
+        seconds = source.count_missing(size) * each
+        of_all = _minutes(seconds + (last - size) * each)
         more = f"; all {last} would take about {of_all}" if size < last else ""
         say(f"explaining and judging {size} texts: about {_minutes(seconds)}{more}")
-        sample = _judge_sample(source, size)
-        found = conclude(sample.texts, sample.documents, source.rows[:size], facts)
+        judged, documents = source.judge_first(size)
+        each = _seconds_each(judged, documents)
+        found = conclude(judged, documents, source.rows[:size], facts)
         if out is not None:
             write_report(found, out)
         if found.settled or size == last:
@@ -236,7 +241,7 @@ def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluati
                 f"are {last}"
             )
             break
-        seconds = _count_missing(source, larger) * sample.seconds
+        seconds = source.count_missing(larger) * each
         if time.monotonic() + seconds > end:
             more = f"{larger} would take {_minutes(seconds)} more, which is beyond --minutes"
             say(f"not settled on {size} texts; {more}: the same command with more of them goes on")
@@ -249,6 +254,15 @@ def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluati
     return found
 
 
+def _seconds_each(judged: Sequence[Judged], documents: Sequence[Judged]) -> float:
+    """How long a text with its documents took."""
+    return sum(one.seconds for one in [*judged, *documents]) / len(judged)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"
+
+
 def sample_sizes(most: int) -> list[int]:
     """FIRST, twice as many, and so on up to `most`."""
     sizes = [FIRST]
@@ -258,7 +272,7 @@ def sample_sizes(most: int) -> list[int]:
 
 
 def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, Classifier]:
-    """(where it is from, classifier with the given names of its classes)."""
+    """Where a model is from, and the classifier with the given names of its classes."""
     if isinstance(model, (str, Path)):
         folder = Path(model).expanduser()
         place = str(folder.resolve()) if folder.is_dir() else str(model)
@@ -273,9 +287,7 @@ def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, 
 
 
 def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str, ...]:
-    """The methods to compare, random scores left out; those of DEFAULT_METHODS that apply where
-    none is wanted.
-    """
+    """The methods to compare without random scores; where none is wanted, the default ones."""
     if not wanted:
         of_family = [METHODS[name] for name in DEFAULT_METHODS if family in METHODS[name].families]
         return tuple(method.name for method in of_family if not method.missing())
@@ -294,8 +306,7 @@ def _try_methods(
     named: bool,
     say: Callable[[str], None],
 ) -> dict[str, float]:
-    """Method -> seconds that it takes for a text of common length on one core; ones that refuse the
-    model are left out.
+    """Seconds a text of common length on one core, by method; what refuses the model is left out.
 
     named: a method that refuses is an error, since somebody asked for it.
     """
@@ -320,47 +331,3 @@ def _try_methods(
     finally:
         torch.set_num_threads(threads)
     return seconds
-
-
-def _judge_sample(source: Source, size: int) -> Sample:
-    """Explain and judge the first `size` texts, and the documents that go with them."""
-    question = source.question
-    instances = [make_instance(row) for row in source.rows[:size]]
-    judged = judge(question, instances, _progress(source.say, "texts"))
-    documents = source.documents[: max(1, round(HYBRID_SHARE * size))]
-    if not documents:
-        return Sample(judged, [])
-    mixed = make_instances([(text,) for text, _ in documents])
-    tokens = [question.model.tokens(one) for one in mixed]
-    predicted = predict(Scorer(question.model), tokens).argmax(axis=1)
-    marked = []
-    for (_, chosen), one, k in zip(documents, mixed, predicted, strict=True):
-        lies = classes_of_words(chosen, one.words) == k
-        marked.append(replace(one, evidence=Evidence(marks=lies[None].astype(float))))
-    pointing = replace(question, metrics=("pointing",))
-    return Sample(judged, judge(pointing, marked, _progress(source.say, "documents made of them")))
-
-
-def _count_missing(source: Source, size: int) -> int:
-    """How many of the first `size` texts there is no answer about yet."""
-    instances = [make_instance(row) for row in source.rows[:size]]
-    _, missing = find_missing(source.question, instances)
-    return len(missing)
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"
-
-
-def _progress(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
-    """A callback that says every few seconds how many are done."""
-    last = time.monotonic()
-
-    def notify(done: int, of: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= PAUSE:
-            last = now
-            say(f"{done} of {of} {what} explained and judged")
-
-    return notify

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from attreval.metrics.metric import Metric, metric
 from attreval.metrics.protocol import Protocol
@@ -123,19 +122,6 @@ def sign_flip_test(
         signs = 2.0 * rng.integers(0, 2, (rows, len(weighted)), dtype=np.int8) - 1
         more += int((np.abs(signs @ weighted) >= found - 1e-12).sum())
     return (1 + more) / (1 + draws)
-
-
-def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Means of cells (task, method, and a column a measure) over the other key, with mean and sd of
-    the means below.
-
-    by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves
-    (population), as in the paper. Index: the values of `by`, then `average` and `sd`.
-    """
-    measures = [name for name in cells if name not in ("task", "method")]
-    means = cells.groupby(by, sort=False)[measures].mean()
-    bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
-    return pd.concat([means, bottom]).rename_axis(by)
 
 
 def ask_wins(text: ScoredText, method: str, compared: Sequence[str]) -> Conversation:

@@ -13,10 +13,8 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
 from attreval.core.alignment import overlap_shares, to_words
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.metrics.metric import Metric, metric
@@ -29,9 +27,6 @@ FEATURES = (
     {"VBP", "NNS"},
 )  # tags that have the number of class 0, singular, and of class 1, plural
 BASELINES = ("random", "random_drawn", "last")
-CONDITIONS = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("all", "correct", "wrong")}
-CONDITIONS["hit_feat"] = CONDITIONS["hit_target"]
-MOST_ATTRACTORS = 4  # more are counted with these
 SOURCE = "Poerner et al. 2018, section 2"
 _pointing = partial(
     metric, judge="pointing", source=SOURCE, needs=("scores", "marks"), higher_is_better=True
@@ -171,66 +166,6 @@ def play(
                 }
             )
     return rows
-
-
-def summarise(
-    hits: pd.DataFrame, draws: int, confidence: float, keys: tuple[str, ...] = ("task", "model")
-) -> pd.DataFrame:
-    """Pointing accuracy with its interval: one row a combination of keys, metric, condition and
-    method.
-
-    hits: rows of `play` with the keys and `seed`. The conditions of agreement are all, correct and
-    wrong predictions; seeds of one instance are averaged before instances are drawn; all methods of
-    a group share the draws.
-    columns: accuracy, low, high, instances (of any seed), and the shares of the model's right
-        predictions and discards.
-    """
-    out = []
-    for group, part in hits.groupby([*keys, "metric"], sort=False):
-        *key, metric = group
-        for condition in CONDITIONS[metric]:
-            chosen = part if condition == "all" else part[part.correct == (condition == "correct")]
-            kept = chosen[chosen.discarded == ""]
-            values = kept.pivot_table(
-                index="instance", columns="method", values="hit", aggfunc="mean", sort=False
-            )
-            if not len(values):
-                continue
-            mean, low, high = bootstrap_mean(
-                values.to_numpy(), draws, confidence, "pointing", *key, metric
-            )
-            once = chosen.drop_duplicates(["instance", "seed"])
-            right = float(once.correct.mean())
-            discarded = float((once.discarded != "").mean())
-            for at, method in enumerate(values.columns):
-                numbers = (mean[at], low[at], high[at], len(values), right, discarded)
-                out.append((*key, metric, condition, method, *numbers))
-    columns = [
-        *keys,
-        "metric",
-        "condition",
-        "method",
-        "accuracy",
-        "low",
-        "high",
-        "instances",
-        "right",
-        "discarded",
-    ]
-    return pd.DataFrame(out, columns=columns)
-
-
-def summarise_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """`summarise` of the agreement games for each number of attractors, four and more together.
-
-    hits: with `architecture`, if it is to be kept.
-    """
-    counted = hits[hits.attractors.notna()]
-    counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
-    keys = tuple(
-        name for name in ("task", "model", "architecture", "attractors") if name in counted
-    )
-    return summarise(counted.sort_values("attractors", kind="stable"), draws, confidence, keys)
 
 
 @_pointing("Pointing", order=11, joint=True)

@@ -17,12 +17,12 @@ from attreval.methods import METHODS as EVERY
 from attreval.methods.method import Budget
 from attreval.methods.run import explain
 from attreval.metrics import METRICS
-from attreval.metrics.rank_correlation import pool, verdict
 from attreval.models.scorer import Scorer
 from compendium.config import Profile
 from compendium.papers.joint import correlations, standing, variant_tables
 from compendium.papers.joint import values as joint
 from compendium.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
+from compendium.papers.joint.over_runs import pool, verdict
 from compendium.papers.joint.variants import BUDGETS
 from compendium.papers.sun2024.properties import Properties, values_by_instance
 from compendium.site.tables import read_declared_numbers, read_numbers

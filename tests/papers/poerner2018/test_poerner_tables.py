@@ -5,9 +5,9 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
-from attreval.metrics import pointing_game
 from compendium.corpora import TASKS
 from compendium.papers.poerner2018 import figures, tables
+from compendium.papers.poerner2018.accuracy import accuracy_by_attractors
 
 
 def summary_of(cells):
@@ -131,9 +131,7 @@ def test_attractor_curves_have_a_line_a_method_and_the_models_own():
     frame = pd.DataFrame(rows).assign(
         task="agreement_parsed", model="gru", architecture="GRU", metric="hit_target"
     )
-    summary = pointing_game.summarise_by_attractors(
-        frame.assign(discarded="", seed=1, correct=True), 50, 0.9
-    )
+    summary = accuracy_by_attractors(frame.assign(discarded="", seed=1, correct=True), 50, 0.9)
     axes = figures.draw_attractors(summary)
     assert [line.get_label() for line in axes.lines] == [
         "LRP",

@@ -12,9 +12,9 @@ from reference.flips import sign_flips
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import sign_flip_test
-from attreval.metrics.protocol import HARD, RELEASED, SWAPPED
 from compendium.papers.common.verdicts import LEAST_TEXTS
 from compendium.papers.zhao2023 import diagnosticity, protocol_changes, tables
+from compendium.papers.zhao2023.deviations import HARD, RELEASED, SWAPPED
 from compendium.papers.zhao2023.erasure import VALUES
 from compendium.papers.zhao2023.settings import RULES, compared_tasks, list_settings, main_protocol
 

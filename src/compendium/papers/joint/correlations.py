@@ -17,9 +17,11 @@ from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import rank_correlation
-from attreval.metrics.rank_correlation import VERDICTS, Drawn
+from attreval.metrics.rank_correlation import Drawn
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
+from compendium.papers.joint import over_runs
+from compendium.papers.joint.over_runs import VERDICTS
 from compendium.papers.joint.values import (
     COLUMNS,
     JOINT,
@@ -112,7 +114,7 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
 
     methods: over how many; runs: how many are pooled. q: bootstrap p that tau has the other sign,
     at the false discovery rate of all single runs, or of all pooled values, of a granularity.
-    verdict: see metrics.rank_correlation.verdict; what does not stay below the rate cannot be told.
+    verdict: see `over_runs.verdict`; what does not stay below the rate cannot be told.
     p_names: how often exchanged names of methods, the same in all runs, give as much; beyond_names:
         whether that is below the rate, too.
     """
@@ -127,16 +129,16 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
         for run, drawn in scores.runs.items():
             if run[2] == granularity and {a, b} <= {*drawn.means}:
                 together.append(drawn)
-                taus.append(rank_correlation.correlate(drawn, a, b, names=run))
+                taus.append(rank_correlation.correlate_means(drawn, a, b, names=run))
                 found.append((run, [drawn], *taus[-1], 1))
         if together:
-            tau, draws, pooled = rank_correlation.pool(taus)
+            tau, draws, pooled = over_runs.pool(taus)
             found.append(((POOLED, POOLED, granularity), together, tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
             low, high = map(float, percentile_interval(draws, confidence))
-            seen, *exchanged = rank_correlation.exchange_names(read, a, b, names, orders)
-            p_names = rank_correlation.p_of_names(seen, np.array(exchanged))
-            verdict = rank_correlation.verdict(low, high)
+            seen, *exchanged = over_runs.exchange_methods(read, a, b, names, orders)
+            p_names = over_runs.p_of_names(seen, np.array(exchanged))
+            verdict = over_runs.verdict(low, high)
             rows.append(
                 (*run, a, b, tau, low, high, methods, pooled, _p_of_sign(draws), p_names, verdict)
             )
@@ -160,7 +162,7 @@ def reliability_table(scores: JointScores) -> pd.DataFrame:
     for run, part in scores.values.groupby(RUN, sort=False):
         arrays, _ = _as_arrays(part[part.method != "random"])
         for metric, values in arrays.items():
-            tau = rank_correlation.against_itself(values, SPLITS, generator("halves", *run, metric))
+            tau = over_runs.against_itself(values, SPLITS, generator("halves", *run, metric))
             rows.append((run[2], metric, JOINT[metric].title, tau))
     table = pd.DataFrame(rows, columns=["granularity", "metric", "title", "tau"]).dropna()
     by = table.groupby(["granularity", "metric", "title"], sort=False).tau

@@ -28,11 +28,9 @@ from attreval.metrics.rank_correlation import (
     FEWEST,
     TIED,
     Drawn,
-    pareto_front,
     tau_b,
     true_means,
     true_tau_b,
-    widen,
 )
 from compendium import corpora
 from compendium.config import ModelSpec
@@ -40,6 +38,7 @@ from compendium.papers.common.contrasts import about_median, drawn_means, mean_o
 from compendium.papers.common.tables import spell, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.correlations import RUN, JointScores
+from compendium.papers.joint.over_runs import pareto_front, widen
 from compendium.papers.joint.values import JOINT, joint_runs
 from compendium.workflow.step import Step
 

@@ -25,6 +25,7 @@ from compendium.papers.common import runs
 from compendium.papers.common.runs import Records, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
+from compendium.papers.poerner2018.accuracy import accuracy_by_attractors, pointing_accuracy
 from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
 from compendium.workflow.step import Step
 
@@ -111,9 +112,9 @@ def read_predictions(step: Step) -> pd.Series:
 
 
 def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """Pointing accuracy with its interval; see `metrics.pointing_game.summarise`."""
+    """Pointing accuracy with its interval; see `pointing_accuracy`."""
     keys = ("task", "model", "architecture")
-    return pointing_game.summarise(
+    return pointing_accuracy(
         hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys
     )
 
@@ -126,7 +127,7 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
     bootstrap = step.profile.bootstrap
-    return pointing_game.summarise_by_attractors(chosen, bootstrap.draws, bootstrap.confidence)
+    return accuracy_by_attractors(chosen, bootstrap.draws, bootstrap.confidence)
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
 from attreval.metrics.diagnosticity import (
-    average_cells,
     chance_level,
     compare,
     sign_flip_test,
@@ -378,3 +377,16 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
     q = adjust(table.p.to_numpy(float))
     sign = np.where(table.difference > 0, "above", "below")
     return table.assign(q=q, holds=np.where(q < SURE, sign, "not surely apart from"))
+
+
+def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Means of cells (task, method, and a column a measure) over the other key, with mean and sd of
+    the means below.
+
+    by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves
+    (population), as in the paper. Index: the values of `by`, then `average` and `sd`.
+    """
+    measures = [name for name in cells if name not in ("task", "method")]
+    means = cells.groupby(by, sort=False)[measures].mean()
+    bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
+    return pd.concat([means, bottom]).rename_axis(by)

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, HARD_OF
-from attreval.metrics.protocol import HARD as DRIVERS
-from attreval.metrics.protocol import TOGETHER
 from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.common.tables import table_of
+from compendium.papers.zhao2023.deviations import HARD as DRIVERS
+from compendium.papers.zhao2023.deviations import TOGETHER
 from compendium.papers.zhao2023.diagnosticity import (
     HARD,
     mean_diagnosticity,

@@ -7,9 +7,10 @@ says; the rules of `RULES` are columns of Tables 2, 3 and 6; each change alters 
 
 from dataclasses import dataclass, replace
 
-from attreval.metrics.protocol import HARD, OURS, RELEASED, SCALE, Deviation, Protocol
+from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
 from compendium.corpora import TASKS
+from compendium.papers.zhao2023.deviations import HARD, OURS, RELEASED, SCALE, Deviation
 
 PUBLISHED_TASKS = {
     "sst2": "SST",

@@ -1,0 +1,75 @@
+"""Pointing accuracy: the mean of hits over instances, with its interval (Poerner et al. 2018)."""
+
+import pandas as pd
+
+from attreval.core.bootstrap import bootstrap_mean
+
+AGREEMENT = ("all", "correct", "wrong")  # predictions of the number of the verb
+CONDITIONS = {
+    "hybrid": ("all",),
+    "manual": ("all",),
+    "hit_target": AGREEMENT,
+    "hit_feat": AGREEMENT,
+}
+MOST_ATTRACTORS = 4  # more are counted with these
+
+
+def pointing_accuracy(
+    hits: pd.DataFrame, draws: int, confidence: float, keys: tuple[str, ...] = ("task", "model")
+) -> pd.DataFrame:
+    """Pointing accuracy with its interval: one row a combination of keys, metric, condition and
+    method.
+
+    hits: rows of `play` with the keys and `seed`. The conditions of agreement are all, correct and
+    wrong predictions; seeds of one instance are averaged before instances are drawn; all methods of
+    a group share the draws.
+    columns: accuracy, low, high, instances (of any seed), and the shares of the model's right
+        predictions and discards.
+    """
+    out = []
+    for group, part in hits.groupby([*keys, "metric"], sort=False):
+        *key, metric = group
+        for condition in CONDITIONS[metric]:
+            chosen = part if condition == "all" else part[part.correct == (condition == "correct")]
+            kept = chosen[chosen.discarded == ""]
+            values = kept.pivot_table(
+                index="instance", columns="method", values="hit", aggfunc="mean", sort=False
+            )
+            if not len(values):
+                continue
+            mean, low, high = bootstrap_mean(
+                values.to_numpy(), draws, confidence, "pointing", *key, metric
+            )
+            once = chosen.drop_duplicates(["instance", "seed"])
+            right = float(once.correct.mean())
+            discarded = float((once.discarded != "").mean())
+            for at, method in enumerate(values.columns):
+                numbers = (mean[at], low[at], high[at], len(values), right, discarded)
+                out.append((*key, metric, condition, method, *numbers))
+    columns = [
+        *keys,
+        "metric",
+        "condition",
+        "method",
+        "accuracy",
+        "low",
+        "high",
+        "instances",
+        "right",
+        "discarded",
+    ]
+    return pd.DataFrame(out, columns=columns)
+
+
+def accuracy_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
+    """`pointing_accuracy` of agreement by number of attractors, four and more together.
+
+    hits: with `architecture`, if it is to be kept.
+    """
+    counted = hits[hits.attractors.notna()]
+    counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
+    keys = tuple(
+        name for name in ("task", "model", "architecture", "attractors") if name in counted
+    )
+    in_order = counted.sort_values("attractors", kind="stable")
+    return pointing_accuracy(in_order, draws, confidence, keys)
