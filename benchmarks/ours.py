@@ -9,7 +9,7 @@ from measuring import WARM_UP, Counted, Stopwatch, parser, read_texts
 
 from attreval.core.records import Instance
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import Explained, explain
+from attreval.methods.run import Explained, explain_instances
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
@@ -112,7 +112,7 @@ def measure(
 
     def ask(methods, of, by=Budget()):  # noqa: B008 - frozen
         ledger.forget()
-        return explain(ledger, of, methods, by, group=TOGETHER)
+        return explain_instances(ledger, of, methods, by, group=TOGETHER)
 
     def take(what, run, of=taken):
         if watch.wants(what):

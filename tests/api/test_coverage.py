@@ -13,7 +13,7 @@ from attreval.api.catalogue import EVALUATED, OF_TECHNIQUES, where_computed, why
 from attreval.core.units import find_units
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics import METRICS
 from attreval.metrics.metric import metric
 from attreval.metrics.unified.faithfulness import rank_features
@@ -90,7 +90,7 @@ def test_methods_of_pairs_and_spans_need_a_text_of_two_parts(tiny, explained):
     for name, one in explained[0].attributions.items():
         if METHODS[name].level != "token":
             with pytest.raises(ValueError, match="part"):
-                explain(Scorer(tiny), [models.instance(PAIR[0])], [name], SMALL)
+                explain_instances(Scorer(tiny), [models.instance(PAIR[0])], [name], SMALL)
         if name in OF_TECHNIQUES:
             units = find_units(explained[0].tokens, "subword")
             assert len(rank_features(one, units, np.random.default_rng(0)))

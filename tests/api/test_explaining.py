@@ -23,7 +23,7 @@ from attreval.core.alignment import to_words
 from attreval.evaluation.run import BUDGET
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain as ask_methods
+from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
 
 TEXTS = [
@@ -55,7 +55,7 @@ def test_scores_are_those_of_the_methods(tiny):
     for one in found:
         instance = models.instance(*one.instance.segments, name=one.instance.id)
         budget = Budget(lime_samples=40)
-        (other,) = ask_methods(
+        (other,) = explain_instances(
             Scorer(tiny), [instance], found.methods, budget, ("own",), target="predicted"
         )
         assert one.predicted == tiny.labels[other.predicted] == one.target
@@ -124,7 +124,7 @@ def test_each_text_has_a_target_of_its_own_and_scores_the_same_in_any_company(ti
     for method in methods:
         np.testing.assert_array_equal(found[5].scores(method), found[0].scores(method))
     gold = [models.instance(TEXTS[0], name="t", label=2)]
-    (other,) = ask_methods(Scorer(tiny), gold, ["gradient_x_input"], target="gold")
+    (other,) = explain_instances(Scorer(tiny), gold, ["gradient_x_input"], target="gold")
     scores = found.by("token")[3].scores("gradient_x_input")
     np.testing.assert_allclose(scores, other.attributions["gradient_x_input"].scores, atol=1e-5)
 

@@ -16,7 +16,7 @@ import run
 import torch
 from reference import CHECKOUT
 
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
 
 TEXTS = [("a very good film", ""), ("the plot was slow", "the film is not good"), ("bad !", "")]
@@ -121,7 +121,7 @@ def test_our_side_counts_the_rows_of_the_ledger(taken, tiny):
     for what, methods in [*((name, [name]) for name in ours.SIX), ("six", ours.SIX)]:
         made = []
         scorer = Scorer(tiny, notify=made.append)  # told of every row that has been run
-        explained = explain(scorer, ours.instances(TEXTS[:2]), methods)
+        explained = explain_instances(scorer, ours.instances(TEXTS[:2]), methods)
         assert taken[what]["rows"] == sum(made)
         costs = [
             scorer.costs["prediction"],

@@ -14,7 +14,7 @@ from reference.words import ARCHITECTURES, tiny_words
 from attreval.core.tables import write_json
 from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
 
 PATH = Path(__file__).with_name("attributions.json")
@@ -45,7 +45,7 @@ def compute() -> dict:
     for name, model in models().items():
         texts = sample_instances()[: 4 if name == "normed" else 2]
         scorer = Scorer(model, precision="float64")
-        for e in explain(scorer, texts, methods_for(model.family), BUDGET, ("golden",)):
+        for e in explain_instances(scorer, texts, methods_for(model.family), BUDGET, ("golden",)):
             found[f"{name}.{e.instance.id}"] = {
                 "tokens": list(e.tokens.texts),
                 "probabilities": e.probabilities.tolist(),

@@ -12,7 +12,7 @@ from reference.words import tiny_words
 from attreval.core.units import find_units
 from attreval.methods import METHODS, TECHNIQUES
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics.unified.faithfulness import ask_changes
 from attreval.models.questions import HeadImportance
 from attreval.models.questions.inside import class_layers
@@ -174,7 +174,7 @@ def test_levels_of_a_technique_ask_once(tiny):
         path_steps=4, path_steps_most=4, units=UnitSettings(unit="word", shapley_samples=40)
     )
     for methods in TECHNIQUES.values():
-        (found,) = explain(Scorer(tiny), [one], list(methods.values()), budget, ("x",))
+        (found,) = explain_instances(Scorer(tiny), [one], list(methods.values()), budget, ("x",))
         costs = [found.attributions[m].cost.unique for m in methods.values()]
         assert costs[0] > 0 and costs[2] == costs[3] == 0
         assert costs[1] == 0 or methods["token"] == "integrated_gradients"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attreval.methods import METHODS
 from attreval.methods import attribution_files as files
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
 from compendium.config.own import AttributionsSpec, register_attributions
 
@@ -104,7 +104,7 @@ def test_given_scores_stand_beside_ours_and_ask_nothing(tiny, texts, monkeypatch
     ]
     made = files.as_methods(stored, tiny.labels, METHODS)
     monkeypatch.setitem(METHODS, "theirs", made["theirs"])
-    for e in explain(Scorer(tiny), texts, ["theirs", "gradient_l2"]):
+    for e in explain_instances(Scorer(tiny), texts, ["theirs", "gradient_l2"]):
         assert np.isclose(
             e.attributions["theirs"].scores.sum(), len(e.instance.words) - e.tokens.dropped
         )

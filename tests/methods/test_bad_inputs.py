@@ -9,7 +9,7 @@ from reference.models import instance
 from attreval.core.alignment import to_words
 from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
 
@@ -25,11 +25,11 @@ def test_a_text_without_tokens_is_an_error(tiny, segments):
         ValueError,
         match=r"'empty' has nothing to explain.*leave it out, or give it at least one word",
     ):
-        explain(Scorer(tiny), [instance(*segments, name="empty")], ["random"])
+        explain_instances(Scorer(tiny), [instance(*segments, name="empty")], ["random"])
 
 
 def test_one_side_may_be_empty(tiny):
-    (found,) = explain(
+    (found,) = explain_instances(
         Scorer(tiny), [instance("", "good film")], methods_for("transformer"), BUDGET
     )
     assert all(len(a.scores) == 2 for a in found.attributions.values())
@@ -61,7 +61,7 @@ STRANGE = {
 @pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE)
 def test_strange_texts_are_explained(tiny, text):
     one = instance(text)
-    (found,) = explain(Scorer(tiny), [one], ALL_KINDS, BUDGET)
+    (found,) = explain_instances(Scorer(tiny), [one], ALL_KINDS, BUDGET)
     tokens = found.tokens
     for record in found.attributions.values():
         assert len(record.scores) == len(tokens.content) >= 1
@@ -77,18 +77,18 @@ def test_unknown_methods_and_targets_name_the_known(tiny, texts):
     with pytest.raises(
         ValueError, match=r"unknown method 'limes'; there are: random, gradient_l1, .*lime"
     ):
-        explain(Scorer(tiny), texts, ["limes"])
+        explain_instances(Scorer(tiny), texts, ["limes"])
     with pytest.raises(ValueError, match="'best' is not known; there are: predicted, gold"):
-        explain(Scorer(tiny), texts, ["random"], target="best")
+        explain_instances(Scorer(tiny), texts, ["random"], target="best")
 
 
 def test_target_gold_explains_the_label(tiny, texts):
-    found = explain(Scorer(tiny), texts, ["gradient_l2"], target="gold")
+    found = explain_instances(Scorer(tiny), texts, ["gradient_l2"], target="gold")
     assert [e.attributions["gradient_l2"].target for e in found] == [t.label for t in texts]
-    predicted = explain(Scorer(tiny), texts, ["gradient_l2"])
+    predicted = explain_instances(Scorer(tiny), texts, ["gradient_l2"])
     assert [e.attributions["gradient_l2"].target for e in predicted] == [e.predicted for e in found]
 
 
 def test_no_instances_and_no_methods(tiny, texts):
-    assert explain(Scorer(tiny), [], ["lime"]) == []
-    assert explain(Scorer(tiny), texts[:1], [])[0].attributions == {}
+    assert explain_instances(Scorer(tiny), [], ["lime"]) == []
+    assert explain_instances(Scorer(tiny), texts[:1], [])[0].attributions == {}

@@ -11,7 +11,7 @@ from reference import models, substitutes, words
 from attreval.methods import limsse
 from attreval.methods.limsse import Descent
 from attreval.methods.method import Budget
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
 
 
@@ -75,7 +75,7 @@ def test_texts_and_losses_fit_together_and_cost_nothing(monkeypatch):
     made = [models.instance(text, name=text) for text in texts]
     heard = []
     scorer = Scorer(model, notify=heard.append)
-    explained = explain(scorer, made, names, Budget(limsse_epochs=20), ("t",))
+    explained = explain_instances(scorer, made, names, Budget(limsse_epochs=20), ("t",))
     assert sorted(loops) == [3, 6]
     asked = 6 * len(explained[0].tokens) - 15
     assert all(explained[0].attributions[name].cost.requested == asked for name in names)

@@ -16,7 +16,7 @@ from attreval.cli import app
 from attreval.core.units import find_units, mask_units
 from attreval.methods import METHODS, method, methods_for, proxyspex
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.methods.shapley import all_coalitions
 from attreval.models.scorer import Scorer
 from compendium.papers.sun2024 import explanations
@@ -159,7 +159,7 @@ def test_without_the_extra_methods_say_so_and_lists_leave_them_out(tiny, monkeyp
     assert not set(NAMES) & {*methods_for("recurrent", "pair"), *methods_for("recurrent", "span")}
     for name in NAMES:
         with pytest.raises(ValueError, match=r"lightgbm.*pip install 'attreval\[interactions\]'"):
-            explain(Scorer(tiny), [models.instance("good film")], [name], budget_of(16))
+            explain_instances(Scorer(tiny), [models.instance("good film")], [name], budget_of(16))
     missing = {row["name"]: row["missing"] for row in list_methods()}
     assert {name for name, reason in missing.items() if reason} == set(NAMES)
     assert (

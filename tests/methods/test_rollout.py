@@ -10,7 +10,7 @@ from reference import mixing
 from reference.models import instance, sample_instances, tiny_model
 
 from attreval.methods.attention import roll_out
-from attreval.methods.run import LEAST, explain
+from attreval.methods.run import LEAST, explain_instances
 from attreval.models.placing import freeze
 from attreval.models.questions import ValueZeroing
 from attreval.models.scorer import Scorer
@@ -30,7 +30,9 @@ def given_to(model, tokens):
 def test_attention_rollout():
     model = tiny_model(1)
     texts = sample_instances()
-    for found in explain(Scorer(model, precision="float64"), texts, ["attention_rollout"], LEAST):
+    for found in explain_instances(
+        Scorer(model, precision="float64"), texts, ["attention_rollout"], LEAST
+    ):
         tokens = found.tokens
         layers = mixing.attention_layers(model.at("float64"), **given_to(model, tokens))
         expected = mixing.rolled_out(layers, passed=1)
@@ -54,7 +56,7 @@ def test_value_zeroing(kind, budget):
     scorer = Scorer(model, budget, "float64")
     tokens = [model.tokens(one) for one in texts]
     found = scorer.answer([ValueZeroing(t.ids, t.segments) for t in tokens], ["x"] * 3)
-    explained = explain(scorer, texts, ["value_zeroing"], LEAST)
+    explained = explain_instances(scorer, texts, ["value_zeroing"], LEAST)
     for t, distances, one in zip(tokens, found, explained, strict=True):
         expected = mixing.zeroed_layers(model.at("float64"), **given_to(model, t))
         np.testing.assert_allclose(distances, expected, atol=1e-10)
@@ -75,7 +77,7 @@ def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():
         model = shapes.tiny_classifier(kind)
         for name in ("attention_rollout", "value_zeroing"):
             with pytest.raises(ValueError, match=reason):
-                explain(Scorer(model), [instance("the film")], [name], LEAST)
+                explain_instances(Scorer(model), [instance("the film")], [name], LEAST)
 
 
 def test_a_layer_that_cannot_be_run_again_alone_is_refused(monkeypatch):

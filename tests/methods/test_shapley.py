@@ -5,35 +5,40 @@ library.
 import warnings
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import coalitions, erasures, models
+from reference.pieces import check_pairs
 
 from attreval.core.units import find_units
-from attreval.methods import METHODS
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.shapley import bivariate_values, draw_coalitions, fit_values, shapley_values
-from attreval.models.scorer import Scorer
+from attreval.methods.shapley import (
+    CoalitionGame,
+    bivariate_values,
+    draw_coalitions,
+    fit_values,
+    shapley_values,
+)
 from compendium.papers.sun2024 import explanations
 
 sizes = st.integers(2, 5)
 seeds = st.integers(0, 999)
 
 
-def enumerated(n, values, seed=0):
-    """Everything that the fits take, with every coalition."""
-    masks, weights = draw_coalitions(n, 2**n, np.random.default_rng(seed))
-    return masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1]
+def play(n, values, samples, seed=0):
+    """A game of coalitions of which all (2^n,) values are known."""
+    masks, weights = draw_coalitions(n, samples, np.random.default_rng(seed))
+    found = values[masks @ (1 << np.arange(n))]
+    return CoalitionGame(masks, weights, found, values[0], values[-1])
 
 
 @given(n=sizes, seed=seeds, constant=st.booleans())
 def test_all_coalitions_give_exact_values(n, seed, constant):
     values = np.full(2**n, 0.3) if constant else np.random.default_rng(seed).random(2**n)
-    game = enumerated(n, values)
-    np.testing.assert_allclose(shapley_values(*game), coalitions.shapley(values, n), atol=1e-10)
+    game = play(n, values, 2**n)
+    np.testing.assert_allclose(shapley_values(game), coalitions.shapley(values, n), atol=1e-10)
     pairs = coalitions.bivariate(values, n)
-    np.testing.assert_allclose(bivariate_values(*game), pairs, atol=1e-10)
+    np.testing.assert_allclose(bivariate_values(game), pairs, atol=1e-10)
     oracle = explanations.bivariate_from_values(values, len(values), np.random.default_rng(0))
     np.testing.assert_allclose(oracle, pairs, atol=1e-10)
     links = coalitions.interactions(values, n)
@@ -70,8 +75,8 @@ def test_drawn_coalitions_are_proper_within_budget_and_mirrored(n, samples, seed
 def test_too_few_coalitions_treat_units_alike():
     """Two coalitions cannot tell three units apart that are always together."""
     masks = np.array([[True, True, True, False], [False, False, False, True]])
-    found = fit_values(masks, np.ones(2), np.array([[0.6], [0.4]]), np.array([1.0]))[:, 0]
-    np.testing.assert_allclose(found, [0.2, 0.2, 0.2, 0.4], atol=1e-12)
+    found = fit_values(masks, np.ones(2), np.array([[0.6], [0.4]]), 1.0)
+    np.testing.assert_allclose(found[:, 0], [0.2, 0.2, 0.2, 0.4], atol=1e-12)
 
 
 def library_values(game, n, samples, seed):
@@ -82,9 +87,9 @@ def library_values(game, n, samples, seed):
         warnings.simplefilter("ignore")
         np.random.seed(seed)  # noqa: NPY002 - the library draws from the global generator
         explainer = shap.KernelExplainer(game, np.zeros((1, n)))
-        return explainer.shap_values(np.ones((1, n)), nsamples=samples, l1_reg=False, silent=True)[
-            0
-        ]
+        whole = np.ones((1, n))
+        found = explainer.shap_values(whole, nsamples=samples, l1_reg=False, silent=True)
+        return found[0]
 
 
 def test_the_shap_library():
@@ -103,49 +108,36 @@ def test_the_shap_library():
             return np.tanh(0.7 * rows @ a + np.einsum("ri,ij,rj->r", rows, b, rows))
 
         values = game(explanations.all_coalitions(n))
-        exact = shapley_values(*enumerated(n, values))
+        exact = shapley_values(play(n, values, 2**n))
         np.testing.assert_allclose(library_values(game, n, 2**n, seed), exact, atol=1e-6)
-        masks, weights = draw_coalitions(n, 200, np.random.default_rng(seed))
-        found = shapley_values(masks, weights, game(masks), values[0], values[-1])
+        found = shapley_values(play(n, values, 200, seed))
         library = library_values(game, n, 200, seed)
         errors.append([np.abs(found - exact).mean(), np.abs(library - exact).mean()])
     ours, theirs = np.mean(errors, axis=0)
     assert ours < 1.2 * theirs
 
 
-@pytest.mark.parametrize(
-    ("segments", "unit", "n"),
-    [
+def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny):
+    """Kernel SHAP and Bivariate Shapley of all coalitions against their definitions."""
+    for segments, unit, n in (
         (("good",), "subword", 1),
         (("the film",), "word", 2),
         (("the brave", "not unbelievably"), "word", 4),
         (("brave", "unbelievably"), "subword", 6),
         (("A film. It was good. Was it?", "Nobody saw it. Nobody will."), "sentence", 5),
-    ],
-)
-def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, segments, unit, n):
-    """Kernel SHAP and Bivariate Shapley of all coalitions against their definitions."""
-    tokens = tiny.tokens(models.instance(*segments))
-    target = 1
-    units = find_units(tokens, unit)
-    assert len(units) == n
-    values = np.zeros(2**n)
-    for code in range(2**n):
-        gone = {p for u in range(n) if not code >> u & 1 for p in units.groups[u]}
-        row = [tokens.mask_id if p in gone else i for p, i in enumerate(tokens.ids)]
-        z = np.exp(erasures.logits(tiny.at("float64"), row, tokens.segments))
-        values[code] = z[target] / z.sum()
-    budget = Budget(units=UnitSettings(unit=unit, shapley_samples=2**n))
-    names = ("kernel_shap", "bivariate_shapley")
-    talks = [
-        (m, METHODS[m].converse(tokens, target, budget, np.random.default_rng(0))) for m in names
-    ]
-    single, pairs = Scorer(tiny, precision="float64").converse(talks)
-    np.testing.assert_allclose(single.values, coalitions.shapley(values, n), atol=1e-9)
-    assert single.features == units.groups
-    matrix = coalitions.bivariate(values, n)
-    for (a, b), feature, score in zip(
-        units.pairs().tolist(), pairs.features, pairs.values, strict=True
     ):
-        assert set(feature) == {*units.groups[a], *units.groups[b]}
-        np.testing.assert_allclose(score, (matrix[a, b] + matrix[b, a]) / 2, atol=1e-9)
+        tokens = tiny.tokens(models.instance(*segments))
+        units = find_units(tokens, unit)
+        assert len(units) == n
+        values = np.zeros(2**n)
+        for code in range(2**n):
+            gone = {p for u in range(n) if not code >> u & 1 for p in units.groups[u]}
+            row = [tokens.mask_id if p in gone else i for p, i in enumerate(tokens.ids)]
+            z = np.exp(erasures.logits(tiny.at("float64"), row, tokens.segments))
+            values[code] = z[1] / z.sum()
+        budget = Budget(units=UnitSettings(unit=unit, shapley_samples=2**n))
+        single = models.scores_of(tiny, "kernel_shap", tokens, budget=budget)
+        np.testing.assert_allclose(single.values, coalitions.shapley(values, n), atol=1e-9)
+        assert single.features == units.groups
+        pairs = models.scores_of(tiny, "bivariate_shapley", tokens, budget=budget)
+        check_pairs(pairs, units, coalitions.bivariate(values, n))

@@ -14,7 +14,7 @@ from reference import models, networks, substitutes, words
 
 from attreval.methods import METHODS, limsse, methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.questions import CellParts
 from attreval.models.scorer import Scorer
 
@@ -187,7 +187,7 @@ def test_scores_are_the_same_in_any_company(kind):
     names = methods_for(model.family)
 
     def scores(token_budget, group, order=1):
-        found = explain(
+        found = explain_instances(
             Scorer(model, token_budget), made[::order], names, BUDGET, ("t",), group=group
         )
         return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
@@ -224,6 +224,8 @@ def test_reuse_is_counted_like_running_the_rows():
     costs = []
     for reuse_from in (1, float("inf")):
         scorer = Scorer(replace(model, reuse_from=reuse_from))
-        (found,) = explain(scorer, [made], ["occlusion_1", "omission_3", "occlusion_3"], BUDGET)
+        (found,) = explain_instances(
+            scorer, [made], ["occlusion_1", "omission_3", "occlusion_3"], BUDGET
+        )
         costs.append([a.cost for a in found.attributions.values()])
     assert costs[0] == costs[1] and costs[0][0].unique == 21

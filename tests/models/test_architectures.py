@@ -12,7 +12,7 @@ from reference.models import instance
 
 from attreval.core.alignment import fill_ids, to_words, tokenize
 from attreval.methods import METHODS, run
-from attreval.methods.run import LEAST, explain, try_methods
+from attreval.methods.run import LEAST, explain_instances, try_methods
 from attreval.metrics.erasure import erase
 from attreval.models.loading import examine_model, load_classifier
 from attreval.models.questions import Evaluate, SoftErasure
@@ -125,7 +125,7 @@ def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
     assert all(len(reason) > 40 for reason in found.values() if reason)
     for name in sorted(REFUSED[kind])[:1]:
         with pytest.raises(ValueError, match=f"^x, {name}: "):
-            explain(Scorer(model), TEXTS, [name], LEAST)
+            explain_instances(Scorer(model), TEXTS, [name], LEAST)
 
 
 @pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "xlnet", "t5"])
@@ -142,9 +142,9 @@ def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
     ]
     model = loaded(kind)
     close = 1e-6 if kind in IN_FLOAT32 else 1e-9
-    together = explain(Scorer(model, precision="float64"), TEXTS, names, LEAST)
+    together = explain_instances(Scorer(model, precision="float64"), TEXTS, names, LEAST)
     for one, there in zip(TEXTS, together, strict=True):
-        (alone,) = explain(Scorer(model, precision="float64"), [one], names, LEAST)
+        (alone,) = explain_instances(Scorer(model, precision="float64"), [one], names, LEAST)
         for name in names:
             scores = alone.attributions[name].scores
             assert np.abs(scores).max() > 0
@@ -205,7 +205,7 @@ def test_a_text_of_which_nothing_is_left_is_read_as_one_blank_token(loaded):
     with_others = Scorer(model).logits([(none, none), (blank, blank * 0)])
     np.testing.assert_allclose(alone[0], with_others[0], atol=1e-6)
     np.testing.assert_allclose(with_others[0], with_others[1], atol=1e-6)
-    (found,) = explain(Scorer(model), [instance("film")], ["omission_7"], LEAST)
+    (found,) = explain_instances(Scorer(model), [instance("film")], ["omission_7"], LEAST)
     assert np.isfinite(found.attributions["omission_7"].scores).all()
 
 
@@ -271,7 +271,7 @@ def test_words_keep_the_pieces_inside_a_character(form, trim):
 def test_a_path_through_a_decoder_adds_up(loaded, kind):
     """Completeness: the scores sum to the difference of the logits of text and baseline."""
     budget = LEAST.changed(path_steps=64, path_steps_most=1024, gap_tolerance=1e-4)
-    for one in explain(
+    for one in explain_instances(
         Scorer(loaded(kind), precision="float64"), TEXTS, ["integrated_gradients"], budget
     ):
         assert abs(one.attributions["integrated_gradients"].gap) < 1e-3

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from attreval.methods import METHODS
-from attreval.methods.run import LEAST, explain
+from attreval.methods.run import LEAST, explain_instances
 from attreval.models import checks, forward
 from attreval.models.folders import find_model, name_classes
 from attreval.models.loading import examine_model, load_classifier
@@ -264,8 +264,10 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
     model = load(folder)  # by ids transformers still finds its last token
     said = r"gradient_l1: .*by word embeddings differ from those by ids \(embeddings in a b"
     with pytest.raises(ValueError, match=said):
-        explain(Scorer(model), [instance("the film")], ["gradient_l1"], LEAST)
-    assert len(explain(Scorer(model), [instance("the film")], ["occlusion_1"], LEAST)) == 1
+        explain_instances(Scorer(model), [instance("the film")], ["gradient_l1"], LEAST)
+    assert (
+        len(explain_instances(Scorer(model), [instance("the film")], ["occlusion_1"], LEAST)) == 1
+    )
     (said,) = [how for what, how in examine_model(model) if what == "gradients by word embeddings"]
     assert said.startswith("its logits by word embeddings differ")
     monkeypatch.undo()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from reference import networks, relevances, words
 
-from attreval.models.questions import DEEPLIFT, LRP, PathGradient, Rule
+from attreval.models.questions import DEEPLIFT, LRP, PathGradient, PropagationRule
 from attreval.models.scorer import Scorer
 from attreval.models.words.lrp import RelevanceRules
 
@@ -52,7 +52,7 @@ def test_relevance_equals_the_rules_of_each_architecture(kind, rule):
 
 @KINDS
 def test_relevance_is_conserved_when_biases_pass_theirs_on(kind):
-    rule = Rule(redistribute=True)
+    rule = PropagationRule(redistribute=True)
     for seed in SEEDS:
         model = words.tiny_words(*kind, seed=seed)
         scorer = Scorer(model, precision="float64")
@@ -69,4 +69,4 @@ def test_the_stabiliser_has_the_sign_of_the_sum_and_is_positive_at_zero():
 
 def test_biases_cancel_in_differences_so_deeplift_redistributes_none():
     with pytest.raises(ValueError, match="reference=False"):
-        Rule(reference=True, redistribute=True)
+        PropagationRule(reference=True, redistribute=True)

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from reference import masks, models
 from scipy.stats import kstest
 
-from attreval.models.training import evaluate, mask_half, mask_share, masked_copies, train
+from attreval.models.training import (
+    mask_half,
+    mask_share,
+    masked_copies,
+    measure_performance,
+    train,
+)
 from compendium.config import TrainingSpec
 
 MODEL = models.tiny_model()
@@ -75,6 +81,6 @@ def test_training_reads_masked_texts_and_checks_dev_as_it_is_and_masked(tmp_path
         weights.append((folder / "model.safetensors").read_bytes())
         both = [*dev, *(masked_copies(model, dev, "dev", "toy", 1) if masked else [])]
         assert min(one["dev_loss"] for one in curve) == pytest.approx(
-            evaluate(model, both).loss, abs=1e-6
+            measure_performance(model, both).loss, abs=1e-6
         )
     assert weights[0] != weights[1]

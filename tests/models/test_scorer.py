@@ -13,7 +13,7 @@ from reference import models, words
 from attreval.core.records import Cost
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.questions import DEEPLIFT, Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 
@@ -177,12 +177,14 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
         lime_samples=30,
         units=few,
     )
-    explain(scorer, texts[1:2], [m for m in known if m not in sampled], budget)
+    explain_instances(scorer, texts[1:2], [m for m in known if m not in sampled], budget)
     assert {p for _, _, p in recorder.batches} == {"float32"}
     for name in sampled:
         scorer.forget()
         recorder.batches.clear()
-        (exact,), (fast,) = (explain(s, texts[1:2], [name], budget) for s in (Scorer(tiny), scorer))
+        (exact,), (fast,) = (
+            explain_instances(s, texts[1:2], [name], budget) for s in (Scorer(tiny), scorer)
+        )
         assert "bfloat16" in {p for _, _, p in recorder.batches}, name
         assert (
             0 < np.abs(exact.attributions[name].scores - fast.attributions[name].scores).max() < 0.1
@@ -338,7 +340,7 @@ def test_methods_on_one_text_share_what_they_ask(tiny):
         path_steps=5, path_steps_most=5, lime_samples=30, riemann_steps=7, limsse_epochs=5
     )
     asked = [models.instance("good bad slow film", name="x")]
-    (found,) = explain(scorer, asked, methods_for("transformer"), budget)
+    (found,) = explain_instances(scorer, asked, methods_for("transformer"), budget)
     costs = {name: one.cost for name, one in found.attributions.items()}
     new = {
         "gradient_l1": 1,

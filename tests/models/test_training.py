@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from attreval.core.tables import seconds_of
 from attreval.models import unfinished
 from attreval.models.loading import new_classifier
-from attreval.models.training import _parameter_groups, batches, evaluate, train
+from attreval.models.training import _parameter_groups, batches, measure_performance, train
 from attreval.models.transformer import load_transformer
 from compendium.config import ModelSpec, TrainingSpec
 
@@ -68,8 +68,8 @@ def trained(tmp_path_factory):
 
 def test_a_learnable_task_is_learnt_recorded_and_ready_to_be_asked(trained):
     model, folder, curve = trained
-    assert evaluate(models.untrained_model(), models.toy(40, 2)).accuracy < 0.8
-    found = evaluate(model, models.toy(40, 2))
+    assert measure_performance(models.untrained_model(), models.toy(40, 2)).accuracy < 0.8
+    found = measure_performance(model, models.toy(40, 2))
     assert found.accuracy > 0.9 and found.macro_f1 > 0.9
     assert curve[-1]["train_loss"] < curve[0]["train_loss"]
     assert [round(c["epoch"], 3) for c in curve] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
@@ -93,7 +93,7 @@ def test_a_learnable_task_is_learnt_recorded_and_ready_to_be_asked(trained):
     assert not model.network.training and not model.copies
     assert not any(p.requires_grad for p in model.network.parameters())
     for one in (model, load_transformer(folder, device="cpu")):
-        assert evaluate(one, models.toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
+        assert measure_performance(one, models.toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
 
 
 def test_the_same_seed_gives_the_same_weights_and_replaces_an_older_model(trained, tmp_path):
@@ -121,7 +121,7 @@ def test_early_stopping_keeps_the_best_and_stops(tmp_path):
     losses = [c["dev_loss"] for c in curve]
     best = int(np.argmin(losses))
     assert best == len(losses) - 3 and curve[-1]["epoch"] < 15
-    assert evaluate(model, models.toy(24, 1, flip=True)).loss == pytest.approx(
+    assert measure_performance(model, models.toy(24, 1, flip=True)).loss == pytest.approx(
         losses[best], abs=1e-6
     )
 
@@ -132,13 +132,16 @@ def test_checks_on_dev_see_the_weights_of_their_step(tmp_path):
     """
     spec = SPEC.changed(precision="bfloat16", epochs=1)
     model = models.untrained_model()
-    evaluate(model, models.toy(4), "bfloat16")
+    measure_performance(model, models.toy(4), "bfloat16")
     curve = train(model, models.toy(128), models.toy(24, 1), spec, tmp_path / "model", ("toy", 1))
     losses = [c["dev_loss"] for c in curve]
-    assert evaluate(model, models.toy(24, 1), "bfloat16").loss == pytest.approx(
+    assert measure_performance(model, models.toy(24, 1), "bfloat16").loss == pytest.approx(
         min(losses), abs=1e-3
     )
-    assert evaluate(models.untrained_model(), models.toy(24, 1), "bfloat16").loss not in losses
+    assert (
+        measure_performance(models.untrained_model(), models.toy(24, 1), "bfloat16").loss
+        not in losses
+    )
     assert len(set(losses)) == len(losses) == 2  # nor that of an earlier check for a later one
 
 

@@ -12,7 +12,7 @@ from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
 
-from attreval.methods.run import LEAST, explain
+from attreval.methods.run import LEAST, explain_instances
 from attreval.models.placing import freeze
 from attreval.models.questions import DEEPLIFT_COMPLETE
 from attreval.models.scorer import Scorer
@@ -137,7 +137,9 @@ def test_products_of_three_are_refused():
 @pytest.mark.parametrize("kind", sorted(REFUSED - {"qwen2"}))  # which depends on its weights
 def test_what_is_not_complete_is_refused(kind):
     with pytest.raises(ValueError, match=r"cannot be asked for this: (its scores miss|tried out)"):
-        explain(Scorer(loaded(kind)), [instance("the film")], ["deeplift_complete"], LEAST)
+        explain_instances(
+            Scorer(loaded(kind)), [instance("the film")], ["deeplift_complete"], LEAST
+        )
 
 
 @pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.Sigmoid, nn.ELU])

@@ -14,9 +14,9 @@ from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
 
-from attreval.methods.run import LEAST, explain
+from attreval.methods.run import LEAST, explain_instances
 from attreval.models.placing import freeze
-from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient, Rule
+from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient, PropagationRule
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 from attreval.models.transformer_lrp import Propagation, unaccounted
@@ -287,7 +287,7 @@ def test_what_has_no_rule_is_refused():
     model = classifier("odd", network, tokenizer)
     assert "something in it has no rule of LRP" in model.refusal("lrp")
     with pytest.raises(ValueError, match=r"^x, lrp: 'odd' cannot be asked for this: 0\."):
-        explain(Scorer(model), [instance("the film")], ["lrp"], LEAST)
+        explain_instances(Scorer(model), [instance("the film")], ["lrp"], LEAST)
 
 
 def test_what_cannot_be_asked_is_refused():
@@ -306,7 +306,7 @@ def test_what_cannot_be_asked_is_refused():
         with pytest.raises(
             ValueError, match=f"attention='{attention}' goes with reference={not reference}"
         ):
-            Rule(reference=reference, attention=attention)
+            PropagationRule(reference=reference, attention=attention)
     model = tiny_model()
     tokens = model.tokens(instance("the film"))
     with pytest.raises(ValueError, match="where='bare' goes with DEEPLIFT"):

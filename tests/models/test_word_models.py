@@ -15,7 +15,7 @@ from reference import models, words
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
-from attreval.models.training import evaluate, train
+from attreval.models.training import measure_performance, train
 from attreval.models.words import layers
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
 from attreval.models.words.vocabulary import (
@@ -168,11 +168,11 @@ def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
         architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16
     )
     model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu")
-    before = evaluate(model, models.toy(40, 2)).accuracy
+    before = measure_performance(model, models.toy(40, 2)).accuracy
     curve = train(
         model, models.toy(96), models.toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"}
     )
-    assert evaluate(model, models.toy(40, 2)).accuracy > 0.95 > before
+    assert measure_performance(model, models.toy(40, 2)).accuracy > 0.95 > before
     assert (
         not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
     )
@@ -205,7 +205,9 @@ def train_small(folder, **changes):
 def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
     checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
     monkeypatch.setattr(
-        training, "evaluate", lambda *a, **k: training.Evaluation(*next(checks), 0, None, None)
+        training,
+        "measure_performance",
+        lambda *a, **k: training.Performance(*next(checks), 0, None, None),
     )
     assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
 

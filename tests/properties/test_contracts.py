@@ -13,7 +13,7 @@ from attreval.core.alignment import tokenize
 from attreval.core.seeds import generator
 from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics import erasure as faithfulness
 from attreval.models.checks import PROBES
 from attreval.models.scorer import Scorer
@@ -33,7 +33,7 @@ NAMES = ("test", "task", "model", 1)
 def scores_of(model, instances, methods=METHODS, precision="float64", group=8, budget=8192):
     """(instance id, method) -> scores."""
     scorer = Scorer(model, budget, precision)
-    found = explain(scorer, instances, methods, BUDGET, NAMES, group=group)
+    found = explain_instances(scorer, instances, methods, BUDGET, NAMES, group=group)
     return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
 
 
@@ -158,7 +158,7 @@ BLIND += (
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])
 def test_methods_find_the_planted_token(planted, method):
     budget = Budget(path_steps=8, path_steps_most=200, units=UnitSettings(shapley_samples=300))
-    for found in explain(Scorer(planted), list(planted_texts()), [method], budget):
+    for found in explain_instances(Scorer(planted), list(planted_texts()), [method], budget):
         _, truth = place_of_truth(planted, found.instance)
         scores = found.attributions[method].scores
         assert found.predicted == 1
@@ -174,7 +174,7 @@ def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, ru
     """
     places = [" ".join([*"abcdefg"[:p], models.SIGNAL, *"abcdefg"[p:6]]) for p in range(7)]
     chances = []
-    for found in explain(
+    for found in explain_instances(
         Scorer(planted), [models.instance(t) for t in places], list(WIDE), Budget(windows=rule)
     ):
         _, truth = place_of_truth(planted, found.instance)

@@ -14,7 +14,10 @@ from transformers import BertConfig, BertForSequenceClassification, BertTokenize
 
 from attreval.core.alignment import tokenize
 from attreval.core.records import Instance
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
 from attreval.models.placing import freeze
+from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 
 WORDS = (
@@ -182,6 +185,14 @@ class Recorder:
         """The rows of ids that were asked, without padding."""
         kept = [(ids, mask) for ids, mask, _ in self.batches if ids is not None]
         return [row[keep == 1] for ids, mask in kept for row, keep in zip(ids, mask, strict=True)]
+
+
+def scores_of(model, name, tokens, target=1, budget=None, scorer=None):
+    """The Scores of one method on one text, in float64; booked on its name."""
+    rng = np.random.default_rng(0)
+    talk = METHODS[name].converse(tokens, target, budget or Budget(), rng)
+    (found,) = (scorer or Scorer(model, precision="float64")).converse([(name, talk)])
+    return found
 
 
 def instance(*segments: str, name: str = "x", label: int = 0, **more) -> Instance:

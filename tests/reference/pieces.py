@@ -58,6 +58,15 @@ def spans(tokens, communities, words):
     return sorted(out)
 
 
+def check_pairs(found, units, matrix):
+    """Pairs of units score the mean of both directions of an (n, n) matrix."""
+    pairs = units.pairs().tolist()
+    assert len(found.features) == len(pairs)
+    for (a, b), feature, score in zip(pairs, found.features, found.values, strict=True):
+        assert set(feature) == {*units.groups[a], *units.groups[b]}
+        np.testing.assert_allclose(score, (matrix[a, b] + matrix[b, a]) / 2, atol=1e-9)
+
+
 def changes(network, tokens, groups, chosen, logits):
     """(flip, drop) when the chosen units are masked, and when all others are."""
     whole = logits(network, tokens.ids, tokens.segments)

@@ -221,7 +221,7 @@ def test_the_digest_of_code_is_of_what_it_does(tmp_path, monkeypatch, first, sec
 
 
 def test_the_closure_follows_imports_of_imports_wherever_they_are():
-    found = files_of(closure(["def f():\n    from attreval.methods.run import explain"]))
+    found = files_of(closure(["def f():\n    from attreval.methods.run import explain_instances"]))
     assert {
         "methods/run.py",
         "methods/integrated_gradients.py",
@@ -237,7 +237,7 @@ def test_the_closure_follows_imports_of_imports_wherever_they_are():
 
 
 def test_what_is_left_out_is_not_followed():
-    source = "from attreval.methods.run import explain"
+    source = "from attreval.methods.run import explain_instances"
     every = files_of(closure([source], ()))
     some = files_of(closure([source], ("attreval.models",)))
     assert {name for name in every - some if not name.startswith(("models/", "core/"))} == set()

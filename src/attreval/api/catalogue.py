@@ -47,7 +47,7 @@ def list_methods() -> list[dict]:
             "draws": m.draws,
             "requires": list(m.requires),
             "install": m.install if m.requires else "",
-            "computes": m.about or _first_line(m.converse),
+            "computes": _first_line(m.converse),
             "function": place_of(m.converse),
             "source": m.source,
             "in_papers": {paper: name for paper, (_, name) in m.in_papers.items()},

@@ -17,8 +17,7 @@ from attreval.api.loading import check_model
 from attreval.api.method_names import asks_for_all, find_methods
 from attreval.core.records import Instance
 from attreval.methods.method import Budget
-from attreval.methods.run import Explained, predict
-from attreval.methods.run import explain as ask_methods
+from attreval.methods.run import Explained, explain_instances, predict
 from attreval.models.classifier import Classifier, Contrast
 from attreval.models.scorer import Scorer
 from attreval.texts.data import index_of
@@ -258,7 +257,7 @@ def _ask(
     """
     able = [m for m in names if m not in (left_out or {})]
     try:
-        return ask_methods(
+        return explain_instances(
             Scorer(model, notify=answered),
             instances,
             able,
@@ -270,7 +269,7 @@ def _ask(
     except Exception as error:
         for method, (place, instance) in product(able, zip(places, instances, strict=True)):
             try:
-                ask_methods(Scorer(model), [instance], [method], budget, ("own",), "gold")
+                explain_instances(Scorer(model), [instance], [method], budget, ("own",), "gold")
             except Exception as cause:
                 if left_out is None or not isinstance(cause, ValueError):
                     raise _name_culprit(cause, place, f"the method {method}") from cause

@@ -1,5 +1,4 @@
-"""Explanation methods, one file a method or a family: METHODS holds those of all files, by name, in
-their order.
+"""Explanation methods, one file a method or a family; METHODS holds them all by name, in order.
 
 What is known of a method stands on it. By what they ask of the model (`kind`), methods ask for
 gradients with respect to what it reads; for its answers to perturbed texts (also those to which
@@ -25,9 +24,7 @@ __all__ = ["METHODS", "TECHNIQUES", "TYPES", "Method", "methods_for", "methods_i
 
 
 def __getattr__(name: str) -> Any:
-    """METHODS, and TECHNIQUES of them, from all files at first use: some of these files import them
-    themselves.
-    """
+    """METHODS and TECHNIQUES, collected at first use, as some method files import METHODS."""
     if name == "METHODS":
         return _collect_methods()
     if name != "TECHNIQUES":
@@ -40,9 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _collect_methods() -> dict[str, Method]:
-    """METHODS; a module's methods are its own names, or members of its tuples where a loop or
-    factory makes them.
-    """
+    """METHODS: what a module holds under its own names, or in tuples where a factory makes them."""
     if "METHODS" not in globals():
         found: dict[str, Method] = {}
         for file in pkgutil.iter_modules(__path__, f"{_FOLDER}."):
@@ -59,8 +54,11 @@ def _collect_methods() -> dict[str, Method]:
 
 
 def methods_for(family: str, level: str = "token") -> list[str]:
-    """The methods of a level that apply to a family of models; none that requires what is not
-    installed.
+    """The installed methods of a level that apply to a family of models.
+
+    Args:
+        family: One of method.FAMILIES.
+        level: `token`, `pair` or `span`.
     """
     fitting = [
         one for one in _collect_methods().values() if one.level == level and family in one.families

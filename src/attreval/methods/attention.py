@@ -1,5 +1,4 @@
-"""What transformers attend to: attention, scaled by its gradient, by layers, of the most important
-head.
+"""Explanations by what transformers attend to.
 
 Attention is that of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads
 (Serrano & Smith 2019; Jain et al. 2020; Zhao & Aletras 2023). Rollout (Abnar & Zuidema 2020) and
@@ -7,8 +6,8 @@ value zeroing (Mohebbi et al. 2023) ask no class: each layer has a matrix that s
 token j is in state i, and their product says so for the state that the class is read off, the first
 token's. The most important head of the last encoder layer (Ray Choudhury et al. 2023) gives scores
 of units, of pairs and of spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021)
-gives scores of pairs and of spans. Letters used for shapes: L tokens, n content tokens or units, S
-layers, H heads, m path nodes.
+gives scores of pairs and of spans.
+Letters used for shapes: L tokens, n content tokens or units, S layers, H heads, m path nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.units import find_units, mean_matrix
+from attreval.core.units import Units, find_units, mean_matrix
 from attreval.methods.integrated_gradients import gauss_legendre
 from attreval.methods.method import (
     Budget,
@@ -38,10 +37,9 @@ _attention = partial(method, kind="attention", signed=False, families=("transfor
 
 
 def _ask_attention(tokens: Tokens, target: int) -> Conversation:
-    """Ask for the (L,) attention of the first token in the last layer and its (L,) gradient, means
-    over heads.
+    """The first token's (L,) attention in the last layer and its (L,) gradient, means over heads.
 
-    All three methods ask the same question, so that the ledger answers two of them.
+    All three methods ask the same question, so the ledger answers two of them.
     """
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), rows=(0,))
     weights = answer.attention[0, :, 0]
@@ -71,9 +69,7 @@ def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversa
     in_papers={"zhao2023": (2, "ScaledAttention")},
 )
 def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019; Zhao &
-    Aletras 2023, 4.3).
-    """
+    """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019)."""
     weights, gradient = yield from _ask_attention(tokens, target)
     return on_content(tokens, weights * gradient)
 
@@ -85,18 +81,17 @@ def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> C
     order=33,
 )
 def scaled_attention_squared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023)
-    computes instead.
-    """
+    """(n,) attention weights squared, which the released code of Zhao & Aletras (2023) computes."""
     weights, _ = yield from _ask_attention(tokens, target)
     return on_content(tokens, weights * weights)
 
 
 def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
-    """(L,) how much of each token is in the first token's last state, of (S, L, L) mixings of
-    non-negative numbers.
+    """(L,) how much of each token is in the first token's last state.
 
-    Rows are brought to the sum 1; a row of zeros stays so.
+    Args:
+        layers: (S, L, L) non-negative mixings. Rows are brought to the sum 1; a row of zeros stays
+            so.
     """
     first = np.eye(len(layers[0]))[0]
     for mixing in layers[::-1]:
@@ -108,9 +103,7 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
 
 @_attention("Attention rollout", source="Abnar & Zuidema 2020", evaluations="1", order=34)
 def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) products of attention over layers, mean over heads, half of each being what goes past
-    it.
-    """
+    """(n,) products of attention over layers, half of which goes past it; mean over heads."""
     answer = yield AttentionPath(
         tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True
     )
@@ -126,9 +119,7 @@ def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
     order=35,
 )
 def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) how much states change in each layer when a token's value is zero, multiplied over
-    layers.
-    """
+    """(n,) how much states change when a token's value is zero, multiplied over layers."""
     distances = yield ValueZeroing(tokens.ids, tokens.segments)
     return on_content(tokens, roll_out(distances))
 
@@ -145,9 +136,7 @@ _linked = partial(
 
 
 def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversation:
-    """The number of the head of the last encoder layer that matters most. settings:
-    method.UnitSettings.
-    """
+    """The number of the head of the last encoder layer that matters most."""
     scores = yield HeadImportance(
         tokens.ids,
         tokens.segments,
@@ -160,23 +149,16 @@ def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversa
     return int(ranked[settings.head_rank])
 
 
-def _score_pairs(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings) -> Scores:
-    """Scores of pairs of units from an (L, L) matrix between tokens."""
+def _between_units(
+    tokens: Tokens, matrix: np.ndarray, settings: UnitSettings
+) -> tuple[Units, np.ndarray]:
+    """The units, and an (n, n) matrix between them from an (L, L) matrix between tokens."""
     units = find_units(tokens, settings.unit)
-    return pair_scores(units, mean_matrix(matrix, units, settings.subword_pairs))
-
-
-def _score_spans(tokens: Tokens, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Scores:
-    """Scores of pairs of spans from an (L, L) matrix between tokens."""
-    units = find_units(tokens, settings.unit)
-    between = mean_matrix(matrix, units, settings.subword_pairs)
-    return find_spans(tokens, units, between, settings, rng)
+    return units, mean_matrix(matrix, units, settings.subword_pairs)
 
 
 def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
-    """(L, L) attention weights, from token to token, of the head of the last encoder layer that
-    matters most.
-    """
+    """(L, L) attention weights, from token to token, of the head that matters most."""
     head = yield from choose_head(tokens, target, budget.units)
     answer = yield AttentionPath(
         tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=()
@@ -191,9 +173,7 @@ def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
     in_papers={"sun2024": (5, "attention token")},
 )
 def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain &
-    Wallace 2019).
-    """
+    """(n,) weights from the first token to each unit, a word's the mean of its pieces'."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     first = weights[0]
@@ -211,7 +191,7 @@ def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
 def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
-    return _score_pairs(tokens, weights, budget.units)
+    return pair_scores(*_between_units(tokens, weights, budget.units))
 
 
 @_head(
@@ -226,12 +206,12 @@ def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
 def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the weights of the head."""
     weights = yield from _ask_head(tokens, target, budget)
-    return _score_spans(tokens, weights, budget.units, rng)
+    units, between = _between_units(tokens, weights, budget.units)
+    return find_spans(tokens, units, between, budget.units, rng)
 
 
 def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
-    """(L, L) attribution of the class probability to links of attention; facts of Scores: the
-    largest gap, a note.
+    """(L, L) attribution of the class probability to links of attention; its gap and note.
 
     For each layer apart, the gradient with respect to its weights is averaged while they grow from
     0 to their own size, and multiplied by them; then layers and heads are summed and what is below
@@ -278,11 +258,13 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
     in_papers={"sun2024": (10, "gradients pair")},
 )
 def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a
-    layer's largest.
+    """Scores of pairs: the mean of the attribution in both directions.
+
+    The gap is the largest of a layer.
     """
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
-    return replace(_score_pairs(tokens, matrix, budget.units), **facts)
+    found = pair_scores(*_between_units(tokens, matrix, budget.units))
+    return replace(found, **facts)
 
 
 @_linked(
@@ -299,5 +281,6 @@ def attention_attribution_spans(
 ) -> Conversation:
     """Scores of pairs of spans from the attribution to links of attention."""
     matrix, facts = yield from _ask_attribution(tokens, target, budget)
-    found = _score_spans(tokens, matrix, budget.units, rng)
+    units, between = _between_units(tokens, matrix, budget.units)
+    found = find_spans(tokens, units, between, budget.units, rng)
     return replace(found, gap=facts["gap"], note=join_notes(facts["note"], found.note))

@@ -1,12 +1,11 @@
-"""Attributions that were made elsewhere, as files and as methods: by captum, shap, a language
-model's reasons, people.
+"""Attributions made elsewhere (by captum, shap, a language model, people), as files and as methods.
 
 A file is jsonl (one object a line) or Parquet (one row), for each text and method: `text` (a
 string, or two for a pair), `method`, `scores`, and what they belong to: `spans`, characters as
 [start, end] or [segment, start, end], or `tokens`, which leave no word out between them; besides
 `id` and `target` (a class, by name or index) where they are known. What ERASER calls
-`soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words. Letters used for
-shapes: L model tokens, n scored spans.
+`soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words.
+Letters used for shapes: L model tokens, n scored spans.
 """
 
 import json
@@ -32,15 +31,20 @@ MARKS = ("##", "Ġ", "▁", "Ċ", "</w>")  # what tokenizers add to pieces of wo
 
 
 class AnotherClass(ValueError):
-    """There are scores of a text made elsewhere, but for another class than the one that is asked
-    for.
-    """
+    """A text has scores made elsewhere, but for another class than the one asked for."""
 
 
 @dataclass(frozen=True)
 class GivenScores:
-    """Scores of one text. spans: (n, 3) segment, start, end in characters; scores: (n,); target:
-    None for unknown.
+    """Scores of one text.
+
+    Attributes:
+        segments: The text, or both of a pair.
+        method: The name that the file gives.
+        spans: (n, 3) segment, start, end in characters.
+        scores: (n,).
+        id: Of the text; empty where unknown.
+        target: The explained class, by name or number; None where unknown.
     """
 
     segments: tuple[str, ...]
@@ -52,8 +56,11 @@ class GivenScores:
 
 
 def read_attribution_file(path: Path | str) -> list[GivenScores]:
-    """The rows of a .jsonl or .parquet file; ValueError names the row and what is wrong with it,
-    FileNotFoundError.
+    """The rows of a .jsonl or .parquet file.
+
+    Raises:
+        ValueError: A row is wrong; names the row and what is wrong with it.
+        FileNotFoundError: There is no such file.
     """
     path = Path(path)
     if not path.is_file():
@@ -67,12 +74,13 @@ def read_attribution_file(path: Path | str) -> list[GivenScores]:
 
 
 def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> None:
-    """Write attributions as .jsonl or .parquet, by the file's ending; read_attribution_file gives
-    them back.
+    """Write attributions as .jsonl or .parquet, by the file's ending.
+
+    Raises:
+        ValueError: The file has another ending.
     """
-    from attreval.core.tables import (
-        write_whole,
-    )  # slow to import, and the list of methods is read by every command
+    # slow to import, and the list of methods is read by every command
+    from attreval.core.tables import write_whole
 
     path = Path(path)
     if path.suffix not in (".jsonl", ".parquet"):
@@ -145,12 +153,22 @@ def _read_row(row: dict, where: str) -> GivenScores:
 def find_tokens(
     tokens: Sequence[str], segments: tuple[str, ...], where: str = "tokens"
 ) -> np.ndarray:
-    """(n, 3) where each token stands: one follows the other from the first word on; what is behind
-    the last is unread.
+    """Where each token stands in a text.
 
-    Marks of word pieces (`##`, `Ġ`, `▁`), case and accents do not count. ValueError where words are
-    left out between tokens, or a part of one behind them: of several equal words nobody could say
-    which is meant.
+    One token follows the other from the first word on; what is behind the last is unread. Marks of
+    word pieces (`##`, `Ġ`, `▁`), case and accents do not count.
+
+    Args:
+        tokens: The tokens, in order.
+        segments: The text, or both of a pair.
+        where: Begins the message of an error.
+
+    Returns:
+        (n, 3) segment, start, end.
+
+    Raises:
+        ValueError: Words are left out between tokens, or a part of one behind them: of several
+            equal words nobody could say which is meant.
     """
     plain = []
     places = []  # by segment, of each letter of its plain text where that stands
@@ -198,10 +216,14 @@ def _inside(text: str, at: int) -> bool:
 
 
 def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
-    """(n,) scores of a model's content tokens: each span's score is shared by the characters that a
-    token has of it.
+    """(n,) scores of a model's content tokens.
 
-    Tokens in no span get 0; a span that the model does not read is left out.
+    Each span's score is shared by the characters that tokens have of it. Tokens in no span get 0; a
+    span that the model does not read is left out.
+
+    Args:
+        given: Scores of the text.
+        tokens: What the model reads of it.
     """
     overlap = np.maximum(overlaps(tokens.offsets, given.spans), 0)
     read = overlap.sum(axis=0)
@@ -212,12 +234,19 @@ def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
 def as_methods(
     rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterable[str] = ()
 ) -> dict[str, Method]:
-    """Name -> the method that answers from a file. labels: the classes that targets are of; taken:
-    names of others.
+    """Methods that answer from a file, by name.
 
     A text's row is found by its text; of several the one with its id, and of the class that is
-    asked for. ValueError for a method named as one of ours, for two rows of one text, id and class,
-    and for a target that is no class.
+    asked for.
+
+    Args:
+        rows: Scores of texts.
+        labels: The classes that targets are of.
+        taken: Names of other methods.
+
+    Raises:
+        ValueError: A method is named as one of `taken`, a text, id and class have two rows, or a
+            target is no class.
     """
     taken = set(taken)
     by_method: dict[str, dict] = {}

@@ -1,5 +1,6 @@
-"""Baselines: random scores, and the last token. They know nothing of the model; every other method
-has to beat them.
+"""Baselines that know nothing of the model: random scores, and the last token.
+
+Every other method has to beat them.
 """
 
 from functools import partial
@@ -22,8 +23,6 @@ def random(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversatio
 
 @_baseline("Last token", source="Poerner et al. 2018, section 4.4", order=41, name="last")
 def last_token(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) 1 for the last token, 0 for the others: the word before the verb (Poerner et al. 2018,
-    section 4.4).
-    """
+    """(n,) 1 for the last token, 0 for the others: the word before the verb."""
     return Scores(np.eye(len(tokens.content))[-1])
     yield  # a conversation without questions is still a generator

@@ -1,9 +1,9 @@
-"""Combined spans: the coherence of spans with the faithfulness of single units, which Sun et al.
-(2024) call for.
+"""Combined spans: the coherence of spans with the faithfulness of single units.
 
-The spans are those of the technique's pairs, but the scores of its single units decide what stays
-of them and which come first: at the ends of a span, words that score below the text's mean go, and
-a pair of spans scores the mean over the units that stay. This is ours, not the paper's.
+Sun et al. (2024) call for such explanations; this one is ours. The spans are those of the
+technique's pairs, but the scores of its single units decide what stays of them and which come
+first: at the ends of a span, words that score below the text's mean go, and a pair of spans scores
+the mean over the units that stay.
 Letters used for shapes: n units.
 """
 
@@ -25,9 +25,7 @@ from attreval.models.questions import Conversation
 
 
 def trim(span: list[int], scores: np.ndarray) -> list[int]:
-    """Neighbouring units without those at the ends that score below the mean of all; the best one
-    always stays.
-    """
+    """Neighbouring units without those at the ends below the mean of all; the best always stays."""
     high = [place for place, unit in enumerate(span) if scores[unit] >= scores.mean()]
     if not high:
         return [max(span, key=scores.__getitem__)]
@@ -35,8 +33,13 @@ def trim(span: list[int], scores: np.ndarray) -> list[int]:
 
 
 def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scores:
-    """Trimmed and rescored pairs of spans, each once. single: scores of units or their pieces;
-    spans: of pairs.
+    """Trimmed and rescored pairs of spans, each once.
+
+    Args:
+        tokens: The text.
+        units: Its n units.
+        single: Scores of units or their pieces.
+        spans: Scores of pairs of spans.
     """
     features = tokens.content[:, None].tolist() if single.features is None else single.features
     scores = unit_scores(features, single.values, units)
@@ -56,10 +59,13 @@ def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scor
 def combined(
     name: str, title: str, one: Method, spans: Method, evaluations: str, order: int, place: int
 ) -> Method:
-    """The method that combines a method of units with a method of spans, which share their
-    questions.
+    """The method that combines a method of units with a method of spans; they share questions.
 
-    place: its row in the list of Sun et al. (2024).
+    Args:
+        name, title, evaluations, order: See Method.
+        one: Scores single units.
+        spans: Scores pairs of spans.
+        place: Its row in the list of Sun et al. (2024).
     """
 
     def cost(length: int, content: int, budget: Budget, layers: int = 1) -> int:
@@ -67,11 +73,11 @@ def combined(
         return one.cost(*text) + spans.cost(*text)
 
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+        """Scores of pairs of spans trimmed to units above the mean: the mean of their units."""
         state = rng.bit_generator.state
         single = yield from one.converse(tokens, target, budget, rng)
-        rng.bit_generator.state = (
-            state  # the same draws, so that the second finds its answers in the ledger
-        )
+        # the same draws, so that the second finds its answers in the ledger
+        rng.bit_generator.state = state
         pairs = yield from spans.converse(tokens, target, budget, rng)
         units = find_units(tokens, budget.units.unit)
         return combine(tokens, units, single, pairs)

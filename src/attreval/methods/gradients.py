@@ -1,9 +1,9 @@
-"""Gradients and Gradient x Input (Simonyan et al. 2014; Shrikumar et al. 2017), with every norm,
-average and sign.
+"""Gradients and Gradient x Input (Simonyan et al. 2014; Shrikumar et al. 2017).
 
-Gradients of the target's logit or probability with respect to word embeddings; position and type
-embeddings are added inside the model. The variants of Zhao & Aletras (2023) differ in a sign, or in
-whose gradient a token gets. Letters used for shapes: L tokens, n content tokens, D embedding width.
+Gradients of the target's logit or probability with respect to word embeddings, with every norm,
+average and sign; position and type embeddings are added inside the model. The variants of Zhao &
+Aletras (2023) differ in a sign, or in whose gradient a token gets.
+Letters used for shapes: L tokens, n content tokens, D embedding width.
 """
 
 from functools import partial
@@ -25,9 +25,7 @@ _gradient = partial(method, kind="gradient", evaluations="1")
     in_papers={"kamp2023": (3, "VanillaGradient")},
 )
 def gradient_l1(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) L1 norms of the gradient (Kamp et al. 2023, Vanilla Gradient; captum Saliency summed
-    over dimensions).
-    """
+    """(n,) L1 norms of the gradient (Kamp et al. 2023, Vanilla Gradient)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return on_content(tokens, np.abs(answer.gradient).sum(axis=1))
 
@@ -52,9 +50,7 @@ def gradient_l2(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conver
     in_papers={"poerner2018": (5, "grad_1s_dot"), "kamp2023": (4, "GradientXInput")},
 )
 def gradient_x_input(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) dot products of embedding and gradient (Shrikumar et al. 2017; Poerner et al. 2018,
-    grad_1s^dot).
-    """
+    """(n,) dot products of embedding and gradient (Poerner et al. 2018, grad_1s^dot)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return on_content(tokens, answer.dot())
 
@@ -62,9 +58,12 @@ def gradient_x_input(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> C
 def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
     """One of the eight gradients of Poerner et al. (2018, section 3.1).
 
-    path: average the gradient from zero embeddings to the text (`riemann_steps` points, right sums)
-    rather than take it at the text. of: `logit` or `probability`. measure: its `l2` norm, or its
-    `dot` product with the embedding.
+    Args:
+        path: Average the gradient from zero embeddings to the text (`riemann_steps` points, right
+            sums) rather than take it at the text.
+        of: Differentiate the `logit` or the `probability`.
+        measure: Its `l2` norm, or its `dot` product with the embedding.
+        order: Its place among all methods.
     """
     norm = measure.replace("l2", "L2")
     row = 1 + 4 * (measure == "dot") + 2 * path + (of == "probability")
@@ -82,6 +81,7 @@ def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
         in_papers={"poerner2018": (row, theirs)},
     )
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+        """(n,) norms or dot products of gradients, at the text or averaged along a path."""
         steps = budget.riemann_steps if path else 1
         nodes = tuple((i + 1) / steps for i in range(steps))
         weights = (1 / steps,) * steps
@@ -112,9 +112,7 @@ AVERAGED = (  # the other two of the eight are gradient_l2 and gradient_x_input
 def gradient_x_input_absolute(
     tokens: Tokens, target: int, budget: Budget, rng: Rng
 ) -> Conversation:
-    """(n,) magnitudes of the dot products of embedding and gradient (Zhao & Aletras 2023, section
-    4.3).
-    """
+    """(n,) magnitudes of dot products of embedding and gradient (Zhao & Aletras 2023, 4.3)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return on_content(tokens, np.abs(answer.dot()))
 
@@ -132,8 +130,9 @@ def gradient_x_input_shared(tokens: Tokens, target: int, budget: Budget, rng: Rn
 
 
 def shared_dot(tokens: Tokens, answer: PathAnswer) -> np.ndarray:
-    """(L,) dot products of embedding and gradient of the embedding matrix: summed over all places
-    of the same token.
+    """(L,) dot products of embeddings with the gradient of the embedding matrix.
+
+    That gradient is summed over all places of the same token.
     """
     same = tokens.ids[:, None] == tokens.ids
     gradient = same.astype(float) @ answer.gradient

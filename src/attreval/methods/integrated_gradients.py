@@ -1,11 +1,11 @@
-"""Integrated gradients (Sundararajan et al. 2017): gradients along a path of embeddings from a
-baseline to the text.
+"""Integrated gradients (Sundararajan et al. 2017): gradients on a path from a baseline.
 
-From padding tokens (or what `path_baseline` says, or a token that is none where padding is a zero
-vector), with and without the input factor (Kamp et al. 2023), and from zero embeddings, by the
-paper of Zhao & Aletras (2023) and by its released code. The number of nodes starts at `path_steps`
-and is doubled up to `path_steps_most` until the scores sum to s(text) - s(baseline) within the
-tolerance. Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
+The path starts from padding tokens (or what `path_baseline` says, or a token that is none where
+padding is a zero vector), with and without the input factor (Kamp et al. 2023), or from zero
+embeddings, by the paper of Zhao & Aletras (2023) and by its released code. The number of nodes
+starts at `path_steps` and is doubled up to `path_steps_most` until the scores sum to s(text) -
+s(baseline) within the tolerance.
+Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
 """
 
 from collections.abc import Callable
@@ -41,10 +41,16 @@ def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Conversation:
-    """Run `ask(steps)`, which gives an answer, its sum and the sum owed, until they meet.
+    """Ask with more and more nodes until an answer's sum is what it owes.
 
-    Returns the answer, and facts of Scores: the gap and the note, which says so where they have not
-    met.
+    Args:
+        budget: Gives the numbers of nodes and the tolerance.
+        ask: From the number of nodes to an answer, its sum and the sum owed.
+        note: On the scores.
+
+    Returns:
+        The answer, and facts of Scores: the gap and the note, which says so where they have not
+            met.
     """
     steps = budget.path_steps
     while True:
@@ -60,8 +66,10 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
 
 
 def _fill_of(tokens: Tokens, baseline: str) -> int:
-    """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a
-    vocabulary without.
+    """The id, or ZERO or MEAN, that content tokens have at the start of a path.
+
+    Raises:
+        ValueError: The vocabulary has no such token.
     """
     ids = {
         "pad": tokens.pad_id,
@@ -75,15 +83,13 @@ def _fill_of(tokens: Tokens, baseline: str) -> int:
         there = [name for name, known in ids.items() if known is not None]
         raise ValueError(
             "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has "
-            "none; "
-            f"it can be: {', '.join(there)}"
+            f"none; it can be: {', '.join(there)}"
         )
     return fill
 
 
 def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> Conversation:
-    """The path from the text with every content token replaced, as one of `PathBaseline` says, and
-    facts of Scores.
+    """The path from the text with every content token replaced, and facts of Scores.
 
     Methods on the same path ask alike, so the second one finds every answer in the ledger.
     """
@@ -96,14 +102,12 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
 
     def ask(steps: int) -> Conversation:
         nodes, weights = gauss_legendre(steps)
-        if fill >= 0:
-            answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
-            return answer, (answer.gradient * answer.difference).sum(), owed
-        # no text: what the model says of it stands at the end of a path that is asked for it
-        # without weight
-        nodes += (0.0, 1.0)
-        weights += (0.0, 0.0)
+        if fill < 0:  # the start is no text: the path's ends are asked for, without weight
+            nodes += (0.0, 1.0)
+            weights += (0.0, 0.0)
         answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
+        if fill >= 0:
+            return answer, (answer.gradient * answer.difference).sum(), owed
         start, end = answer.values[-2:]
         return answer, answer.dot().sum(), float(end - start)
 
@@ -117,8 +121,9 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
     in_papers={"kamp2023": (6, "IntegratedGradientXInput"), "sun2024": (9, "gradients token")},
 )
 def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus
-    s(text) - s(baseline).
+    """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1).
+
+    The gap is their sum minus s(text) - s(baseline).
     """
     answer, facts = yield from _along_path(tokens, target, budget, budget.path_baseline)
     # special tokens are their own baseline, so all relevance lies on content tokens
@@ -134,9 +139,7 @@ def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
 def integrated_gradients_plain(
     tokens: Tokens, target: int, budget: Budget, rng: Rng
 ) -> Conversation:
-    """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et
-    al. 2023, IntGrad).
-    """
+    """(n,) sums over dimensions of the averaged path gradient (Kamp et al. 2023, IntGrad)."""
     answer, facts = yield from _along_path(tokens, target, budget, budget.path_baseline)
     return on_content(tokens, answer.gradient.sum(axis=1), note=facts["note"])
 

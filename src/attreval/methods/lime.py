@@ -1,17 +1,17 @@
-"""LIME (Ribeiro et al. 2016): a linear surrogate, fitted to the class probability of texts with
-masked tokens.
+"""LIME (Ribeiro et al. 2016): a linear surrogate of the class probability of masked texts.
 
-Over token ids, with the sampling, kernel and surrogate that Kamp et al. (2023) used: positions are
-features, special tokens included; a removed one becomes the mask token, without decoding and
-tokenising.
+It works on token ids, with the sampling, kernel and surrogate that Kamp et al. (2023) used:
+positions are features, special tokens included; a removed one becomes the mask token, without
+decoding and tokenising.
 
 `lime_gaussian_process` has the same limit, a weighted regression over all masked texts, from fewer
 texts. Masks are drawn as often as LIME's kernel weighs them, so that every text counts alike
 (importance sampling), and a Gaussian process (Rasmussen & Williams 2006, chapter 2) over masks,
 exp(-c * Hamming distance) and linear, stands for the model on the masks that were not read:
 Bayesian quadrature (O'Hagan 1991) of the regression. It says how sure the scores are, and sampling
-stops there. Letters used for shapes: B samples, L tokens, n content tokens, Q masks that the
-process is asked for.
+stops there.
+Letters used for shapes: B samples, L tokens, n content tokens, Q masks that the process is asked
+for.
 """
 
 import warnings
@@ -27,21 +27,24 @@ from attreval.models.questions import Conversation, Evaluate
 FIRST = 64  # texts of the first round; each further one doubles what was read
 QUERIES = 10_000  # masks of which the process's mean makes the scores
 SURE = 1_000  # those of them whose covariance makes the certainty of the scores
-NOISE = (
-    1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
-)
+NOISE = 1e-4  # of the variance between texts: it keeps the covariance of the texts invertible
 
 
 def draw_masks(length: int, samples: int, rng: Rng) -> np.ndarray:
-    """(B, L) bool, False where a token is removed: the first row is whole, the others lose 1..L
-    random positions.
-    """
+    """(B, L) bool, False where removed: the first row is whole, others lose 1 to L at random."""
     return remove_random(length, rng.integers(1, length, size=samples - 1, endpoint=True), rng)
 
 
 def remove_random(length: int, removed: np.ndarray, rng: Rng) -> np.ndarray:
-    """(B, L) bool: the first row is whole, the others lose so many random positions, (B - 1,) of
-    1..L.
+    """Masks of random positions.
+
+    Args:
+        length: L, the number of positions.
+        removed: (B - 1,) how many each row but the first loses, 1 to L.
+        rng: Draws them.
+
+    Returns:
+        (B, L) bool; the first row is whole.
     """
     ranks = rng.random((len(removed), length)).argsort(axis=1).argsort(axis=1)
     whole = np.ones((1, length), bool)
@@ -49,20 +52,24 @@ def remove_random(length: int, removed: np.ndarray, rng: Rng) -> np.ndarray:
 
 
 def sample_weights(masks: np.ndarray, width: float) -> np.ndarray:
-    """(B,) kernel weights sqrt(exp(-D^2 / width^2)), D = 100 times the cosine distance to the whole
-    text.
-    """
+    """(B,) weights sqrt(exp(-D^2 / width^2)), D = 100 * cosine distance to the whole text."""
     distance = 100 * (1 - np.sqrt(masks.mean(axis=1)))
     return np.sqrt(np.exp(-(distance**2) / width**2))
 
 
 def fit_surrogate(masks: np.ndarray, probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(L,) coefficients of the weighted ridge regression (alpha 1, free intercept) of probabilities
-    on masks.
+    """Coefficients of a weighted ridge regression (alpha 1, free intercept).
+
+    Args:
+        masks: (B, L) bool.
+        probabilities: (B,) of the masked texts.
+        weights: (B,) of the masked texts.
+
+    Returns:
+        (L,) coefficients.
     """
-    from sklearn.linear_model import (
-        Ridge,
-    )  # slow to import, and the list of methods is read by every command
+    # slow to import, and the list of methods is read by every command
+    from sklearn.linear_model import Ridge
 
     ridge = Ridge(alpha=1.0, fit_intercept=True)
     ridge.fit(masks.astype(float), probabilities, sample_weight=weights)
@@ -109,8 +116,13 @@ def lime(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
 
 
 def draw_weighted(length: int, samples: int, width: float, rng: Rng) -> np.ndarray:
-    """(B, L) bool masks, drawn as often as LIME's kernel weighs those that it draws; the whole text
-    is the first.
+    """(B, L) bool masks, drawn as often as LIME's kernel weighs them; the first is the whole text.
+
+    Args:
+        length: L, the number of tokens.
+        samples: B, how many.
+        width: Of the kernel.
+        rng: Draws them.
     """
     removed = np.arange(1, length + 1)
     sizes = np.arange(length)[None] >= removed[:, None]
@@ -126,8 +138,12 @@ def distinct(masks: np.ndarray, most: int) -> np.ndarray:
 
 
 def fit_process(masks: np.ndarray, values: np.ndarray, before: Any = None) -> Any:
-    """A Gaussian process of (B,) values of (B, L) masks, its kernel by marginal likelihood, from
-    `before` on.
+    """A Gaussian process of masks, its kernel chosen by marginal likelihood.
+
+    Args:
+        masks: (B, L) bool.
+        values: (B,) class probabilities.
+        before: The kernel to start from.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -139,9 +155,8 @@ def fit_process(masks: np.ndarray, values: np.ndarray, before: Any = None) -> An
     linear = ConstantKernel(1 / length, (1e-6, 10.0)) * DotProduct(1.0, "fixed")
     process = GaussianProcessRegressor(before or near + linear, alpha=NOISE, normalize_y=True)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # a length scale at its bound: as good as linear
+        # a length scale at its bound: as good as linear
+        warnings.simplefilter("ignore", ConvergenceWarning)
         return process.fit(masks.astype(float), values)
 
 
@@ -152,6 +167,11 @@ def read_process(
 
     The reliability is the share of the variance between scores that is not the process's own doubt:
     the squared correlation to expect with the scores of all masked texts.
+
+    Args:
+        process: As `fit_process` gives it.
+        queries: (Q, L) masks that it is asked for.
+        content: (n,) positions that are scored.
     """
     mean = process.predict(queries.astype(float))
     scores = fit_surrogate(queries, mean, np.ones(len(queries)))[content]
@@ -176,9 +196,7 @@ def read_process(
     order=10,
 )
 def lime_gaussian_process(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) LIME coefficients for the probability of the target class, as reliable as
-    `lime_reliability` asks.
-    """
+    """(n,) LIME coefficients for the class probability, as reliable as `lime_reliability` asks."""
     length = len(tokens)
     width = budget.lime_kernel_width
     most = _most_texts(length, length, budget)

@@ -1,14 +1,13 @@
 """LIMSSE (Poerner et al. 2018, section 3.6): a linear surrogate over the words of short substrings.
 
 The classifier reads every substring of one to six tokens on its own, and a linear model over the
-tokens' presence is fitted to its answers. As in the released code all substrings are read where
+tokens' presence is fitted to its answers. As in the released code, all substrings are read where
 there are at most `limsse_samples` of them, and the fit is that code's: full-batch descent with
-momentum and an L1 penalty, which the paper does not mention. The start is drawn from the same
-distribution as the code's, but is not the code's: Keras derives other numbers from the seed. Where
-descent converges, this decides nothing. On short texts the class loss does not, in the code's 1,000
-steps: the top word of one agreement sentence in eight changes with more of them
-    (docs/decisions.md), and it depends on the start. `limsse_solver: exact` takes no steps, and has
-    no penalty.
+momentum and an L1 penalty, which the paper does not mention. The start comes from the same
+distribution as the code's, but Keras derives other numbers from the seed. Where descent converges,
+this decides nothing. On short texts the class loss does not, in the code's 1,000 steps: the top
+word of one agreement sentence in eight changes with more of them (docs/decisions.md), and it
+depends on the start. `limsse_solver: exact` takes no steps, and has no penalty.
 A transformer keeps its special tokens around a substring. Where the penalty holds a weight at 0,
 descent oscillates around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: float32 scores of one
 text may differ by as much between batches.
@@ -47,12 +46,15 @@ RIDGE = 1e-6
 class Descent(Computation):
     """Ask for (n,) weights by full-batch descent with Nesterov momentum.
 
-    cuts: (w, 2) starts and ends, exclusive, of substrings of at most LONGEST of n tokens. values:
-    (w,) what is fitted; the same for a substring that comes twice. What falls is the mean loss plus
-    PENALTY times the sum of |weights|.
-    classify: cross entropy on 0/1 values, else squared error. The start is Glorot uniform, as in
-        the code, but drawn by NumPy: the code's own numbers come from Keras and are others, at the
-    same seed.
+    What falls is the mean loss plus PENALTY times the sum of |weights|. The start is Glorot
+    uniform, as in the code, but drawn by NumPy.
+
+    Attributes:
+        cuts: (w, 2) starts and ends, exclusive, of substrings of at most LONGEST tokens.
+        n: Number of tokens.
+        values: (w,) what is fitted; the same for a substring that comes twice.
+        classify: Cross entropy on 0/1 values, else squared error.
+        epochs: Steps.
     """
 
     cuts: np.ndarray
@@ -121,10 +123,18 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
 
 
 def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:
-    """(w, 2) starts and ends, exclusive, in order of length.
+    """Substrings to be read, in order of length.
 
-    how: `exhaustive` takes each substring once, or a random subset where there are more than
-    `samples`; `random`, as the paper says, draws length and start uniformly, with replacement.
+    Args:
+        n: Number of tokens.
+        samples: Substrings, at most.
+        how: `exhaustive` takes each substring once, or a random subset where there are more than
+            `samples`; `random`, as the paper says, draws length and start uniformly, with
+            replacement.
+        rng: Draws them.
+
+    Returns:
+        (w, 2) starts and ends, exclusive.
     """
     longest = min(LONGEST, n)
     if how == "random":
@@ -173,9 +183,8 @@ def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -
     if not classify:
         gram = design.T @ design / len(cuts) + RIDGE * np.eye(n)
         return np.linalg.solve(gram, design.T @ values / len(cuts))
-    from scipy.optimize import (
-        minimize,
-    )  # slow to import, and the list of methods is read by every command
+    # slow to import, and the list of methods is read by every command
+    from scipy.optimize import minimize
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         sums = design @ weights
@@ -194,10 +203,13 @@ def _most_substrings(length: int, content: int, budget: Budget, layers: int = 1)
 
 
 def limsse(loss: str, name: str, place: int) -> Method:
-    """LIMSSE with one of three losses, of this name in the paper, the first, second or third.
+    """LIMSSE with one of three losses.
 
-    `class`: is the explained class the predicted one (limsse^bb)? `logit`, `probability`: its value
-        (limsse^ms).
+    Args:
+        loss: `class`: is the explained class the predicted one (limsse^bb)? `logit`, `probability`:
+            its value (limsse^ms).
+        name: Its name in the paper.
+        place: The first, second or third in the paper's list.
     """
 
     @method(
@@ -213,6 +225,7 @@ def limsse(loss: str, name: str, place: int) -> Method:
         in_papers={"poerner2018": (18 + place, name)},
     )
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+        """(n,) weights of a linear model of what the classifier says of short substrings."""
         n = len(tokens.content)
         # not from rng: the three losses read the same substrings, so the ledger answers two of them
         another = [budget.limsse_draw] if budget.limsse_draw else []

@@ -1,9 +1,8 @@
-"""An explanation method: a conversation with the model that ends in scores, and all that is known
-of it.
+"""An explanation method: a conversation with the model that ends in scores, and its facts.
 
-Written in a file of this package, it is a member of METHODS (see `attreval.methods`) and so
-reported everywhere: by `attreval.explain` and `attreval.evaluate`, in lists and cards, by the
-contracts, and by a profile that names it.
+Written in a file of this package, it is a member of METHODS (see `attreval.methods`), and so
+`attreval.explain` and `attreval.evaluate`, lists and cards, the contracts, and profiles that name
+it all know it.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,23 +28,14 @@ Count = Annotated[int, Field(ge=1)]
 Size = Annotated[float, Field(gt=0)]
 WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
-FAMILIES = (
-    *NETWORKS,
-    "function",
-)  # a function from texts to probabilities, of which nothing else can be asked
+# a function from texts to probabilities can be asked for nothing else
+FAMILIES = (*NETWORKS, "function")
 ASKS_FOR = {  # by kind, what only a network has
     "gradient": "gradients",
     "attention": "attention weights",
     "propagation": "the layers that a class score is handed back through",
 }
-KINDS = (
-    "gradient",
-    "perturbation",
-    "attention",
-    "propagation",
-    "baseline",
-    "given",
-)  # by what they ask of the model
+KINDS = (*ASKS_FOR, "perturbation", "baseline", "given")  # by what they ask of the model
 
 
 class UnitSettings(Section):
@@ -131,10 +121,12 @@ class Budget(Section):
 
 @dataclass(frozen=True)
 class Scores:
-    """values: one score a feature; the features are the content tokens in order where `features` is
-    None.
+    """What a method returns.
 
-    gap, reliability, special, note: see records.Attribution.
+    Attributes:
+        values: One score per feature.
+        features: Token positions of each feature; the content tokens in order where None.
+        gap, reliability, special, note: See records.Attribution.
     """
 
     values: np.ndarray
@@ -146,8 +138,12 @@ class Scores:
 
 
 def on_content(tokens: Tokens, values: np.ndarray, **facts: Any) -> Scores:
-    """Scores of the content tokens from (L,) values of all, with the share that special ones had;
-    facts: of Scores.
+    """Scores of the content tokens from values of all tokens, with the share of the special ones.
+
+    Args:
+        tokens: The text.
+        values: (L,) one value per token.
+        facts: Other fields of Scores.
     """
     return Scores(values[tokens.content], special=tokens.special_share(values), **facts)
 
@@ -158,17 +154,22 @@ def join_notes(*notes: str) -> str:
 
 
 class CostFunction(Protocol):
-    """How many model evaluations a method asks for of a text; the most where that is a range."""
+    """How many model evaluations a method asks for; the upper end where that is a range."""
 
     def __call__(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
-        """length: L, tokens as the model reads them. content: n, those that are scored. layers: of
-        the model.
+        """The evaluations that one text takes.
+
+        Args:
+            length: L, the tokens that the model reads.
+            content: n, the tokens that are scored.
+            budget: What the method may spend.
+            layers: Layers of the model.
         """
 
 
 @dataclass(frozen=True)
 class FixedCost:
-    """The cost of a method that asks for as many evaluations of any text."""
+    """The cost of a method that asks for the same number of evaluations of any text."""
 
     evaluations: int
 
@@ -184,32 +185,30 @@ class Method:
     """One way to explain a prediction, and all that is known of it.
 
     Attributes:
+        name: In code, tables and texts.
+        title: In figures and cards.
         converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and
-            returns Scores.
-        kind: one of KINDS.
-        evaluations: how many model evaluations it asks for, in words, over L tokens and n content
+            returns Scores. The first line of its docstring says on cards what it computes.
+        evaluations: How many model evaluations it asks for, in words, over L tokens and n content
             tokens.
-        cost: the same as a function, (length, content, budget, layers=1) -> evaluations: see
-            CostFunction.
-        signed: whether a score's sign tells evidence for from evidence against.
-        level: what it scores, a `token` or unit, a `pair` or a `span` pair.
-        families: models it applies to; where not named, all that can be asked what its kind asks.
-        sampled: whether it asks questions that may be answered in the faster precision.
-        limits: the fields of Budget that say how much it may ask; without them the text's length
-            does.
-        stochastic: whether it draws random numbers.
-        draws: methods that name the same draws are given the same random numbers, and so ask the
-            same questions.
-        in_papers: paper -> its row in the paper's list of methods, and its name there.
-        given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked
-            nothing.
-        lacking: why it does not apply to the other families; may be empty where they have no
+        source: The paper and section it comes from.
+        kind: One of KINDS.
+        signed: Whether a score's sign tells evidence for from evidence against.
+        level: What it scores: a `token` or unit, a `pair` or a `span` pair.
+        families: Models it applies to; by default all that can answer questions of its kind.
+        sampled: Whether it asks questions that may be answered in the faster precision.
+        limits: Fields of Budget that bound how much it asks; empty where the text's length does.
+        stochastic: Whether it draws random numbers.
+        draws: Methods with the same `draws` get the same random numbers, and so ask the same
+            questions.
+        in_papers: Paper -> its row in the paper's list of methods, and its name there.
+        given: (instance, tokens, target) -> Scores made elsewhere; the model is asked nothing.
+        lacking: Why it does not apply to the other families; may be empty where they have no
             attention, or where there are none.
-        about: what it computes, in a sentence; where empty, the first line of the docstring of
-            `converse` says it.
-        requires: packages without which it cannot run.
-        extra: the extra of attreval that brings them.
-        order: its place among all methods, which tables keep; those without one come last, by name.
+        requires: Packages without which it cannot run.
+        extra: The extra of attreval that brings them.
+        order: Its place among all methods, which tables keep; those without one come last, by name.
+        cost: `evaluations` as a function; see CostFunction.
     """
 
     name: str
@@ -232,7 +231,6 @@ class Method:
     extra: str = ""
     order: int = 0
     cost: CostFunction = ASKS_NOTHING
-    about: str = ""
 
     @property
     def install(self) -> str:
@@ -240,14 +238,12 @@ class Method:
         return f"pip install 'attreval[{self.extra}]'"
 
     def missing(self) -> str:
-        """Which packages that it requires are not installed, and what installs them; empty where
-        all are.
-        """
+        """Which required packages are missing, and how to install them; empty where none is."""
         gone = [name for name in self.requires if find_spec(name) is None]
         return f"needs {' and '.join(gone)}, not installed: {self.install}" if gone else ""
 
     def why_not(self, family: str) -> str:
-        """Why it does not apply to a family of models, empty where it does."""
+        """Why it does not apply to a family of models; empty where it does."""
         if family in self.families:
             return ""
         if family not in NETWORKS:
@@ -255,7 +251,7 @@ class Method:
         return self.lacking or "they have no attention weights"
 
     def limited(self, budget: Budget, size: int) -> Budget:
-        """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""
+        """A budget for `size` evaluations; a path gets a fixed number of nodes."""
         own = dict.fromkeys((name for name in self.limits if "." not in name), size)
         units = {name.removeprefix("units."): size for name in self.limits if "." in name}
         return budget.changed(units=budget.units.changed(**units), **own)
@@ -271,22 +267,33 @@ def method(
     name: str = "",
     **facts: Any,
 ) -> Callable[[Converse], Method]:
-    """A decorator that makes a conversation a Method of its name.
+    """A decorator that turns a conversation into a Method.
 
     Args:
-        cost: How many evaluations that is, a function as Method has it, or a number. May be left
-            out where `evaluations` is a number.
+        title: The method's title.
+        source: The paper and section it comes from.
+        kind: One of KINDS.
+        evaluations: How many evaluations it asks for, in words.
+        cost: The same as a function (see CostFunction) or a number; may be left out where
+            `evaluations` is a number.
         name: Where it is not the function's.
-        facts: The others of Method, whose docstring says what each means.
+        facts: Other fields of Method.
 
     Raises:
         ValueError: There is no cost, and `evaluations` is not a number.
+
+    Example:
+        >>> @method("Zero", source="ours", kind="baseline", evaluations="0")
+        ... def zero(tokens, target, budget, rng):
+        ...     return Scores(np.zeros(len(tokens.content)))
+        ...     yield
+        >>> zero.name, zero.cost(9, 7, Budget())
+        ('zero', 0)
     """
     if cost is None and not evaluations.isdecimal():
         raise ValueError(
             f"{title!r} asks for {evaluations!r} evaluations, which is not a number; give cost=, "
-            "a number or a "
-            "function (length, content, budget, layers=1) -> evaluations"
+            "a number or a function (length, content, budget, layers=1) -> evaluations"
         )
     known = cost if callable(cost) else FixedCost(int(evaluations if cost is None else cost))
     facts.setdefault("families", NETWORKS if kind in ASKS_FOR else FAMILIES)

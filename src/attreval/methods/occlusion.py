@@ -1,5 +1,4 @@
-"""Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): the class score when words are
-taken away.
+"""Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): scores without some words.
 
 Omission shortens the text, occlusion masks in place. Windows of `size` content tokens next to each
 other are erased in turn; a token's score is the mean effect of the windows that hold it (Poerner et
@@ -17,19 +16,21 @@ from attreval.methods.method import Budget, Method, Rng, Scores, WindowRule, met
 from attreval.models.questions import Conversation, Evaluate, Windows
 
 SIZES = (1, 3, 7)  # of Poerner et al., in the order of their table
-Erase = Callable[
-    [Tokens, np.ndarray], tuple[np.ndarray, np.ndarray]
-]  # ids and segments without some positions
+# ids and segments without some positions
+Erase = Callable[[Tokens, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def windows(n: int, size: int, rule: WindowRule) -> list[np.ndarray]:
-    """The windows of `size` neighbouring content tokens, those that borders cut short first; see
-    Budget.windows.
+    """The windows of `size` neighbouring content tokens, those that borders cut short first.
+
+    Args:
+        n: Number of content tokens.
+        size: Tokens in a window.
+        rule: See Budget.windows.
     """
     first = 1 - size if rule == "cut" else 0
-    end = (
-        n if rule.startswith("cut") else max(1, n - size + 1)
-    )  # one window of all tokens where there are fewer
+    # one window of all tokens where there are fewer
+    end = n if rule.startswith("cut") else max(1, n - size + 1)
     every = [np.arange(max(0, at), min(n, at + size)) for at in range(first, end)]
     return sorted(every, key=len)
 
@@ -42,17 +43,23 @@ def _occlude(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _omit(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens of a window are deleted, the text gets shorter."""
+    """The tokens of a window are deleted, and the text gets shorter."""
     return np.delete(tokens.ids, window), np.delete(tokens.segments, window)
 
 
 def _windowed(
     word: str, short: str, row: int, single: str, erase: Erase, size: int, order: int = 0
 ) -> Method:
-    """The method that erases windows of so many tokens.
+    """The method that erases windows of `size` tokens.
 
-    short, row: its name in Poerner et al. and its row, for windows of one token. single: the source
-        of these.
+    Args:
+        word: Its name.
+        short: Its name in Poerner et al. (2018).
+        row: Its row there, for windows of one token.
+        single: The source of windows of one token.
+        erase: How a window is erased.
+        size: Tokens in a window.
+        order: Its place among all methods.
     """
 
     @method(
@@ -66,6 +73,7 @@ def _windowed(
         in_papers={"poerner2018": (row + SIZES.index(size), f"{short}_{size}")},
     )
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+        """(n,) how far the class score falls without the windows that hold a token."""
         content = tokens.content
         erased = windows(len(content), size, budget.windows)
         rows = [(tokens.ids, tokens.segments)]

@@ -7,7 +7,8 @@ special tokens stay.
 shap calls the model itself, so it runs in a thread that waits while it asks. Only one of the two
 ever runs: the conversation waits for the library's next question, the library for its answer. So
 what the library draws from NumPy's global generator can be its own, whoever else is talking to the
-ledger. Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
+ledger.
+Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
 """
 
 import re
@@ -28,14 +29,11 @@ from attreval.methods.method import Budget, Rng, Scores, method
 from attreval.models.questions import Conversation, Evaluate, Question
 
 Work = Callable[[Callable[[Question], Any]], Any]
-_AT_ONCE = (
-    5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
-)
+_AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's text masker
 _SEPARATOR = "[SEP]"
 _LETTER = re.compile("[A-Za-z]")
-_MARK = re.compile(
-    "^(##|\u0120|\u2581)(?=.)", re.DOTALL
-)  # of a tokenizer, for a word's start or continuation
+# of a tokenizer, for a word's start or continuation
+_MARK = re.compile("^(##|\u0120|\u2581)(?=.)", re.DOTALL)
 
 
 class _Abandoned(BaseException):
@@ -43,11 +41,16 @@ class _Abandoned(BaseException):
 
 
 def converse_by_calls(work: Work, rng: Rng) -> Conversation:
-    """The conversation of `work(ask)`, a call that puts its questions by calling `ask`; returns
-    what `work` returns.
+    """The conversation of a call that puts its questions by calling `ask`.
 
-    rng: seeds what `work` draws from NumPy's global generator; nobody else's draws move. An
-    exception in `work` is raised here, and one that ends the conversation ends the thread too.
+    An exception in `work` is raised here, and one that ends the conversation ends the thread too.
+
+    Args:
+        work: The call, `work(ask)`.
+        rng: Seeds what `work` draws from NumPy's global generator; nobody else's draws move.
+
+    Returns:
+        What `work` returns.
     """
     requests: SimpleQueue = SimpleQueue()
     replies: SimpleQueue = SimpleQueue()
@@ -91,9 +94,7 @@ def _run_library(work: Work, requests: SimpleQueue, replies: SimpleQueue) -> Non
 
 @contextmanager
 def _global_draws(state: Any) -> Iterator[list[Any]]:
-    """Let NumPy's global generator go on from `state` inside the block; gives a list for where it
-    got to.
-    """
+    """Let NumPy's global generator go on from `state`; gives a list that takes its last state."""
     after: list[Any] = []
     outside = np.random.get_state()  # noqa: NPY002 - that is where libraries draw
     np.random.set_state(state)  # noqa: NPY002 - that is where libraries draw
@@ -133,8 +134,7 @@ class _Masker:
     extra="shap",
 )
 def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) Owen values of the probability of the target class; the gap is their sum minus p(text) -
-    p(all masked).
+    """(n,) Owen values of the class probability; the gap is their sum less p(text) - p(all masked).
 
     A phrase that the evaluations do not suffice to take apart gives each of its tokens the same
     share.
@@ -148,9 +148,8 @@ def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
         return ask(Evaluate(ids, tokens.segments, sampled=True, of="probability"))
 
     def work(ask: Callable[[Question], Any]) -> tuple[np.ndarray, float]:
-        ends = ask_for(
-            np.arange(2)[:, None] > np.zeros(len(content)), ask
-        )  # nothing kept, everything kept
+        nothing = np.zeros(len(content), bool)
+        ends = ask_for(np.stack([nothing, ~nothing]), ask)
 
         def probabilities(coalitions: np.ndarray) -> np.ndarray:
             if len(coalitions) == 1 and len(set(coalitions[0])) == 1:
@@ -171,8 +170,15 @@ def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
 def owen_values(
     probabilities: Callable[[np.ndarray], np.ndarray], tokens: Tokens, evaluations: int
 ) -> np.ndarray:
-    """(n, K) Owen values of a function from (c, n) bool coalitions to (c, K), by shap's explainer
-    down the phrases.
+    """Owen values of a function of coalitions, by shap's explainer down the phrases.
+
+    Args:
+        probabilities: From (c, n) bool coalitions to (c, K) probabilities.
+        tokens: The text.
+        evaluations: Coalitions, at most.
+
+    Returns:
+        (n, K) values.
     """
     shap = load_shap()
     n = len(tokens.content)
@@ -189,9 +195,7 @@ def owen_values(
 
 @cache
 def load_shap() -> Any:
-    """The shap package, as plain Python: to compile its loops takes seconds, to run them here
-    milliseconds.
-    """
+    """The shap package as plain Python: compiling its loops takes seconds, running them little."""
     import numba
 
     config: Any = numba.config
@@ -199,9 +203,8 @@ def load_shap() -> Any:
     config.DISABLE_JIT = 1
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", PendingDeprecationWarning
-            )  # of matplotlib, about its colours
+            # of matplotlib, about its colours
+            warnings.simplefilter("ignore", PendingDeprecationWarning)
             import shap.explainers
             import shap.maskers._text
     finally:
@@ -210,12 +213,11 @@ def load_shap() -> Any:
 
 
 def phrase_tree(tokens: Tokens) -> np.ndarray:
-    """(n - 1, 4) hierarchical clustering of the content tokens: two parts, height, size; tokens
-    first, then clusters.
+    """(n - 1, 4) hierarchical clustering of the content tokens: two parts, height, size.
 
-    shap merges neighbouring groups by punctuation, connectives and size, the two texts of a pair
-    last. Special tokens guide that and are then taken out: they are never masked, so they would
-    only spend evaluations.
+    Tokens come first, then clusters. shap merges neighbouring groups by punctuation, connectives
+    and size, the two texts of a pair last. Special tokens guide that and are then taken out: they
+    are never masked, so they would only spend evaluations.
     """
     texts, places = name_leaves(tokens)
     whole = load_shap().maskers._text.partition_tree(texts, [_SEPARATOR])
@@ -236,12 +238,11 @@ def phrase_tree(tokens: Tokens) -> np.ndarray:
 
 
 def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
-    """What shap's rules read: a string for each leaf, and which content token it is, None for
-    special tokens.
+    """What shap's rules read: a string per leaf, and its content token, None for special tokens.
 
-    A piece that goes on with a word begins with ##, whatever the tokenizer's own mark; special
-    tokens at either end are empty, one between two texts is a separator, and one is put there where
-    the model has none.
+    A piece that continues a word begins with ##, whatever the tokenizer's own mark; special tokens
+    at either end are empty, one between two texts is a separator, and one is put there where the
+    model has none.
     """
     texts: list[str] = []
     places: list[int | None] = []

@@ -1,11 +1,11 @@
-"""ProxySPEX (Butler et al. 2025): interactions of units, read off boosted trees that stand in for
-the model.
+"""ProxySPEX (Butler et al. 2025): interactions of units, read off boosted trees.
 
-Trees are fitted to the values of coalitions drawn uniformly; the largest Fourier coefficients of
-the trees are fitted again to the values by ridge regression. A pair scores its faithful Banzhaf
-interaction of order 2 (Tsai et al. 2023): the product's coefficient in the quadratic polynomial
-that is nearest to the game over all coalitions. It needs the extra `interactions`, and nothing of
-it is imported before a text is explained. Letters used for shapes: N coalitions, n units.
+Trees stand in for the model: they are fitted to the values of coalitions drawn uniformly; the
+largest Fourier coefficients of the trees are fitted again to the values by ridge regression. A pair
+scores its faithful Banzhaf interaction of order 2 (Tsai et al. 2023): the product's coefficient in
+the quadratic polynomial that is nearest to the game over all coalitions. It needs the extra
+`interactions`, and nothing of it is imported before a text is explained.
+Letters used for shapes: N coalitions, n units.
 """
 
 import warnings
@@ -32,9 +32,8 @@ _interactions = partial(
     extra="interactions",
 )
 MOST_UNITS = 1023  # the sampler's weights add up to 2^n, which must be a float
-FEWEST_COALITIONS = (
-    79  # a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
-)
+# a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
+FEWEST_COALITIONS = 79
 
 
 class _AskedError(Exception):
@@ -42,12 +41,15 @@ class _AskedError(Exception):
 
 
 def banzhaf_interactions(masks: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(n, n) faithful Banzhaf interactions of order 2 from the (N,) values of all coalitions, (N,
-    n); diagonal 0.
+    """(n, n) faithful Banzhaf interactions of order 2 from values of all coalitions; diagonal 0.
 
     The polynomial of degree 2 nearest to a game over all coalitions is its Fourier series up to
     there (Hammer & Holzman 1992), in which the product of two units stands with four times their
     Fourier coefficient.
+
+    Args:
+        masks: (N, n) all coalitions.
+        values: (N,).
     """
     signs = 1 - 2.0 * masks
     out = 4 * (signs.T * values) @ signs / len(values)
@@ -56,9 +58,7 @@ def banzhaf_interactions(masks: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
-    """(N, n) bool coalitions that ProxySPEX asks for, `samples` different ones, most beside their
-    complements.
-    """
+    """(N, n) bool coalitions that ProxySPEX asks for, `samples` different ones."""
     drawn = []
 
     def keep(masks: np.ndarray) -> np.ndarray:
@@ -73,11 +73,15 @@ def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
 
 
 def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.ndarray:
-    """(n, n) estimates of the same from the (N,) values of the coalitions of `draw_uniform`;
-    diagonal 0.
+    """(n, n) estimates of the Banzhaf interactions; diagonal 0.
 
     They are 0 where trees cannot split twice: below FEWEST_COALITIONS, or in a game that no single
     unit moves.
+
+    Args:
+        masks: (N, n) the coalitions of `draw_uniform`.
+        values: (N,).
+        seed: The seed that drew them.
     """
     samples, n = masks.shape
     out = np.zeros((n, n))
@@ -86,8 +90,7 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
         return out
 
     def answer(asked: np.ndarray) -> np.ndarray:
-        """The game at deviation 1, since trees read float32: a sure model's probabilities would all
-        be the same.
+        """The game at deviation 1: in float32, a sure model's probabilities are all equal.
 
         Its mean is 1, so that the constant is among the coefficients that stay: the ridge
         regression has no other.
@@ -100,9 +103,7 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
 
     try:
         found = _approximate(n, samples, seed, answer)
-    except (
-        IndexError
-    ):  # of shapiq's search for the largest coefficients, where the trees are a constant
+    except IndexError:  # shapiq finds no largest coefficients where the trees are a constant
         return out
     for members, value in found.dict_values.items():
         if len(members) == 2:
@@ -115,34 +116,27 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
 def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], np.ndarray]) -> Any:
     """shapiq's InteractionValues of a game: (N, n) coalitions -> (N,) values; by one thread.
 
-    ValueError where the libraries, or theirs, are not installed.
+    Raises:
+        ValueError: The libraries, or theirs, are not installed.
     """
     try:
         import lightgbm  # noqa: F401 - its library may be there and lack one of the system's
         from shapiq.approximator import ProxySPEX
         from threadpoolctl import threadpool_limits
     except (ImportError, OSError) as error:
-        need = (
-            f"ProxySPEX needs {' and '.join(REQUIRES)} ({error}): pip install "
-            "'attreval[interactions]'"
-        )
-        raise ValueError(need) from error
+        needed = " and ".join(REQUIRES)
+        raise ValueError(f"ProxySPEX needs {needed} ({error}): {proxyspex.install}") from error
     made = ProxySPEX(n=n, index="FBII", max_order=2, random_state=seed)
-    made.decoder_args |= {
-        "deterministic": [True],
-        "force_col_wise": [True],
-    }  # else LightGBM times two ways, takes one
+    # else LightGBM times two ways and takes the faster
+    made.decoder_args |= {"deterministic": [True], "force_col_wise": [True]}
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # of names of LightGBM's settings, and of draws that take long
+        # of names of LightGBM's settings, and of draws that take long
+        warnings.simplefilter("ignore")
         return made.approximate(samples, game)
 
 
 def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """The units and the (n, n) matrix of interactions: exact where the budget covers all
-    coalitions.
-    """
+    """The units and their (n, n) interactions: exact where the budget covers all coalitions."""
     units = find_units(tokens, budget.units.unit)
     samples = budget.units.shapley_samples
     n = len(units)
@@ -164,9 +158,7 @@ def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
 
 @_interactions("ProxySPEX", source="Butler et al. 2025", order=45, level="pair")
 def proxyspex(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Scores of pairs by ProxySPEX (Butler et al. 2025): their faithful Banzhaf interaction; 0
-    below 79 coalitions.
-    """
+    """Scores of pairs: their faithful Banzhaf interaction by ProxySPEX; 0 below 79 coalitions."""
     units, matrix = yield from _ask_interactions(tokens, target, budget, rng)
     return pair_scores(units, matrix)
 

@@ -1,6 +1,4 @@
-"""Explaining instances: all methods ask one ledger, so that what one has asked the others have for
-free.
-"""
+"""Explaining instances: all methods ask one ledger, so one's answers are free for the others."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,8 +29,14 @@ LEAST = Budget(  # next to none: whether a method explains a model at all
 
 @dataclass(frozen=True)
 class Explained:
-    """One instance as the model read it, what it predicted, (K,) probabilities, and the
-    attributions by method.
+    """One instance as the model read it.
+
+    Attributes:
+        instance: The text.
+        tokens: What the model read of it.
+        predicted: The predicted class.
+        probabilities: (K,) class probabilities.
+        attributions: By method.
     """
 
     instance: Instance
@@ -43,8 +47,14 @@ class Explained:
 
 
 def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
-    """The names, checked: one that is unknown, not installed, or not for a family of models is a
-    ValueError.
+    """The names, checked.
+
+    Args:
+        names: Names of methods.
+        family: The family of models that they must apply to, if any.
+
+    Raises:
+        ValueError: A method is unknown, not installed, or not for this family.
     """
     for name in names:
         if name not in METHODS:
@@ -62,12 +72,12 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
 
 
 def predict(scorer: Scorer, tokens: Sequence[Tokens]) -> np.ndarray:
-    """(instances, K) class probabilities of the whole texts."""
+    """(instances, K) class probabilities of whole texts."""
     rows = [(one.ids, one.segments) for one in tokens]
     return softmax(scorer.logits(rows, account="prediction"))
 
 
-def explain(
+def explain_instances(
     scorer: Scorer,
     instances: Sequence[Instance],
     methods: Sequence[str],
@@ -79,12 +89,22 @@ def explain(
 ) -> list[Explained]:
     """Explain each instance by each method.
 
-    names: (experiment, task, model, ...), what the seeds derive from, together with instance and
-        method.
-    target: explain the `predicted` class or the `gold` one. group: how many instances share
-        batches.
-    notify: called with (instances done, of). Raises ValueError for an unknown method or target, a
-    method that does not apply to the model, or an empty text.
+    Args:
+        scorer: The ledger of the model.
+        instances: The texts.
+        methods: Names of methods.
+        budget: What they may spend.
+        names: (experiment, task, model, ...): seeds derive from these, the instance and the method.
+        target: Explain the `predicted` class or the `gold` one.
+        group: How many instances share batches.
+        notify: Called with (instances done, of).
+
+    Returns:
+        An Explained for each instance, in order.
+
+    Raises:
+        ValueError: A method or the target is unknown, a method does not apply to the model, or a
+            text is empty.
     """
     if target not in ("predicted", "gold"):
         raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
@@ -130,7 +150,16 @@ def explain(
 def attribution(
     instance: Instance, tokens: Tokens, method: str, target: int, scores: Scores, cost: Cost
 ) -> Attribution:
-    """Scores as a record."""
+    """Scores as a record.
+
+    Args:
+        instance: The text that was explained.
+        tokens: What the model read of it.
+        method: The name of the method.
+        target: The explained class.
+        scores: What the method returned.
+        cost: What it took.
+    """
     facts = dict(vars(scores))
     values = facts.pop("values")
     features = facts.pop("features")
@@ -141,10 +170,9 @@ def attribution(
 
 
 def try_methods(model: Any) -> dict[str, str]:
-    """Method -> why it does not explain the model, empty where it does, of every method of the
-    model's family.
+    """Why each method of the model's family does not explain it; empty where it does.
 
-    Each is run on two short texts with the LEAST budget.
+    Each runs on two short texts with the LEAST budget.
     """
     texts = []
     for number, words in enumerate(TEXTS):
@@ -154,7 +182,7 @@ def try_methods(model: Any) -> dict[str, str]:
         if model.family not in method.families:
             continue
         try:
-            explain(Scorer(model), texts, [name], LEAST, ("check",))
+            explain_instances(Scorer(model), texts, [name], LEAST, ("check",))
             found[name] = ""
         except ValueError as error:
             found[name] = str(error)

@@ -1,11 +1,10 @@
-"""Kernel SHAP (Lundberg & Lee 2017) and Bivariate Shapley (Masoomi et al. 2023), by the same
-questions.
+"""Kernel SHAP (Lundberg & Lee 2017) and Bivariate Shapley (Masoomi et al. 2023).
 
-Coalitions of units are masked into the text, and the values of the game follow from one weighted
-least-squares fit (as Sun et al. 2024, appendix D, use it). A Shapley value is what a unit adds to
-the class probability, on average over all orders in which units come; phi(i|j) of Bivariate Shapley
-is that of i in a game whose value is zero without j. Letters used for shapes: N coalitions, n
-units, R games.
+Both ask the same questions: coalitions of units are masked into the text, and the values of the
+game follow from one weighted least-squares fit (as Sun et al. 2024, appendix D, use it). A Shapley
+value is what a unit adds to the class probability, on average over all orders in which units come;
+phi(i|j) of Bivariate Shapley is that of i in a game whose value is zero without j.
+Letters used for shapes: N coalitions, n units, R games.
 """
 
 from functools import partial
@@ -39,9 +38,14 @@ _shapley = partial(
 )
 
 
-class Game(NamedTuple):
-    """(N, n) bool coalitions of units, their (N,) weights and values; empty, full: of no unit and
-    of all.
+class CoalitionGame(NamedTuple):
+    """Coalitions of units and what they are worth.
+
+    Attributes:
+        masks: (N, n) bool, a coalition per row.
+        weights: (N,) of the fit.
+        values: (N,) what each coalition is worth.
+        empty, full: What no unit and all units are worth.
     """
 
     masks: np.ndarray
@@ -58,12 +62,19 @@ def all_coalitions(n: int) -> np.ndarray:
 
 
 def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
-    """(N, n) bool coalitions, neither empty nor whole, and their (N,) weights: every one where
-    `samples` suffices.
+    """Coalitions, neither empty nor whole, and their weights: every one where `samples` suffices.
 
     Otherwise the sizes whose kernel weight asks for it are enumerated, smallest and largest first,
-    and the others are drawn by their weight, each coalition with its complement (as the code of
+    and the others are drawn by their weight, each coalition with its complement (as in the code of
     Lundberg & Lee and of Masoomi et al.).
+
+    Args:
+        n: Number of units.
+        samples: Coalitions, at most.
+        rng: Draws them.
+
+    Returns:
+        (N, n) bool coalitions and their (N,) weights.
     """
     if n < 2:
         return np.zeros((0, n), bool), np.zeros(0)
@@ -100,10 +111,9 @@ def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndar
 def _draw_mirrored(
     n: int, pairs: int, sizes: np.ndarray, chances: np.ndarray, rng: Rng
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(M, n) coalitions of random sizes, each beside its complement, and (M,) how often they were
-    drawn.
+    """(M, n) random coalitions beside their complements, and (M,) how often each was drawn.
 
-    Draws go on until there are so many different pairs, or four times as many draws.
+    Draws go on until there are `pairs` different pairs, or four times as many draws.
     """
     drawn = rng.choice(sizes, size=4 * pairs, p=chances)
     ranks = rng.random((len(drawn), n)).argsort(axis=1).argsort(axis=1)
@@ -120,19 +130,27 @@ def _draw_mirrored(
 
 
 def fit_values(
-    masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, totals: np.ndarray
+    masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, total: float
 ) -> np.ndarray:
-    """(n, R) values of R games: weighted least squares of (N, R) targets, each game's values
-    summing to its total.
+    """Values of games by weighted least squares; each game's values sum to its total.
 
     The constraint is met by fitting in the n - 1 directions in which the sum does not change, so
     that no unit is eliminated before the others; where coalitions are too few to tell units apart,
     these share alike.
+
+    Args:
+        masks: (N, n) bool coalitions.
+        weights: (N,) of the coalitions.
+        targets: (N, R) what coalitions are worth in each game.
+        total: The sum of each game's values.
+
+    Returns:
+        (n, R) values.
     """
     n = masks.shape[1]
-    even = np.broadcast_to(np.asarray(totals, float) / n, (targets.shape[1],))
+    even = total / n
     if n == 1:
-        return even[None].copy()
+        return np.full((1, targets.shape[1]), even)
     basis = helmert(n).T  # (n, n - 1), orthonormal, columns sum to 0
     root = np.sqrt(weights)[:, None]
     design = masks.astype(float) @ basis
@@ -144,16 +162,25 @@ def fit_values(
 def ask_values(
     tokens: Tokens, target: int, units: Units, masks: np.ndarray, sampled: bool = False
 ) -> Conversation:
-    """Ask for the (N,) class probability of (N, n) coalitions of units; sampled: see
-    questions.Evaluate.
+    """Ask for the class probability of coalitions of units.
+
+    Args:
+        tokens: The text.
+        target: The explained class.
+        units: Its units.
+        masks: (N, n) bool coalitions.
+        sampled: See questions.Evaluate.
+
+    Returns:
+        (N,) probabilities.
     """
     rows = mask_units(tokens, units, masks)
     probabilities = yield Evaluate(rows, tokens.segments, sampled=sampled, of="probability")
     return probabilities[:, target]
 
 
-def ask_coalitions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Ask for the class probability of coalitions: the units, and the Game."""
+def ask_game(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+    """Ask for the class probability of coalitions: the units, and the game."""
     units = find_units(tokens, budget.units.unit)
     masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)
     ends = np.array([[False], [True]]).repeat(len(units), axis=1)
@@ -161,17 +188,13 @@ def ask_coalitions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     sampled = len(masks) < 2 ** min(len(units), 62) - 2
     values = yield from ask_values(tokens, target, units, np.concatenate([ends, masks]), sampled)
     empty, full = values[:2]
-    return units, Game(masks, weights, values[2:], empty, full)
+    return units, CoalitionGame(masks, weights, values[2:], empty, full)
 
 
-def shapley_values(
-    masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float
-) -> np.ndarray:
-    """(n,) Shapley values of a game: (N,) values of coalitions, `empty` and `full` of the empty and
-    of the full one.
-    """
-    gains = (values - empty)[:, None]
-    return fit_values(masks, weights, gains, np.array([full - empty]))[:, 0]
+def shapley_values(game: CoalitionGame) -> np.ndarray:
+    """(n,) Shapley values of a game."""
+    gains = (game.values - game.empty)[:, None]
+    return fit_values(game.masks, game.weights, gains, game.full - game.empty)[:, 0]
 
 
 @_shapley(
@@ -181,34 +204,29 @@ def shapley_values(
     in_papers={"sun2024": (1, "shapley token")},
 )
 def kernel_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """(n,) Shapley values of the class probability, masked units become the mask token (Lundberg &
-    Lee 2017).
-    """
-    units, game = yield from ask_coalitions(tokens, target, budget, rng)
-    return Scores(shapley_values(*game), features=units.groups)
+    """(n,) Shapley values of the class probability; masked units become the mask token."""
+    units, game = yield from ask_game(tokens, target, budget, rng)
+    return Scores(shapley_values(game), features=units.groups)
 
 
-def bivariate_values(
-    masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float
-) -> np.ndarray:
-    """(n, n) values phi(i|j), row i, column j: the Shapley value of i in the game v(S) if j in S,
-    else 0; diagonal 0.
+def bivariate_values(game: CoalitionGame) -> np.ndarray:
+    """(n, n) phi(i|j): the Shapley value of i in the game v(S) if j in S, else 0; diagonal 0.
 
     The empty coalition's value is taken off first. That moves no phi(i|j), since a unit other than
     j adds nothing to a constant paid where j is; and as every coalition is there with its
-    complement, neither does the additive part of the game: it is fitted exactly, so that no control
-    variate is needed for it.
+    complement, neither does the additive part of the game: it is fitted exactly, so no control
+    variate is needed.
     """
-    gains = (values - empty)[:, None] * masks
-    out = fit_values(masks, weights, gains, np.full(masks.shape[1], full - empty))
+    gains = (game.values - game.empty)[:, None] * game.masks
+    out = fit_values(game.masks, game.weights, gains, game.full - game.empty)
     np.fill_diagonal(out, 0.0)
     return out
 
 
 def _ask_bivariate(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """The units and the (n, n) matrix of phi(i|j)."""
-    units, game = yield from ask_coalitions(tokens, target, budget, rng)
-    return units, bivariate_values(*game)
+    units, game = yield from ask_game(tokens, target, budget, rng)
+    return units, bivariate_values(game)
 
 
 @_shapley(
@@ -219,9 +237,7 @@ def _ask_bivariate(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     in_papers={"sun2024": (2, "shapley pair")},
 )
 def bivariate_shapley(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-    """Scores of pairs by Bivariate Shapley: the mean of phi(a|b) and phi(b|a) (Masoomi et al.
-    2023).
-    """
+    """Scores of pairs: the mean of phi(a|b) and phi(b|a) (Masoomi et al. 2023)."""
     units, matrix = yield from _ask_bivariate(tokens, target, budget, rng)
     return pair_scores(units, matrix)
 

@@ -3,7 +3,8 @@
 Units are nodes; the score of a pair across the parts is the weight of its edge. Neighbouring words
 of one community are a span, and every span of one part forms a pair with every span of the other
 part in the same community (Ray Choudhury et al. 2023; Sun et al. 2024, section 3.2). Rules other
-than Louvain's are options. Letters used for shapes: n units.
+than Louvain's are options.
+Letters used for shapes: n units.
 """
 
 import random
@@ -27,17 +28,14 @@ ALONE = (
 
 
 class _InOrder(random.Random):
-    """A source of chance that shuffles nothing: networkx visits nodes in the order in which they
-    stand in the graph.
-    """
+    """A source of chance that shuffles nothing: networkx visits nodes in the order of the graph."""
 
     def shuffle(self, x: Any) -> None:
         """Leave it as it is."""
 
 
 def louvain(graph: nx.DiGraph, seed: int) -> Communities:
-    """Louvain's communities, directed modularity (Blondel et al. 2008); nodes take turns in text
-    order, without chance.
+    """Louvain's communities, by directed modularity; nodes take turns in text order.
 
     Networkx shuffles them, by a seed, and would make other spans of one text at another seed.
     """
@@ -45,9 +43,7 @@ def louvain(graph: nx.DiGraph, seed: int) -> Communities:
 
 
 def louvain_first_level(graph: nx.DiGraph, seed: int) -> Communities:
-    """What Louvain has after its first level: the code of Ray Choudhury et al. (2023) never goes
-    beyond it.
-    """
+    """Louvain's first level, beyond which the code of Ray Choudhury et al. (2023) never goes."""
     return next(nx.community.louvain_partitions(graph, seed=_InOrder()))
 
 
@@ -64,9 +60,7 @@ def label_propagation(graph: nx.DiGraph, seed: int) -> Communities:
 
 
 def strongest_link(graph: nx.DiGraph, seed: int) -> Communities:
-    """Every unit goes with the one across that it scores highest with: no modularity, only
-    merging.
-    """
+    """Every unit goes with the one across that it scores highest with, without modularity."""
     links = nx.Graph()
     links.add_nodes_from(graph)
     for node in graph:
@@ -87,9 +81,7 @@ RULES: dict[str, Callable[[nx.DiGraph, int], Communities]] = {
 
 
 def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
-    """Scores of pairs of units: the mean of both directions of an (n, n) matrix (Sun et al. 2024,
-    appendix D).
-    """
+    """Scores of pairs of units: the mean of both directions of an (n, n) matrix."""
     pairs = units.pairs()
     a, b = pairs.T
     features = [tuple(units.covered(pair).tolist()) for pair in pairs]
@@ -97,13 +89,16 @@ def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
 
 
 def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.DiGraph:
-    """The graph of an (n, n) matrix: an edge where a pair across the parts scores above 0, both
-    directions apart.
+    """The graph of a matrix: an edge where a pair across the parts scores above 0, per direction.
 
     Nodes stand in text order. Modularity knows no negative weights, so these pairs have no edge;
     their scores stay.
-    drop_last: leave out the last unit of each part, as the code of Ray Choudhury et al. (2023)
-        does.
+
+    Args:
+        units: The n units.
+        matrix: (n, n) scores.
+        drop_last: Leave out the last unit of each part, as the code of Ray Choudhury et al. (2023)
+            does.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(units)))
@@ -121,7 +116,17 @@ def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.
 def find_communities(
     units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng
 ) -> Communities:
-    """Communities of units, in order of their first unit; none where no pair scores above 0."""
+    """Communities of units, in order of their first unit; none where no pair scores above 0.
+
+    Args:
+        units: The n units.
+        matrix: (n, n) scores.
+        settings: Which rule finds them.
+        rng: Seeds rules that draw.
+
+    Raises:
+        ValueError: The rule is unknown.
+    """
     graph = pair_graph(units, matrix, settings.louvain_drop_last)
     if settings.span_rule not in RULES:
         raise ValueError(
@@ -136,9 +141,7 @@ def find_communities(
 def _stretches(
     tokens: Tokens, units: Units, community: set[int]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """(part, token positions) of each stretch of neighbouring words all of whose tokens are in a
-    community.
-    """
+    """(part, token positions) of each stretch of words that lie whole in a community."""
     inside = set(units.covered(community).tolist())
     words = find_units(tokens, "word")
     whole = [at for at, group in enumerate(words.groups) if inside.issuperset(group)]
@@ -153,12 +156,17 @@ def _stretches(
 def find_spans(
     tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng
 ) -> Scores:
-    """Scores of pairs of spans from the (n, n) scores of pairs of units, or a note why there are
-    none.
+    """Scores of pairs of spans from the scores of pairs of units, or a note why there are none.
 
     A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024,
-    appendix D).
-    settings: method.UnitSettings. Spans of one part never overlap, since communities do not.
+    appendix D). Spans of one part never overlap, since communities do not.
+
+    Args:
+        tokens: The text.
+        units: Its n units.
+        matrix: (n, n) scores.
+        settings: How spans are made.
+        rng: Seeds rules that draw.
     """
     both = (matrix + matrix.T) / 2
     at = units.of_position()

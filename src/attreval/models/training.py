@@ -62,7 +62,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Performance:
     """How well a model does on a split. correct: (n,) bool, one an instance."""
 
     loss: float
@@ -72,7 +72,7 @@ class Evaluation:
     correct: np.ndarray
 
 
-def read(model: Model, one: Instance | Prepared) -> Tokens:
+def as_tokens(model: Model, one: Instance | Prepared) -> Tokens:
     """The tokens of an instance."""
     return one.tokens if isinstance(one, Prepared) else model.tokens(one)
 
@@ -85,7 +85,7 @@ def masked_copies(
     """
     found = []
     for one in instances:
-        tokens = mask_share(read(model, one), generator("masked", *names, one.id))
+        tokens = mask_share(as_tokens(model, one), generator("masked", *names, one.id))
         found.append(Prepared(one.id, one.label, tokens))
     return found
 
@@ -101,22 +101,22 @@ def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]
             )
 
 
-def evaluate(
+def measure_performance(
     model: Model,
     instances: Sequence[Instance | Prepared],
     precision: str = "float32",
     notify: Callable[[int], None] | None = None,
-) -> Evaluation:
+) -> Performance:
     """Loss, accuracy and macro F1 of a model on labelled instances."""
     check_labels(instances, model.labels)
     gold = np.array([one.label for one in instances])
-    tokens = [read(model, one) for one in instances]
+    tokens = [as_tokens(model, one) for one in instances]
     rows = [(one.ids, one.segments) for one in tokens]
     logits = Scorer(model, notify=notify).logits(rows, precision)
     log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     predicted = logits.argmax(axis=1)
     correct = predicted == gold
-    return Evaluation(
+    return Performance(
         loss=float(-log_p[np.arange(len(gold)), gold].mean()),
         accuracy=float(correct.mean()),
         macro_f1=float(f1_score(gold, predicted, average="macro")),
@@ -254,7 +254,7 @@ def train(
     checked = [*dev_set, *masked_copies(reader, dev_set, "dev", *names)] if spec.masked else dev_set
     changing = Changing(network, averaged, optimizer, schedule, masks)
     so_far = changing.take_up(unfinished)
-    encoded = [read(reader, one) for one in train_set]
+    encoded = [as_tokens(reader, one) for one in train_set]
     stream = _stream(encoded, train_set, spec, masks, so_far.step, names)
     for step, (texts, labels) in enumerate(stream, start=so_far.step + 1):
         if so_far.stale >= spec.patience:
@@ -312,7 +312,7 @@ def _check(
     """
     kept.network.eval()
     kept.copies.clear()  # they hold the weights of another step
-    found = evaluate(kept, checked, precision)
+    found = measure_performance(kept, checked, precision)
     better = so_far.check(found, spec.watch, epoch, kept.network)
     if not better and spec.schedule == "halving" and so_far.stale % spec.halve_after == 0:
         for group in optimizer.param_groups:

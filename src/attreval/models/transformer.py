@@ -27,7 +27,7 @@ from attreval.models.folders import (
 )
 from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, lock_of, pick_device
-from attreval.models.questions import Rule
+from attreval.models.questions import PropagationRule
 from attreval.models.transformer_deeplift import Rescale, deeplift
 from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 from attreval.models.transformer_lrp import Propagation, propagate
@@ -205,7 +205,7 @@ class Transformer:
         mask: Tensor,
         segments: Tensor,
         targets: Tensor,
-        rule: Rule,
+        rule: PropagationRule,
         where: str = "words",
     ) -> Tensor:
         """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if

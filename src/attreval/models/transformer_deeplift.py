@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attreval.core.extras import need
-from attreval.models.questions import Rule
+from attreval.models.questions import PropagationRule
 from attreval.models.transformer_lrp import (
     ACTIVATIONS,
     GATES,
@@ -55,7 +55,7 @@ class Rescale(Propagation):
     """While it is on, differences between the halves of the batch are handed back by slopes."""
 
     def __init__(self, network: nn.Module):
-        super().__init__(network, Rule())
+        super().__init__(network, PropagationRule())
         self.off = False
 
     def hook(self, module: nn.Module, given: tuple, out: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from attreval.models.questions import Rule
+from attreval.models.questions import PropagationRule
 from attreval.models.transformer_hooks import add_mask
 from attreval.models.words.lrp import Reroute
 
@@ -65,13 +65,13 @@ _TEMPERATURE = 2.0  # of GIM's softmax
 
 class Propagation(TorchFunctionMode):
     """While it is on, what a network computes has the backward pass of a rule
-    (questions.Rule.attention).
+    (questions.PropagationRule.attention).
 
     ValueError for what no rule is known of: attention with dropout, and a product written into its
     first factor.
     """
 
-    def __init__(self, network: nn.Module, rule: Rule):
+    def __init__(self, network: nn.Module, rule: PropagationRule):
         super().__init__()
         self.attention = rule.attention
         self.modules = (
@@ -266,7 +266,7 @@ def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) 
     try:
         for source in sources:
             source.requires_grad_(True)
-        with torch.enable_grad(), Propagation(network, Rule(attention="constant")):
+        with torch.enable_grad(), Propagation(network, PropagationRule(attention="constant")):
             logits = model.logits(
                 None, mask, segments, precision, embeddings=sources[0], whole=True
             )

@@ -46,7 +46,7 @@ class SoFar:
     at: tuple[float, float] = field(default_factory=_clocks)
 
     def check(self, dev: Any, watch: str, epoch: float, network: torch.nn.Module) -> bool:
-        """Take note of an evaluation on dev (training.Evaluation); whether it is the best, whose
+        """Take note of an evaluation on dev (training.Performance); whether it is the best, whose
         weights are kept.
         """
         found = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.methods.method import Budget
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
 from attreval.trial.exact import erase_each
 from attreval.trial.trained import neighbour, randomise
@@ -122,7 +122,7 @@ def explain_really(made: Made, methods: Sequence[str]) -> Scores:
     """The scores of real methods for the classes that the texts are of."""
     instances = [text.instance for text in made.texts]
     scorer = Scorer(made.model, 16384, "float64")
-    found = explain(
+    found = explain_instances(
         scorer, instances, methods, BUDGET, ("trial",), target="gold", group=len(instances) or 1
     )
     scores: Scores = {name: [] for name in methods}

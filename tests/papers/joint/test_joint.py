@@ -15,7 +15,7 @@ from reference.profiles import TINY
 from attreval.core.bootstrap import percentile_interval
 from attreval.methods import METHODS as EVERY
 from attreval.methods.method import Budget
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics import METRICS
 from attreval.models.scorer import Scorer
 from compendium.config import Profile
@@ -248,7 +248,7 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
     asked = []
     for size in (8, 24):
         budget = EVERY[method].limited(Budget(limsse_epochs=5), size)
-        found = explain(Scorer(planted, precision="float64"), [text], [method], budget)
+        found = explain_instances(Scorer(planted, precision="float64"), [text], [method], budget)
         asked.append(found[0].attributions[method].cost.requested)
     assert asked[0] <= 8 + 2 and asked[0] < asked[1] <= 24 + 2
 

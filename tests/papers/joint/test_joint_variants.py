@@ -13,7 +13,7 @@ from reference.profiles import TINY
 from scipy.stats import kendalltau
 from test_joint import METHODS, ROWS, profile_of
 
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics import METRICS
 from attreval.models.scorer import Scorer
 from compendium.config import Profile
@@ -188,7 +188,7 @@ def test_every_baseline_is_judged_by_every_metric(opened, tiny, monkeypatch):
     methods = ("random", "gradient_x_input", METHOD, "integrated_gradients_zero")
     given = {"explain": {"methods": ["random"], "path_steps": 3, "path_steps_most": 3}}
     step = opened(joint={"path_baselines": {"snli": 5}}, **given)
-    made = explain(
+    made = explain_instances(
         Scorer(tiny), TEXTS[:2], methods, step.profile.explaining_of("snli"), ("snli", "small", 1)
     )
     records = {one.instance.id: one.attributions for one in made}

@@ -14,7 +14,7 @@ from attreval.core.units import Units
 from attreval.methods import TECHNIQUES
 from attreval.methods.attention import choose_head
 from attreval.methods.method import UnitSettings
-from attreval.methods.run import Explained, explain
+from attreval.methods.run import Explained, explain_instances
 from attreval.models.scorer import Scorer
 from compendium import config
 from compendium.papers.sun2024 import agents, explanations
@@ -119,7 +119,7 @@ def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
     budget = explanations.budget_of_types(profile, "snli")
     scorer = Scorer(tiny)
     methods = explanations._methods_of(TECHNIQUES)
-    made: list[Explained] = explain(scorer, some, methods, budget, ("levels",))
+    made: list[Explained] = explain_instances(scorer, some, methods, budget, ("levels",))
     run = ("snli", "tiny", 1)
     write_attributions(
         step.results.typed_attributions(*run, 0), [a for e in made for a in e.attributions.values()]

@@ -17,7 +17,7 @@ from attreval.models.questions.path_gradient import (
     ZERO,
     PathAnswer,
     PathGradient,
-    Rule,
+    PropagationRule,
     choose_start,
 )
 from attreval.models.questions.question import Computation, Conversation, Question, Row

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rule:
+class PropagationRule:
     """How relevance takes the place of gradients in the backward pass (Poerner et al. 2018,
     sections 3.2 and 3.3).
 
@@ -62,11 +62,11 @@ class Rule:
 
 ZERO = -1  # in place of an id of a baseline: no vector
 MEAN = -2  # in place of an id of a baseline: the mean of all word embeddings
-LRP = Rule()
-CP_LRP = Rule(attention="constant")
-GIM = Rule(attention="softened")
-DEEPLIFT = Rule(reference=True)
-DEEPLIFT_COMPLETE = Rule(reference=True, attention="rescaled")
+LRP = PropagationRule()
+CP_LRP = PropagationRule(attention="constant")
+GIM = PropagationRule(attention="softened")
+DEEPLIFT = PropagationRule(reference=True)
+DEEPLIFT_COMPLETE = PropagationRule(reference=True, attention="rescaled")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class PathGradient(Question):
     weights: tuple[float, ...] = (1.0,)
     baseline: np.ndarray | None = None
     of: str = "logit"
-    rule: Rule | None = None
+    rule: PropagationRule | None = None
     where: Literal["words", "entry", "bare"] = "words"
 
     takes_gradients = True

@@ -19,7 +19,7 @@ from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
 from attreval.models.folders import check_names, match_labels
 from attreval.models.placing import freeze, in_precision, pick_device
-from attreval.models.questions import Rule
+from attreval.models.questions import PropagationRule
 from attreval.models.words.layers import Convolutional, Quasi, Recurrent, turn
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
 from attreval.models.words.vocabulary import (
@@ -203,7 +203,7 @@ class WordClassifier:
         segments: Tensor,
         precision: str = "float32",
         embeddings: Tensor | None = None,
-        rule: Rule | None = None,
+        rule: PropagationRule | None = None,
         entering: Callable[[Tensor], Tensor] | None = None,
         bias: Tensor | None = None,
     ) -> Tensor:

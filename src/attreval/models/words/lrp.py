@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attreval.models.questions import Rule
+from attreval.models.questions import PropagationRule
 
 Term = tuple[Tensor, Tensor]  # weight, activation
 _Source = tuple[
@@ -96,7 +96,7 @@ class RelevanceRules:
     through it is the rule.
     """
 
-    def __init__(self, rule: Rule):
+    def __init__(self, rule: PropagationRule):
         self.rule = rule
 
     def inputs(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from attreval.methods import METHODS
-from attreval.methods.run import explain
+from attreval.methods.run import explain_instances
 from attreval.metrics.pointing_game import BASELINES, play
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
@@ -101,7 +101,7 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
     of_tokens = [name for name in methods if METHODS[name].level == "token"]
     part = to_explain(profile, task, model)[start : start + TEXTS]
     texts = []
-    for one in explain(
+    for one in explain_instances(
         scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)
     ):
         own = one.instance.evidence

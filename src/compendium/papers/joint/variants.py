@@ -97,12 +97,12 @@ class Opened:
         """The texts explained by those of the methods that apply to the model. how: what follows in
         `explain`.
         """
-        from attreval.methods.run import explain
+        from attreval.methods.run import explain_instances
 
         applicable = [
             name for name in methods if self.scorer.model.family in METHODS[name].families
         ]
-        return explain(self.scorer, texts, applicable, *how)
+        return explain_instances(self.scorer, texts, applicable, *how)
 
 
 def _measure(
@@ -240,12 +240,12 @@ def _of_twin(opened: Opened, part: Part) -> Iterator[tuple]:
 
 def _read_twice(opened: Opened, texts: list[Instance]) -> Iterator[tuple]:
     """Whether the model finds the class of each text, whole and masked."""
-    from attreval.models.training import evaluate, masked_copies
+    from attreval.models.training import masked_copies, measure_performance
 
     model = opened.scorer.model
     copies = masked_copies(model, texts, "twins", opened.run[0])
     for reading, read in zip(READINGS, (texts, copies), strict=True):
-        right = evaluate(model, read).correct if read else []
+        right = measure_performance(model, read).correct if read else []
         for one, yes in zip(texts, right, strict=True):
             yield one.id, reading, "", ACCURACY, float(yes)
 

@@ -123,11 +123,11 @@ def train_and_explain(
     results: Results, profile: Profile, seed: int
 ) -> tuple[float, list[Attribution]]:
     """Train one model and explain with it; give its accuracy on test, and the attributions."""
-    from attreval.methods.run import explain
+    from attreval.methods.run import explain_instances
     from attreval.models.loading import new_classifier
     from attreval.models.placing import pick_precision
     from attreval.models.scorer import Scorer
-    from attreval.models.training import evaluate, train
+    from attreval.models.training import measure_performance, train
     from compendium.papers.pipeline.training import load_vectors
 
     set_threads(profile.threads)
@@ -149,10 +149,14 @@ def train_and_explain(
     folder = results.model(f"{STUDY}_{study.task}", study.model, seed)
     train(model, instances, dev, profile.study_training(), folder, names)
     test = corpora.load(study.task, "test", study.test_rows)
-    tested = evaluate(model, test, pick_precision(profile.training.precision, model.device))
+    tested = measure_performance(
+        model, test, pick_precision(profile.training.precision, model.device)
+    )
     precision = pick_precision(spec.perturbation_precision, model.device)
     scorer = Scorer(model, spec.token_budget, sampled_precision=precision)
-    explained = explain(scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target)
+    explained = explain_instances(
+        scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target
+    )
     return tested.accuracy, [record for e in explained for record in e.attributions.values()]
 
 

@@ -12,7 +12,7 @@ from attreval.core.records import Attribution, Cost, Instance
 from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
-from attreval.methods.run import Explained, explain
+from attreval.methods.run import Explained, explain_instances
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from compendium.papers.common.runs import examples, marked_corpus, to_explain
@@ -51,19 +51,23 @@ def explain_shard(step: Step) -> Shard:
     methods = given.methods or every
     how = (("explain", *run), spec.target)
     instances = to_explain(step.profile, given.task, given.model, given.shard, given.instances)
-    explained = explain(scorer, instances, methods, spec, *how, notify=step.progress("explaining"))
+    explained = explain_instances(
+        scorer, instances, methods, spec, *how, notify=step.progress("explaining")
+    )
     _write(step, given.run()[-1], explained)
     records = [record for one in explained for record in one.attributions.values()]
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
         if wanted := examples(given.task, step.profile.tasks[given.task].examples):
-            _write(step, "examples", explain(scorer, wanted, every, spec, *how))
+            _write(step, "examples", explain_instances(scorer, wanted, every, spec, *how))
         _write_marked_tokens(step, scorer.model, instances)
         for choice in other_choices(spec) if tried_run(step.profile) == run else ():
             chosen = [method for method in choice.methods if method in every]
             if chosen:
-                part = explain(scorer, instances[: choice.texts], chosen, choice.budget, *how)
+                part = explain_instances(
+                    scorer, instances[: choice.texts], chosen, choice.budget, *how
+                )
                 _write(step, choice.part, part, with_tokens=False)
     precision = precision_table(scorer, instances, methods, spec, *how)
     return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)
@@ -204,7 +208,7 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
     for precision in (scorer.sampled_precision, "float32"):
         ledger = Scorer(scorer.model, scorer.token_budget, sampled_precision=precision)
         made = []
-        for one in explain(ledger, instances, [method], *asked):
+        for one in explain_instances(ledger, instances, [method], *asked):
             record = one.attributions[method]
             found = record.scores
             if METHODS[method].level == "span":

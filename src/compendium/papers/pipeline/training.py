@@ -13,7 +13,7 @@ from attreval.core.records import Instance
 from attreval.models.folders import name_classes
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
-from attreval.models.training import evaluate, save_whole, train
+from attreval.models.training import measure_performance, save_whole, train
 from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
 from compendium.config import Profile, Run, TaskSpec
@@ -108,7 +108,7 @@ def measure_accuracy(
     """
     test = corpora.load(run[0], "test", profile.task_of(*run[:2]).test_rows)
     precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
-    tested = evaluate(model, test, precision, show and running_total(show, len(test)))
+    tested = measure_performance(model, test, precision, show and running_total(show, len(test)))
     accuracy, low, high = mean_low_high(tested.correct, profile.bootstrap, "accuracy", *names)
     gold = np.array([instance.label for instance in test])
     row = {

@@ -192,7 +192,7 @@ def _train_agents(step: Step, inputs: dict[Condition, Sets]) -> dict[Condition, 
 def _train_agent(step: Step, sets: Sets, condition: Condition, seed: int) -> np.ndarray:
     """The classes that one agent predicts for the test set."""
     from attreval.models.loading import new_classifier
-    from attreval.models.training import evaluate, train
+    from attreval.models.training import measure_performance, train
 
     given = step.parameters
     profile = step.profile
@@ -218,7 +218,7 @@ def _train_agent(step: Step, sets: Sets, condition: Condition, seed: int) -> np.
         folder,
         ("agent", given.task, given.model, f"s{given.seed}", seed),
     )
-    predicted = evaluate(agent, sets.test).predicted
+    predicted = measure_performance(agent, sets.test).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted
 

@@ -30,7 +30,13 @@ from attreval.methods.proxyspex import (
     fit_interactions,
 )
 from attreval.methods.run import attribution
-from attreval.methods.shapley import all_coalitions, ask_values, bivariate_values, draw_coalitions
+from attreval.methods.shapley import (
+    CoalitionGame,
+    all_coalitions,
+    ask_values,
+    bivariate_values,
+    draw_coalitions,
+)
 from attreval.methods.spans import pair_scores
 from compendium import corpora
 from compendium.config import Profile
@@ -67,7 +73,7 @@ def explain_types(step: Step) -> TypedExplanations:
     Evaluated instances are explained by every technique, those that only agents see by the agents'
     techniques.
     """
-    from attreval.methods.run import explain
+    from attreval.methods.run import explain_instances
 
     given = step.parameters
     profile = step.profile
@@ -85,13 +91,13 @@ def explain_types(step: Step) -> TypedExplanations:
     methods = _methods_of(settings.techniques)
     explained = []
     if evaluated:
-        explained += explain(
+        explained += explain_instances(
             scorer, evaluated, methods, budget, names, notify=step.progress("explaining")
         )
     if for_agents:
         asked = _methods_of(settings.agents.techniques)
         show = step.progress("explaining for agents")
-        explained += explain(scorer, for_agents, asked, budget, names, notify=show)
+        explained += explain_instances(scorer, for_agents, asked, budget, names, notify=show)
     attributions = step.results.typed_attributions(*given.run())
     tokens = step.results.typed_tokens(*given.run())
     write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
@@ -246,9 +252,8 @@ def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
     """
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, samples, rng)
-    return bivariate_values(
-        masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1]
-    )
+    found = values[masks @ (1 << np.arange(n))]
+    return bivariate_values(CoalitionGame(masks, weights, found, values[0], values[-1]))
 
 
 def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
