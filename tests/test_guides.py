@@ -102,7 +102,8 @@ from attreval.metrics.separation import separation
 from attreval.models.scorer import Scorer
 from attreval.trial.measure import PLANTED_METRICS, evaluate
 from compendium.explorer import page
-from compendium.papers.joint import planted, values
+from compendium.papers.joint import values
+from compendium.papers.planted import tables as planted
 from compendium.site.reference import methods_markdown, metrics_markdown
 
 placed = [name for name, one in METHODS.items() if one.order or name == "gradient_max"]  # without a contributor's own
@@ -124,7 +125,7 @@ assert listed["function"] == "methods/gradient_max.py::gradient_max" and listed[
 assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
 assert "{#method-gradient_max}" in methods_markdown([]) and "{#metric-squared_mass}" in metrics_markdown([])
 own = evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1, worlds=["one", "additive"])
-assert planted.verdict_table(separation(own, 20, 0.95)).title.tolist() == ["Squared mass"]
+assert planted.planted_verdicts(separation(own, 20, 0.95)).title.tolist() == ["Squared mass"]
 marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
 both = models.instance("the film was good", evidence=marks), models.instance("a plot")
 texts = [ScoredText(one, tiny.tokens(one), {"lime": np.ones(len(tiny.tokens(one).content))}, 0) for one in both]

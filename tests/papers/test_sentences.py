@@ -14,11 +14,12 @@ from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
-from compendium.papers.joint import planted
+from compendium.papers.joint import across, baselines, budgets, decomposition, limits, twins
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
 from compendium.papers.kamp2023.readings import Reading
 from compendium.papers.pipeline import overview as pipeline
+from compendium.papers.planted import sentences as planted
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
 from compendium.papers.zhao2023 import sentences as zhao
@@ -62,15 +63,12 @@ TABLES = {
     ): "counts: counts values, correlations: correlations_pooled chance reliability, "
     "random: random_baseline_by_metric, pareto: pareto_by_method pareto, choice: choice "
     "objections, places: places",
-    (
-        joint,
-        "08_joint_models",
-    ): "across: across across_by_metric, decomposition: decomposition",
-    (
-        joint,
-        "08_joint_settings",
-    ): "stability: stability, limits: limits_turned limits_methods, masked: masked_moves, "
-    "starts: ig_baselines",
+    (across, "08_joint_models"): "across: across across_by_metric",
+    (decomposition, "08_joint_models"): "decomposition: decomposition",
+    (budgets, "08_joint_settings"): "stability: stability",
+    (limits, "08_joint_settings"): "limits: limits_turned limits_methods",
+    (twins, "08_joint_settings"): "masked: masked_moves",
+    (baselines, "08_joint_settings"): "baselines: ig_baselines",
     (
         planted,
         "09_planted",

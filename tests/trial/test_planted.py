@@ -15,7 +15,7 @@ from attreval.trial import load_world
 from attreval.trial.explainers import PLAIN, explain_as
 from attreval.trial.measure import GIVEN, PLANTED_METRICS, as_scored, evaluate
 from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS
-from compendium.papers.joint.planted import worlds_table
+from compendium.papers.planted.tables import worlds_table
 
 TEXTS = 24
 DRAWS = 1

@@ -12,7 +12,7 @@ from attreval.trial.exact import MASK
 from attreval.trial.measure import LIMITED_METRICS, PLANTED_METRICS
 from attreval.trial.raised import RAISED_WORLDS, evaluate_raised, raised_table
 from attreval.trial.worlds.planted import PUSHES, RaisedModel
-from compendium.papers.joint.planted import raised_by_metric
+from compendium.papers.planted.tables import raised_by_metric
 
 LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatability", "complexity"}
 

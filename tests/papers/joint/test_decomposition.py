@@ -13,25 +13,20 @@ from reference import variance_components as slow
 from compendium.papers.joint import decomposition
 from compendium.papers.joint.decomposition import (
     SEEDS,
-    SHARES,
     average_papers,
     decomposition_table,
+    draw_decomposition,
     gather_columns,
+    say_decomposition,
 )
-from compendium.papers.joint.figures import draw_decomposition
-from compendium.papers.joint.sentences import say_decomposition
 
-METRICS = {
-    "pointing": "p",
-    "people": "a",
-    "agreement": "a",
-    "nc": "f",
-    "ns": "f",
-}  # of three papers
+# of three papers
+METRICS = {"pointing": "p", "people": "a", "agreement": "a", "nc": "f", "ns": "f"}
 KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
 MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
 FAMILY = "recurrent and convolutional networks"
 PARTS = ["methods", "paper", "metric", "model", "both"]
+COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 
 
 @pytest.fixture(autouse=True)
@@ -40,52 +35,34 @@ def fewer_worlds(monkeypatch):
     monkeypatch.setattr(decomposition, "EXCHANGES", 99)
 
 
-def plant(
-    methods,
-    paper,
-    metric,
-    model,
-    both,
-    of_seed=0.0,
-    models="abcd",
-    seeds=1,
-    number=150,
-    texts=4,
-    error=0.0,
-    at=0,
-):
-    """Scores that are sums of normal effects with these variances.
+def plant(*variances, of_seed=0.0, models="abcd", seeds=1, number=150, texts=4, error=0.0, at=0):
+    """Scores that are sums of normal effects with these variances of PARTS.
 
     error: what a text makes of a method's score on all networks alike; besides, texts differ much
-        in how high they are.
+    in how high they are.
     """
+    methods, paper, metric, model, both = variances
     rng = np.random.default_rng(at)
-    rows = []
     draw = rng.standard_normal
     own = draw(number)
     of_paper = {name: draw(number) for name in "paf"}
     of_metric = {name: draw(number) for name in METRICS}
     noise = error * draw((texts, number))
     height = 5 * draw(texts)
+    rows = []
     for name in models:
         of_model = draw(number)
         for seed in range(seeds):
             retrained = draw(number)
             for one, letter in METRICS.items():
-                effects = np.stack(
-                    [own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)]
-                )
+                effects = [own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)]
                 value = np.sqrt([methods, paper, metric, model, of_seed, both]) @ effects
-                value = 7 + (1 + len(rows) % 3) * (
-                    value + noise + height[:, None]
-                )  # (texts, number)
-                rows += [
-                    ("t", name, seed, f"i{t}", f"m{m}", one, score)
-                    for (t, m), score in np.ndenumerate(value)
-                ]
-    return pd.DataFrame(
-        rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"]
-    )
+                scale = 1 + len(rows) % 3
+                value = 7 + scale * (value + noise + height[:, None])  # (texts, number)
+                about = ("t", name, seed)
+                for (t, m), score in np.ndenumerate(value):
+                    rows.append((*about, f"i{t}", f"m{m}", one, score))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def first_row(values, draws=30, kind=None):
@@ -93,70 +70,61 @@ def first_row(values, draws=30, kind=None):
     return table[(table.reading == "all") & (table.kind == kind if kind else True)].iloc[0]
 
 
-# (components, how far texts move all scores alike)
-PLANTED = [
-    ((0.4, 0.2, 0.1, 0.2, 0.1), 0.8),
-    ((0.2, 0.1, 0.0, 0.6, 0.1), 0.0),
-    ((0.9, 0.0, 0.0, 0.0, 0.1), 0.8),
-]
+# variances, how far texts move all scores alike
+PLANTED = {
+    (0.4, 0.2, 0.1, 0.2, 0.1): 0.8,
+    (0.2, 0.1, 0.0, 0.6, 0.1): 0.0,
+    (0.9, 0.0, 0.0, 0.0, 0.1): 0.8,
+}
 
 
-@pytest.mark.parametrize(("planted", "error"), PLANTED)
-def test_planted_components_are_found_whatever_texts_do_to_all_alike(planted, error):
-    row = first_row(plant(*planted, error=error, texts=6))
-    assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
-    assert row[PARTS].sum() == pytest.approx(1) and row.judge == pytest.approx(
-        row.paper + row.metric
-    )
-    assert row.p_judge < 0.05 or not planted[1]
-    assert row.p_model < 0.05 or not planted[3]
-    assert row.lead_low <= row.lead <= row.lead_high
-    assert (row.networks, row.metrics, row.compared, row.judges.count(",")) == (4, 5, 150, 2)
+def test_planted_components_are_found_whatever_texts_do_to_all_alike():
+    for planted, error in PLANTED.items():
+        row = first_row(plant(*planted, error=error, texts=6))
+        assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
+        assert row[PARTS].sum() == pytest.approx(1)
+        assert row.judge == pytest.approx(row.paper + row.metric)
+        assert row.p_judge < 0.05 or not planted[1]
+        assert row.p_model < 0.05 or not planted[3]
+        assert row.lead_low <= row.lead <= row.lead_high
+        assert (row.networks, row.metrics, row.compared, row.judges.count(",")) == (4, 5, 150, 2)
 
 
-def test_equals_its_slow_twins():
-    rng = np.random.default_rng(3)
+def test_covariances_equal_their_slow_twin():
     values = plant(0.3, 0.2, 0.1, 0.2, 0.2, models="abx", number=7, texts=5, error=0.3)
-    values.loc[
-        (values.instance == "i2") & (values.metric == "nc") & (values.model == "b"), "value"
-    ] = np.nan
-    values = values[~((values.model == "x") & (values.metric == "ns"))].dropna()
-    columns = gather_columns(values)
-    covariances = columns.covariances(np.ones(5)).reshape(3, 5, 3, 5)
+    one_text = (values.instance == "i2") & (values.metric == "nc") & (values.model == "b")
+    values = values[~one_text & ~((values.model == "x") & (values.metric == "ns"))]
+    covariances = gather_columns(values).covariances(np.ones(5)).reshape(3, 5, 3, 5)
+    wide = values.pivot(index=["model", "metric", "method"], columns="instance", values="value")
+    wide.loc[(slice(None), "nc"), "i2"] = np.nan  # not every network has it
     for (u, one), (v, other) in product(enumerate("abx"), repeat=2):
         for (j, first), (k, second) in product(enumerate(METRICS), repeat=2):
-            if "ns" in (first, second):
-                continue
-            here = []
-            for model, metric in ((one, first), (other, second)):
-                part = values[(values.model == model) & (values.metric == metric)]
-                wide = part.pivot(index="method", columns="instance", values="value")
-                wide = wide.reindex(columns=[f"i{t}" for t in range(5)])
-                here.append(
-                    wide.assign(i2=np.nan) if metric == "nc" else wide
-                )  # not every network has it
-            expected = slow.covariance(*(wide.to_numpy() for wide in here))
-            assert covariances[u, j, v, k] == pytest.approx(expected), (one, other, first, second)
-    made = rng.uniform(-1, 1, (3, 5, 3, 5))
+            if "ns" not in (first, second):
+                expected = slow.covariance(
+                    wide.loc[one, first].to_numpy(), wide.loc[other, second].to_numpy()
+                )
+                assert covariances[u, j, v, k] == pytest.approx(expected), (one, other, first)
+
+
+def test_means_by_paper_equal_their_slow_twin():
+    made = np.random.default_rng(3).uniform(-1, 1, (3, 5, 3, 5))
     # the last network lacks the last metric
     made[2, 4] = np.nan
     made[:, :, 2, 4] = np.nan
-    found = average_papers(made, columns.judges)
-    judges = list(columns.judges)
+    judges = list(METRICS.values())
+    found = average_papers(made, np.array(judges))
     for (at, level), a, b in product(enumerate(("metric", "paper", "neither")), range(3), range(3)):
-        assert found[at, a, b] == pytest.approx(
-            slow.mean_by_paper(made, judges, a, b, level), nan_ok=True
-        )
+        expected = slow.mean_by_paper(made, judges, a, b, level)
+        assert found[at, a, b] == pytest.approx(expected, nan_ok=True)
 
 
 def test_texts_drawn_twice_are_no_two_texts():
-    values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=9, texts=4, error=1.0)
+    values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=9, error=1.0)
     columns = gather_columns(values)
     draws = ([2.0, 1, 1, 0], [1.0] * 4, [3.0, 2, 0, 0], [1.0, 1, 0, 0])
     twice, once, only, again = (columns.covariances(np.array(drawn)) for drawn in draws)
-    assert not np.allclose(twice, once) and only == pytest.approx(
-        again
-    )  # of two texts, however often they are there
+    assert not np.allclose(twice, once)
+    assert only == pytest.approx(again)  # of two texts, however often they are there
 
 
 def test_the_share_of_training_anew_is_told_from_that_of_another_model():
@@ -167,30 +135,25 @@ def test_the_share_of_training_anew_is_told_from_that_of_another_model():
     assert (anew.networks, other.networks) == (12, 12)
     assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.08)
     assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.12)
-    assert (
-        anew.judge == pytest.approx(other.judge, abs=0.06)
-        and max(anew.p_model, other.p_model) < 0.05
-    )
-    assert (
-        anew.model_low - 0.03 <= 0.1 <= anew.model_high + 0.03
-        and other.model_low <= 0.3 <= other.model_high
-    )
+    assert anew.judge == pytest.approx(other.judge, abs=0.06)
+    assert max(anew.p_model, other.p_model) < 0.05
+    assert anew.model_low - 0.03 <= 0.1 <= anew.model_high + 0.03
+    assert other.model_low <= 0.3 <= other.model_high
 
 
 def test_models_are_drawn_with_all_their_seeds():
-    pairs = np.array([(0, 1), (0, 2), (0, 3), (2, 3)])
-    of_model = np.array([0, 0, 1, 1])
     rng = np.random.default_rng(0)
-    drawn = np.array([decomposition._draw_pairs(pairs, of_model, rng) for _ in range(2000)])
+
+    def often(pairs, of_model):
+        drawn = [decomposition._draw_pairs(pairs, of_model, rng) for _ in range(2000)]
+        return (np.array(drawn) > 0).mean(axis=0)
+
+    pairs = np.array([(0, 1), (0, 2), (0, 3), (2, 3)])
     # a model is there .75 of the time, both of its seeds half of that; one of each model's with
     # both models (.5)
-    assert (drawn > 0).mean(axis=0) == pytest.approx(
-        [0.375, 0.5 * 0.75**2, 0.5 * 0.75**2, 0.375], abs=0.04
-    )
-    single = np.array(
-        [decomposition._draw_pairs(np.array([(0, 1)]), np.arange(2), rng)[0] for _ in range(2000)]
-    )
-    assert set(single) == {0, 1} and single.mean() == pytest.approx(0.5, abs=0.04)
+    expected = [0.375, 0.5 * 0.75**2, 0.5 * 0.75**2, 0.375]
+    assert often(pairs, np.array([0, 0, 1, 1])) == pytest.approx(expected, abs=0.04)
+    assert often(np.array([(0, 1)]), np.arange(2)) == pytest.approx([0.5], abs=0.04)
 
 
 def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
@@ -199,24 +162,22 @@ def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
     """
     values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
     assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are
-    columns = gather_columns(
-        plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9)
-    )
+    values = plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9)
+    columns = gather_columns(values)
     marked = np.zeros((4, 5, 4, 5)) + np.arange(5)[None, :, None, None]  # which metric stood there
-    pairs = np.array([(0, 2), (0, 3), (1, 2), (1, 3)])
     rng = np.random.default_rng(0)
-    moved = decomposition._exchange_metrics(marked, columns, pairs, FAMILY, rng)[:, :, 0, 0]
-    assert (
-        (moved[0] == moved[1]).all()
-        and (moved[2] == moved[3]).all()
-        and (moved[0] != moved[2]).any()
-    )
-    apart = decomposition._exchange_metrics(
-        marked, columns, np.array([(0, 1), (2, 3)]), SEEDS, rng
-    )[:, :, 0, 0]
-    assert (apart[0] != apart[1]).any() and all(
-        sorted(row) == list(range(5)) for row in (*moved, *apart)
-    )
+
+    def exchanged(pairs, kind):
+        given = (marked, columns, np.array(pairs), kind, rng)
+        found = decomposition._exchange_metrics(*given)[:, :, 0, 0]
+        assert (np.sort(found) == np.arange(5)).all()
+        return found
+
+    moved = exchanged([(0, 2), (0, 3), (1, 2), (1, 3)], FAMILY)
+    assert (moved[0] == moved[1]).all() and (moved[2] == moved[3]).all()
+    assert (moved[0] != moved[2]).any()
+    apart = exchanged([(0, 1), (2, 3)], SEEDS)
+    assert (apart[0] != apart[1]).any()
 
 
 def test_kinds_of_models_and_what_the_sentence_says():
@@ -225,24 +186,18 @@ def test_kinds_of_models_and_what_the_sentence_says():
     table = decomposition_table(pd.concat([alike, apart]), MODELS, 30, 0.95)
     assert set(table.kind) == {"transformers", FAMILY, "one of each"}
     mixed = table[(table.kind == "one of each") & (table.reading == "all")].iloc[0]
-    assert mixed.methods == pytest.approx(0, abs=0.12) and mixed.model == pytest.approx(
-        0.5, abs=0.15
-    )
+    assert (mixed.methods, mixed.model) == pytest.approx((0, 0.5), abs=0.15)
     said = say_decomposition(table)
-    assert (
-        said.startswith("Within a family of models the judge makes 0.")
-        and "from one family" in said
-    )
+    assert said.startswith("Within a family of models the judge makes 0.")
+    assert "from one family" in said
     assert draw_decomposition(table).get_legend_handles_labels()[1][1] == "with the paper"
 
 
 def test_needed_orders_follow_spearman_and_brown():
     row = first_row(plant(0.5, 0.2, 0.1, 0.1, 0.1, number=50), 2)
-    mean_of = [
-        count * row.methods / (1 + (count - 1) * row.methods)
-        for count in (row.needed - 1, row.needed)
-    ]
-    assert mean_of[0] < 0.8 <= mean_of[1]
+    orders = np.array([row.needed - 1, row.needed])
+    fewer, enough = orders * row.methods / (1 + (orders - 1) * row.methods)
+    assert fewer < 0.8 <= enough
     nothing = first_row(plant(0.0, 0.5, 0.0, 0.3, 0.2, number=9, at=3), 2)
     assert np.isfinite(nothing.needed) == (nothing.methods > 0)
 
@@ -253,53 +208,41 @@ def test_one_rule_leaves_out_the_methods_whose_rules_differ():
     """
     values = plant(0.4, 0.1, 0.1, 0.2, 0.2, models="abx", number=8, texts=20)
     named = values.assign(method=values.method.replace({"m0": "lrp", "m1": "deeplift"}))
-    table = decomposition_table(named, MODELS, 5, 0.95)
-    read = {name: rows for name, rows in table.groupby("reading")}
+    table = decomposition_table(named, MODELS, 5, 0.95).set_index("reading")
     others = decomposition_table(values[~values.method.isin(["m0", "m1"])], MODELS, 5, 0.95)
-    assert set(others.reading) == {"all", "right"} and set(read["one rule"].compared) == {6}
-    expected = others[others.reading == "all"]
-    assert np.allclose(read["one rule"][PARTS], expected[PARTS])
-    assert not np.allclose(read["all"][PARTS], expected[PARTS])
+    assert set(others.reading) == {"all", "right"}
+    assert set(table.compared["one rule"]) == {6}
+    expected = others[others.reading == "all"][PARTS]
+    assert np.allclose(table.loc["one rule", PARTS], expected)
+    assert not np.allclose(table.loc["all", PARTS], expected)
 
 
 def test_nothing_to_compare():
     table = decomposition_table(plant(0.5, 0.2, 0.1, 0.1, 0.1, models="a"), MODELS, 2, 0.95)
-    assert (
-        table.empty
-        and "no rows" in say_decomposition(table)
-        and draw_decomposition(table) is not None
-    )
+    assert table.empty and "no rows" in say_decomposition(table)
+    assert draw_decomposition(table) is not None
     noisy = plant(0.5, 0.2, 0.1, 0.1, 0.1, error=6.0)  # the texts make nearly all of what is seen
-    assert decomposition_table(noisy, MODELS, 2, 0.95)[list(SHARES)].isna().all(axis=None)
+    shares = decomposition_table(noisy, MODELS, 2, 0.95)[list(decomposition.SHARES)]
+    assert shares.isna().all(axis=None)
 
 
 def test_exchanged_names_have_no_share():
-    chance = [
-        first_row(plant(0.5, 0.3, 0.0, 0.0, 0.2, number=12, at=at), 2).p_model for at in range(6)
-    ]
+    chance = []
+    for at in range(6):
+        values = plant(0.5, 0.3, 0.0, 0.0, 0.2, number=12, at=at)
+        chance.append(first_row(values, 2).p_model)
     assert np.mean(chance) == pytest.approx(0.5, abs=0.25)
 
 
 def test_intervals_hold_what_many_models_would_give(monkeypatch):
     monkeypatch.setattr(decomposition, "EXCHANGES", 1)
+    names = [f"m{at}" for at in range(16)]
+    models = dict.fromkeys(names, MODELS["a"])
     held = []
     for at in range(10):
-        many = plant(
-            0.4,
-            0.2,
-            0.1,
-            0.1,
-            0.2,
-            models=[f"m{at}" for at in range(16)],
-            number=20,
-            error=0.5,
-            at=at,
-        )
-        models = {name: MODELS["a"] for name in many.model.unique()}
-        few = many[many.model.isin([*models][:4])]
-        truth, told = (
-            decomposition_table(part, models, draws, 0.95).iloc[0]
-            for part, draws in ((many, 1), (few, 60))
-        )
+        many = plant(0.4, 0.2, 0.1, 0.1, 0.2, models=names, number=20, error=0.5, at=at)
+        truth = decomposition_table(many, models, 1, 0.95).iloc[0]
+        few = many[many.model.isin(names[:4])]
+        told = decomposition_table(few, models, 60, 0.95).iloc[0]
         held.append(told.lead_low <= truth.lead <= told.lead_high)
     assert np.mean(held) >= 0.8

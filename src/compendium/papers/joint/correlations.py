@@ -17,7 +17,7 @@ from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import rank_correlation
-from attreval.metrics.rank_correlation import Drawn
+from attreval.metrics.rank_correlation import Correlation, Drawn
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
 from compendium.papers.joint import over_runs
@@ -39,19 +39,18 @@ GRANULARITIES = {"tokens": "tokens", "unified": "pieces"}
 POOLED = "all runs"
 EXCHANGES = 1999  # of methods' names
 SPLITS = 100  # of texts into halves
-BOTTOM_SHARE = (
-    0.25  # random is near the bottom where at most so many of the other methods come below it
-)
+# random is near the bottom where at most so many of the other methods come below it
+BOTTOM_SHARE = 0.25
+
+JointRun = tuple[str, str, str]  # task, model and granularity
 
 
 @dataclass(frozen=True)
 class JointScores:
-    """values: one row an instance, method and metric. runs: (task, model, granularity) -> the
-    metrics' drawn means.
-    """
+    """values: one row an instance, method and metric. runs: the metrics' drawn means."""
 
     values: pd.DataFrame
-    runs: dict[tuple[str, str, str], Drawn]
+    runs: dict[JointRun, Drawn]
 
 
 def score_all(step: Step) -> JointScores:
@@ -64,34 +63,45 @@ def score_all(step: Step) -> JointScores:
     return JointScores(values, draw_runs(values, step.profile.bootstrap.draws))
 
 
-def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
+def draw_runs(values: pd.DataFrame, draws: int) -> dict[JointRun, Drawn]:
     """The metrics' means of every run with those of drawn texts; models of a task read the same
     texts.
     """
     out = {}
     for (task, model, granularity), part in values.groupby(RUN, sort=False):
         arrays, methods = _as_arrays(part)
-        drawn = rank_correlation.draw_judges(
-            arrays, methods, draws, task, GRANULARITIES[granularity]
-        )
-        out[task, model, granularity] = drawn
+        names = (task, GRANULARITIES[granularity])
+        out[task, model, granularity] = rank_correlation.draw_judges(arrays, methods, draws, *names)
     return out
 
 
+def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the
+    methods.
+    """
+    known = part[part.value.notna()]
+    methods = [name for name in METHODS if name in set(known.method)]
+    levels = [sorted(set(known.seed)), known.instance.unique(), methods]
+    every = pd.MultiIndex.from_product(levels)
+    out = {}
+    for metric in (name for name in JOINT if name in set(known.metric)):
+        rows = known[known.metric == metric].set_index(["seed", "instance", "method"]).value
+        out[metric] = rows.reindex(every).to_numpy().reshape(*map(len, levels))
+    return out, methods
+
+
 @table_of("task model granularity method metric better mean low high n")
-def summary_table(scores: JointScores, confidence: float) -> Iterator[tuple]:
+def mean_values(scores: JointScores, confidence: float) -> Iterator[tuple]:
     """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric
     itself finds better.
     """
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
             better = JOINT[metric].turned or "higher"
-            bounds = percentile_interval(drawn.drawn[metric], confidence)
-            for method, mean, low, high, n in zip(
-                drawn.methods, means, *bounds, drawn.counts[metric], strict=True
-            ):
-                if n:
-                    yield *run, method, metric, better, mean, low, high, n
+            low, high = percentile_interval(drawn.drawn[metric], confidence)
+            for at, method in enumerate(drawn.methods):
+                if n := drawn.counts[metric][at]:
+                    yield *run, method, metric, better, means[at], low[at], high[at], n
 
 
 def counts_table(values: pd.DataFrame) -> pd.DataFrame:
@@ -105,9 +115,6 @@ def counts_table(values: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([found])
 
 
-CORRELATIONS = "metric_a metric_b tau low high methods runs p p_names verdict"
-
-
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     """One row a pair of metrics and run, and one for all runs of a granularity: tau-b over methods,
     random left out.
@@ -116,33 +123,9 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     at the false discovery rate of all single runs, or of all pooled values, of a granularity.
     verdict: see `over_runs.verdict`; what does not stay below the rate cannot be told.
     p_names: how often exchanged names of methods, the same in all runs, give as much; beyond_names:
-        whether that is below the rate, too.
+    whether that is below the rate, too.
     """
-    rows = []
-    names = sorted({method for drawn in scores.runs.values() for method in drawn.methods})
-    orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
-    orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
-    for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
-        found = []
-        taus = []
-        together = []
-        for run, drawn in scores.runs.items():
-            if run[2] == granularity and {a, b} <= {*drawn.means}:
-                together.append(drawn)
-                taus.append(rank_correlation.correlate_means(drawn, a, b, names=run))
-                found.append((run, [drawn], *taus[-1], 1))
-        if together:
-            tau, draws, pooled = over_runs.pool(taus)
-            found.append(((POOLED, POOLED, granularity), together, tau, draws, None, pooled))
-        for run, read, tau, draws, methods, pooled in found:
-            low, high = map(float, percentile_interval(draws, confidence))
-            seen, *exchanged = over_runs.exchange_methods(read, a, b, names, orders)
-            p_names = over_runs.p_of_names(seen, np.array(exchanged))
-            verdict = over_runs.verdict(low, high)
-            rows.append(
-                (*run, a, b, tau, low, high, methods, pooled, _p_of_sign(draws), p_names, verdict)
-            )
-    table = pd.DataFrame(rows, columns=[*RUN, *CORRELATIONS.split()]).astype({"methods": "Int64"})
+    table = _correlate_pairs(scores, confidence).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
     table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
     rate = 1 - confidence + 1e-12
@@ -151,24 +134,28 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=beyond_names)
 
 
-def reliability_table(scores: JointScores) -> pd.DataFrame:
-    """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts,
-    random left out.
-
-    Mean over random halvings and `runs`. Two metrics may agree more than that: they are asked about
-    the same texts.
-    """
-    rows = []
-    for run, part in scores.values.groupby(RUN, sort=False):
-        arrays, _ = _as_arrays(part[part.method != "random"])
-        for metric, values in arrays.items():
-            tau = over_runs.against_itself(values, SPLITS, generator("halves", *run, metric))
-            rows.append((run[2], metric, JOINT[metric].title, tau))
-    table = pd.DataFrame(rows, columns=["granularity", "metric", "title", "tau"]).dropna()
-    by = table.groupby(["granularity", "metric", "title"], sort=False).tau
-    found = by.agg(tau="mean", lowest="min", highest="max", runs="size").reset_index()
-    order = found.metric.map(list(JOINT).index)
-    return found.iloc[np.lexsort((order, found.granularity != "tokens"))].reset_index(drop=True)
+@table_of("task model granularity metric_a metric_b tau low high methods runs p p_names verdict")
+def _correlate_pairs(scores: JointScores, confidence: float) -> Iterator[tuple]:
+    """The rows of single runs and of all runs, before they are adjusted to each other."""
+    names = sorted({method for drawn in scores.runs.values() for method in drawn.methods})
+    orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
+    orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
+    for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
+        cells: list[tuple[JointRun, list[Drawn], Correlation, int | None, int]] = []
+        for run, drawn in scores.runs.items():
+            if run[2] == granularity and {a, b} <= {*drawn.means}:
+                found = rank_correlation.correlate_means(drawn, a, b, names=run)
+                cells.append((run, [drawn], found, found.over, 1))
+        if cells:
+            every = [drawn for _, (drawn,), *_ in cells]
+            pooled = over_runs.pool([found for _, _, found, *_ in cells])
+            cells.append(((POOLED, POOLED, granularity), every, pooled, None, pooled.over))
+        for run, read, found, *counts in cells:
+            low, high = map(float, percentile_interval(found.drawn, confidence))
+            seen, *exchanged = over_runs.exchange_methods(read, a, b, names, orders)
+            p_names = over_runs.p_of_names(seen, np.array(exchanged))
+            told = (_p_of_sign(found.drawn), p_names, over_runs.verdict(low, high))
+            yield *run, a, b, found.tau, low, high, *counts, *told
 
 
 def _p_of_sign(drawn: np.ndarray) -> float:
@@ -182,17 +169,43 @@ def _p_of_sign(drawn: np.ndarray) -> float:
     return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
 
+def reliability_table(scores: JointScores) -> pd.DataFrame:
+    """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts,
+    random left out.
+
+    Mean over random halvings and `runs`. Two metrics may agree more than that: they are asked about
+    the same texts.
+    """
+    by = ["granularity", "metric", "title"]
+    found = _correlate_halves(scores).dropna().groupby(by, sort=False).tau
+    table = found.agg(tau="mean", lowest="min", highest="max", runs="size").reset_index()
+    order = table.metric.map(list(JOINT).index)
+    at = np.lexsort((order, table.granularity != "tokens"))
+    return table.iloc[at].reset_index(drop=True)
+
+
+@table_of("granularity metric title tau")
+def _correlate_halves(scores: JointScores) -> Iterator[tuple]:
+    """One row a run and metric."""
+    for run, part in scores.values.groupby(RUN, sort=False):
+        arrays, _ = _as_arrays(part[part.method != "random"])
+        for metric, values in arrays.items():
+            rng = generator("halves", *run, metric)
+            tau = over_runs.against_itself(values, SPLITS, rng)
+            yield run[2], metric, JOINT[metric].title, tau
+
+
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     """The pooled rank correlations that were measured, with titles to read. between: of two judges'
     metrics.
     """
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     titles = {name: metric.title for name, metric in JOINT.items()}
-    found = part.copy()
-    found["title_a"] = part.metric_a.map(titles)
-    found["title_b"] = part.metric_b.map(titles)
-    found["pair"] = found.title_a + " and " + found.title_b
-    found["between"] = part.metric_a.map(JUDGES) != part.metric_b.map(JUDGES)
+    title_a = part.metric_a.map(titles)
+    title_b = part.metric_b.map(titles)
+    between = part.metric_a.map(JUDGES) != part.metric_b.map(JUDGES)
+    pair = title_a + " and " + title_b
+    found = part.assign(title_a=title_a, title_b=title_b, pair=pair, between=between)
     numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
     return found[["granularity", "title_a", "title_b", "pair", *numbers]]
 
@@ -211,9 +224,9 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
 
 
 @table_of("granularity verdict count pairs")
-def verdict_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity and verdict: how many pairs of metrics, and which, the
-    strongest first.
+def pairs_by_verdict(pooled: pd.DataFrame) -> Iterator[tuple]:
+    """One row a granularity and verdict: how many pairs of metrics, and which, the strongest
+    first.
     """
     for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
         said = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
@@ -227,12 +240,8 @@ def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     """
     for granularity in GRANULARITIES:
         told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
-        yield (
-            granularity,
-            len(told),
-            int(told.beyond_names.sum()),
-            _list_pairs(told[~told.beyond_names]),
-        )
+        by_chance = _list_pairs(told[~told.beyond_names])
+        yield granularity, len(told), int(told.beyond_names.sum()), by_chance
 
 
 def _list_pairs(pooled: pd.DataFrame) -> str:
@@ -248,31 +257,35 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     discovery rate of all methods, metrics and runs. at_bottom: whether at most BOTTOM_SHARE of the
     methods are below.
     """
-    rows = []
-    p = []
+    table = _compare_with_random(scores)
+    surely = adjust(table.p.to_numpy()) <= 1 - confidence + 1e-12
+    by = table.assign(surely=surely).groupby([*RUN, "metric"], sort=False)
+    found = by.agg(
+        random=("random", "first"),
+        methods=("below", "size"),
+        below=("below", "sum"),
+        surely_below=("surely", "sum"),
+    )
+    at_bottom = found.below <= BOTTOM_SHARE * found.methods
+    return found.assign(at_bottom=at_bottom).reset_index()
+
+
+@table_of("task model granularity metric random below p")
+def _compare_with_random(scores: JointScores) -> Iterator[tuple]:
+    """One row a run, metric and other method: whether it is below random scores, and p of that."""
     for run, drawn in scores.runs.items():
         if "random" not in drawn.methods:
             continue
         at = drawn.methods.index("random")
         for metric, means in drawn.means.items():
-            others = ~np.isnan(means) & (np.arange(len(means)) != at)
-            if np.isnan(means[at]) or not others.any():
+            if np.isnan(means[at]):
                 continue
-            lower = means[others] < means[at]
             draws = drawn.drawn[metric]
-            leads = draws[:, others] - draws[:, [at]]
-            p += [
-                _p_of_sign(lead) if below else 1.0
-                for lead, below in zip(leads.T, lower, strict=True)
-            ]
-            at_bottom = lower.sum() <= BOTTOM_SHARE * len(lower)
-            rows.append((*run, metric, means[at], len(lower), lower.sum(), at_bottom))
-    table = pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "at_bottom"])
-    surely = pd.Series(adjust(np.array(p)) <= 1 - confidence + 1e-12)
-    of_row = np.repeat(table.index, table.methods.astype(int))
-    sums = surely.groupby(of_row).sum().reindex(table.index)
-    table.insert(len(table.columns) - 1, "surely_below", sums.astype(int))
-    return table
+            for other in np.flatnonzero(~np.isnan(means)):
+                if other != at:
+                    below = means[other] < means[at]
+                    p = _p_of_sign(draws[:, other] - draws[:, at]) if below else 1.0
+                    yield *run, metric, means[at], below, p
 
 
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
@@ -285,19 +298,3 @@ def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     found = sums.reindex([metric for metric in JOINT if metric in sums.index]).reset_index()
     titles = [JOINT[metric].title for metric in found.metric]
     return found.assign(title=titles, mostly_at_bottom=found.at_bottom >= found.runs / 2)
-
-
-def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the
-    methods.
-    """
-    known = part[part.value.notna()]
-    methods = [name for name in METHODS if name in set(known.method)]
-    seeds = sorted(set(known.seed))
-    texts = known.instance.unique()
-    every = pd.MultiIndex.from_product([seeds, texts, methods])
-    out = {}
-    for metric in (name for name in JOINT if name in set(known.metric)):
-        rows = known[known.metric == metric].set_index(["seed", "instance", "method"]).value
-        out[metric] = rows.reindex(every).to_numpy().reshape(len(seeds), len(texts), len(methods))
-    return out, methods

@@ -1,33 +1,36 @@
 """The crossed design: networks of several shapes and seeds explain the same texts, and every judge
 sees them.
 
-What notebooks 02, 03, 04 and 08 do of one network each is done here of many, by the same code, in
-parts that resume: a part trains a network, or explains and scores a few texts of one. The networks
-of a task have the same rows of training, texts and methods, so that methods x judges x models x
-seeds are crossed (`crossed` in a profile).
+What notebooks 02, 03, 04 and 08_joint do of one network each is done here of many, by the same
+code, in parts that resume: a part trains a network, or explains and scores a few texts of one. The
+networks of a task have the same rows of training, texts and methods, so that methods x judges x
+models x seeds are crossed (`crossed` in a profile).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from attreval.core.records import Cost
 from attreval.methods import METHODS
-from attreval.methods.run import explain_instances
+from attreval.methods.run import Explained, explain_instances
 from attreval.metrics.pointing_game import BASELINES, play
-from compendium.config import Profile, Run
+from compendium.config import ModelSpec, Profile, Run
 from compendium.papers.common.runs import RUN, borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
-from compendium.papers.joint.standing import family_of
 from compendium.papers.joint.values import (
     COLUMNS,
     GAMES,
     JUDGES,
+    Known,
     ask_of_run,
+    family_of,
     score_text,
     stored_scores,
 )
@@ -46,15 +49,14 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     given = step.profile.crossed_profile()
     place = Results(step.results.root / "crossed")
-    models = list(
-        given.models
-    )  # the dearest stand first in a profile: no process ends long after the others
+    models = list(given.models)
 
     def dearest_first(runs: Iterable[Run]) -> list[Run]:
+        """As they stand in a profile: no process ends long after the others."""
         return sorted(runs, key=lambda run: models.index(run[1]))
 
     trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
-    made = step.side_by_side(train_network, trained, "training", of_models=False)
+    made = step.side_by_side(train_crossed, trained, "training", of_models=False)
     accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
     step.notes["devices"] = accuracy.device.value_counts().to_dict()
     learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
@@ -70,14 +72,16 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """The networks that are surely more accurate than the most frequent class; all where
-    none is.
+    """The networks that are surely more accurate than the most frequent class; all where none
+    is.
     """
     learned = accuracy[accuracy.accuracy_low > accuracy.majority]
     return learned if len(learned) else accuracy
 
 
-def train_network(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict:
+def train_crossed(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> dict[str, Any]:
     """Train one network, and test it: a row with its accuracy and where it ran."""
     set_threads(profile.threads)
     run = (task, model, seed)
@@ -89,7 +93,9 @@ def train_network(results: Results, profile: Profile, task: str, model: str, see
     return about | {name: tested[name] for name in kept} | {"device": network.device.type}
 
 
-def score_network(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def score_network(
+    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+) -> tuple[pd.DataFrame, dict[str, Cost]]:
     """(scores, costs by account) of a network's explanations of a few texts; scores as
     `values.score_instances`.
     """
@@ -100,27 +106,33 @@ def score_network(results: Results, profile: Profile, task: str, model: str, see
     methods = [name for name in spec.methods if scorer.model.family in METHODS[name].families]
     of_tokens = [name for name in methods if METHODS[name].level == "token"]
     part = to_explain(profile, task, model)[start : start + TEXTS]
+    names = ("crossed", *run)
     texts = []
-    for one in explain_instances(
-        scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part)
-    ):
-        own = one.instance.evidence
-        known = {}
-        if own.classes or own.tags:  # the pointing game is won or not only by a text's own evidence
-            for row in play(
-                one.instance, one.tokens, one.predicted, one.attributions, profile.pointing.ties
-            ):
-                if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
-                    known["pointing", row["method"]] = row["hit"]
+    for one in explain_instances(scorer, part, methods, spec, names, spec.target, group=len(part)):
         instance = with_evidence(one.instance, borrowed)
         scores = stored_scores(one.attributions, of_tokens, one.tokens)
         target = one.attributions[of_tokens[0]].target
+        known = _play_games(one, profile)
         texts.append(score_text(profile, run, instance, one.tokens, scores, target, known))
     return ask_of_run(scorer, run, texts, texts), scorer.costs
 
 
-def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """As `correlations.summary_table`, a row a network, method and metric; the intervals are
+def _play_games(one: Explained, profile: Profile) -> Known:
+    """The pointing game, which is won or not only by a text's own evidence."""
+    own = one.instance.evidence
+    if not (own.classes or own.tags):
+        return {}
+    ties = profile.pointing.ties
+    rows = play(one.instance, one.tokens, one.predicted, one.attributions, ties)
+    known = {}
+    for row in rows:
+        if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
+            known["pointing", row["method"]] = row["hit"]
+    return known
+
+
+def network_means(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
+    """As `correlations.mean_values`, a row a network, method and metric; the intervals are
     normal.
     """
     known = values[values.value.notna()]
@@ -132,26 +144,26 @@ def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
 
 
 @table_of("family first second columns share cells before everywhere opposed")
-def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
+def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterator[tuple]:
     """One row a pair of methods and family of networks, or all of them (ALL): is the first one the
     better one?
 
-    columns: a column is a task, network and metric of one of the papers; share: of them where the
-    first is better, ties half; it is the one with the larger share. A cell is a task, family and
-    paper; before: of so many `cells` those in at least SURE of whose columns the first is better;
-    everywhere: whether all are. opposed: of all networks, whether each family has one order
-        everywhere, and the two are opposite. models: name -> config.ModelSpec.
+    means: of `network_means`. columns: a column is a task, network and metric of one of the papers;
+    share: of them where the first is better, ties half; it is the one with the larger share. A cell
+    is a task, family and paper; before: of so many `cells` those in at least SURE of whose columns
+    the first is better; everywhere: whether all are. opposed: of all networks, whether each family
+    has one order everywhere, and the two are opposite.
     """
-    told = summary[(summary.method != "random") & (summary.metric.map(JUDGES) != "")]
-    wide = told.pivot(
-        index=["task", "model", "seed", "metric"], columns="method", values="mean"
-    ).dropna(axis=1)
-    family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
-    judges = wide.index.get_level_values("metric").map(JUDGES)
-    cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judges])
+    told = means[(means.method != "random") & (means.metric.map(JUDGES) != "")]
+    column = ["task", "model", "seed", "metric"]
+    wide = told.pivot(index=column, columns="method", values="mean").dropna(axis=1)
+    about = wide.index.to_frame()
+    about["family"] = about.model.map(lambda name: family_of(models[name]))
+    about["judge"] = about.metric.map(JUDGES)
+    cells = pd.MultiIndex.from_frame(about[["task", "family", "judge"]])
     everywhere: dict[str, set[tuple[str, str]]] = {}
-    for name in (*dict.fromkeys(family), ALL):
-        here = (family == name) | (name == ALL)
+    for name in (*dict.fromkeys(about.family), ALL):
+        here = ((about.family == name) | (name == ALL)).to_numpy()
         part = wide[here]
         everywhere[name] = set()
         for first, second in combinations(part.columns, 2):
@@ -162,22 +174,13 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
                 won = 1 - won
             by_cell = won.groupby(level=[0, 1, 2]).mean()
             before = int((by_cell >= SURE).sum())
-            if before == len(by_cell):
+            in_all = before == len(by_cell)
+            if in_all:
                 everywhere[name].add((first, second))
             both_ways = {(first, second), (second, first)}
             opposed = name == ALL and both_ways <= set.union(*everywhere.values())
-            share = won.mean()
-            yield (
-                name,
-                first,
-                second,
-                len(won),
-                share,
-                len(by_cell),
-                before,
-                before == len(by_cell),
-                opposed,
-            )
+            counts = (len(won), won.mean(), len(by_cell), before)
+            yield name, first, second, *counts, in_all, opposed
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
@@ -186,9 +189,8 @@ def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile)
     """
     run = ["task", "model"]
     seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
-    counts = seen.agg(
-        texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique")
-    )
+    counts = seen[["instance", "method", "metric"]].nunique()
+    counts.columns = ["texts", "methods", "metrics"]
     tested = learned_networks(accuracy).groupby(run, sort=False)
     tested = tested.agg(
         seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max")
@@ -213,7 +215,6 @@ def say_pairs(table: pd.DataFrame) -> str:
     said = []
     for family, part in table.groupby("family", sort=False):
         where = "both families" if family == ALL else family
-        said.append(
-            f"{part.everywhere.sum()} of {len(part)} in all {part.cells.max()} cells of {where}"
-        )
+        pairs = f"{part.everywhere.sum()} of {len(part)}"
+        said.append(f"{pairs} in all {part.cells.max()} cells of {where}")
     return f"pairs of methods with one order: {'; '.join(said)}"

@@ -19,67 +19,121 @@ shapes: u, v networks, j, k metrics, m methods, n texts, p pairs of networks.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
-from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, shared_family
-from compendium.papers.joint.values import JUDGES
+from compendium.config import ModelSpec
+from compendium.papers.common.sentences import sentence
+from compendium.papers.common.style import draw_nothing, task_title, use_style
+from compendium.papers.joint.values import JUDGES, MIXED, TRANSFORMERS, WORDS, shared_family
 
 # of a column's variance: where the texts make more than the rest of it, the column is left out
 LEAST_TOLD = 0.5
 EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
-READINGS = {  # what each leaves out
+READINGS: dict[str, dict[str, tuple[str, ...]]] = {  # what each leaves out
     "all": {},
-    "right": {"metric": ("agreement", "agreement_dynamic")},  # these do not ask what is right
-    "one rule": {
-        "method": ("lrp", "deeplift")
-    },  # their rules on a transformer are others than on a recurrent network
+    # agreement between methods does not ask what is right
+    "right": {"metric": ("agreement", "agreement_dynamic")},
+    # methods whose rules on a transformer are others than on a recurrent network
+    "one rule": {"method": ("lrp", "deeplift")},
 }
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
 SEEDS = "one network, trained anew"
-NEARNESS = {
-    SEEDS: 0,
-    WORDS: 1,
-    TRANSFORMERS: 1,
-    MIXED: 2,
-}  # how much two networks have in common, most first
+# how much two networks have in common, most first
+NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}
+KIND_TITLES = {
+    SEEDS: SEEDS,
+    WORDS: "two recurrent or convolutional networks",
+    TRANSFORMERS: "two transformers",
+    MIXED: "one network of each family",
+}
+LEGIBLE = 0.09  # of a bar that has room for its number
+BARS = {  # of a bar: label, colour
+    "methods": ("the methods alone", "#4477aa"),
+    "paper": ("with the paper", "#ee8866"),
+    "metric": ("with its metric", "#eebb99"),
+    "model": ("with the model", "#44bb99"),
+    "both": ("with both", "#bbbbbb"),
+}
+
+
+@dataclass(frozen=True)
+class ScoreColumns:
+    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred,
+    0 where unknown.
+
+    known: (u, j) where a column tells enough; texts: (j, n) which texts a metric has.
+    """
+
+    networks: list[tuple[str, int]]
+    judges: np.ndarray
+    scores: np.ndarray
+    known: np.ndarray
+    texts: np.ndarray
+
+    def covariances(self, weights: np.ndarray) -> np.ndarray:
+        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text
+        is there.
+        """
+        u, j, m, n = self.scores.shape
+        weighed = (self.scores * weights).reshape(u * j, m, n)
+        _, products = text_products(weighed)
+        there = self.texts * weights
+        totals = there.sum(axis=1)
+        counts = np.outer(totals, totals) - there @ there.T
+        # metrics may have no two of these texts in common
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return products / ((m - 1) * np.tile(counts, (u, u)))
+
+    def correlations(self, weights: np.ndarray) -> np.ndarray:
+        """(u, j, v, k) the covariances as correlations; NaN where a column tells too little."""
+        covariances = self.covariances(weights)
+        own = np.where(self.known.ravel(), np.diag(covariances), np.nan)
+        tells = (own > 0) & np.isfinite(own)
+        sd = np.sqrt(np.where(tells, own, np.nan))
+        return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
+
+
+def text_products(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(c, c) sums of products of (c, m, n) columns: of the same text, and of different texts."""
+    flat = scores.reshape(len(scores), -1)
+    sums = scores.sum(axis=-1)
+    same_text = flat @ flat.T
+    return same_text, sums @ sums.T - same_text
 
 
 def decomposition_table(
-    values: pd.DataFrame, models: Mapping, draws: int, confidence: float
+    values: pd.DataFrame, models: Mapping[str, ModelSpec], draws: int, confidence: float
 ) -> pd.DataFrame:
-    """One row a task, kind of two networks and reading of the scores: what an order of methods is
-    made of.
+    """What an order of methods is made of: one row a task, kind of two networks and reading.
 
-    Parameters
-    ----------
-    values : DataFrame
-        Scores of single texts: task, model, seed, instance, method, metric and value; random scores
-        are left out.
-    models : mapping
-        Name -> config.ModelSpec.
-    draws, confidence
-        Of the intervals: models, their seeds and texts are drawn with replacement.
+    Args:
+        values: Scores of single texts: task, model, seed, instance, method, metric and value;
+            random scores are left out.
+        models: By name.
+        draws: Of the intervals: models, their seeds and texts are drawn with replacement.
+        confidence: Of the intervals.
 
-    Returns
-    -------
-    DataFrame
+    Returns:
         kind: SEEDS, the family of two models, or that they are one of each. networks, judges,
         metrics, texts, compared: of how many networks, by which judges and how many metrics, on how
-            many texts, with how many methods.
-        same_metric, same_paper, same_model, neither: mean correlation of two networks under one
-        metric, under two of a paper, of two papers on one network, of two on two. methods, paper,
-        metric, model, both: shares of the variance with the sum 1; judge: paper and metric. lead:
-            the judge's share less the model's. `_low`, `_high`: intervals.
-        p_judge, p_model: how often names exchanged at random give as large a share. needed: orders
-        of different papers on different networks whose mean is dependable (Spearman-Brown);
-        infinite where nothing is shared.
+        many texts, with how many methods. same_metric, same_paper, same_model, neither: mean
+        correlation of two networks under one metric, under two of a paper, of two papers on one
+        network, of two on two. methods, paper, metric, model, both: shares of the variance with the
+        sum 1; judge: paper and metric. lead: the judge's share less the model's. `_low`, `_high`:
+        intervals. p_judge, p_model: how often names exchanged at random give as large a share.
+        needed: orders of different papers on different networks whose mean is dependable
+        (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
     judged = values.metric.map(JUDGES) != ""
@@ -101,54 +155,47 @@ def decomposition_table(
                 drawn.append(average_papers(columns.correlations(times), columns.judges))
             seen = columns.correlations(np.ones(texts))
             for kind in dict.fromkeys(kinds):
-                found = _decompose(
-                    columns, pairs[kinds == kind], kind, seen, drawn, rng, confidence
-                )
+                here = pairs[kinds == kind]
+                found = _decompose(columns, here, kind, seen, drawn, rng, confidence)
                 rows.append({"task": task, "reading": reading, "kind": kind, **found})
     return pd.DataFrame(rows)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred,
-    0 where unknown.
+def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
+    """The columns of one task: methods that every network and metric has; None with too few of
+    them, or one paper.
 
-    known: (u, j) where a column tells enough; texts: (j, n) which texts a metric has.
+    A text counts for a metric where each network that the metric applies to has it.
     """
-
-    networks: list[tuple[str, int]]
-    judges: np.ndarray
-    scores: np.ndarray
-    known: np.ndarray
-    texts: np.ndarray
-
-    def covariances(self, weights: np.ndarray) -> np.ndarray:
-        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text
-        is there.
-        """
-        u, j, m, n = self.scores.shape
-        weighed = (self.scores * weights).reshape(u * j, m, n)
-        sums = weighed.sum(axis=-1)
-        flat = weighed.reshape(u * j, m * n)
-        there = self.texts * weights
-        totals = there.sum(axis=1)
-        counts = np.outer(totals, totals) - there @ there.T
-        products = sums @ sums.T - flat @ flat.T  # of different texts
-        with np.errstate(
-            invalid="ignore", divide="ignore"
-        ):  # of metrics that have no two of these texts in common
-            return products / ((m - 1) * np.tile(counts, (u, u)))
-
-    def correlations(self, weights: np.ndarray) -> np.ndarray:
-        """(u, j, v, k) the covariances as correlations; NaN where a column tells too little."""
-        covariances = self.covariances(weights)
-        own = np.where(self.known.ravel(), np.diag(covariances), np.nan)
-        tells = (own > 0) & np.isfinite(own)
-        sd = np.sqrt(np.where(tells, own, np.nan))
-        return (covariances / np.outer(sd, sd)).reshape(*self.known.shape, *self.known.shape)
+    networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
+    levels = [part[name].unique() for name in ("metric", "method", "instance")]
+    judges = np.array([JUDGES[metric] for metric in levels[0]])
+    if len(set(judges)) < 2 or len(networks) < 2:
+        return None
+    wide = part.pivot(
+        index=["model", "seed"], columns=["metric", "method", "instance"], values="value"
+    )
+    wide = wide.reindex(index=networks, columns=pd.MultiIndex.from_product(levels))
+    scores = wide.to_numpy().reshape(len(networks), *map(len, levels))
+    unknown = np.isnan(scores)
+    has = ~unknown.all(axis=(2, 3))  # (u, j)
+    lacking = (unknown & has[:, :, None, None]).any(axis=0)  # (j, methods, n)
+    shared = ~lacking.all(axis=-1).any(axis=0)
+    if shared.sum() < FEWEST:
+        return None
+    there = ~lacking[:, shared].any(axis=1)  # (j, n)
+    scores = np.where(there[None, :, None], scores.compress(shared, axis=2), np.nan)
+    scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
+    columns = ScoreColumns(networks, judges, scores, has, there)
+    own = np.diag(columns.covariances(np.ones(scores.shape[-1]))).reshape(has.shape)
+    means = scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]
+    seen = means.var(axis=-1, ddof=1)
+    return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
 
 
-def _pair_networks(columns: Columns, models: Mapping) -> tuple[np.ndarray, np.ndarray]:
+def _pair_networks(
+    columns: ScoreColumns, models: Mapping[str, ModelSpec]
+) -> tuple[np.ndarray, np.ndarray]:
     """(p, 2) pairs of networks, and (p,) the kind of each."""
     pairs = list(combinations(range(len(columns.networks)), 2))
     kinds = []
@@ -157,46 +204,6 @@ def _pair_networks(columns: Columns, models: Mapping) -> tuple[np.ndarray, np.nd
         b = columns.networks[other][0]
         kinds.append(SEEDS if a == b else shared_family(models[a], models[b]))
     return np.array(pairs), np.array(kinds)
-
-
-def gather_columns(part: pd.DataFrame) -> Columns | None:
-    """The columns of one task: methods that every network and metric has; None with too few of
-    them, or one paper.
-
-    A text counts for a metric where each network that the metric applies to has it.
-    """
-    networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
-    metrics = list(part.metric.unique())
-    texts = list(part.instance.unique())
-    judges = np.array([JUDGES[metric] for metric in metrics])
-    if len(set(judges)) < 2 or len(networks) < 2:
-        return None
-    wide = []
-    for _, of in part.groupby("metric", sort=False):
-        scores = of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value")
-        wide.append(scores.dropna())
-    shared = set.intersection(*(set(one.index.unique("method")) for one in wide))
-    methods = [name for name in part.method.unique() if name in shared]
-    if len(methods) < FEWEST:
-        return None
-    full = pd.MultiIndex.from_product([methods, texts])
-    shape = (len(networks), len(methods), len(texts))
-    filled = [one.reindex(index=full, columns=networks).to_numpy() for one in wide]
-    scores = np.stack([of_metric.T.reshape(shape) for of_metric in filled], axis=1)
-    has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
-    unknown = np.isnan(scores)
-    there = np.array(
-        [~unknown[has_it, j].any(axis=(0, 1)) for j, has_it in enumerate(has.T)]
-    )  # (j, n)
-    scores = np.where(there[None, :, None], scores, np.nan)
-    scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
-    columns = Columns(networks, judges, scores, has, there)
-    covariances = columns.covariances(np.ones(len(texts)))
-    own = np.diag(covariances).reshape(has.shape)
-    counts = np.maximum(1, there.sum(axis=1))
-    means = scores.sum(axis=-1) / counts[None, :, None]
-    seen = means.var(axis=-1, ddof=1)
-    return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
 
 
 def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
@@ -244,46 +251,49 @@ def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) ->
 
 
 def _decompose(
-    columns: Columns, pairs, kind: str, seen, drawn: list, rng, confidence: float
-) -> dict[str, object]:
+    columns: ScoreColumns,
+    pairs: np.ndarray,
+    kind: str,
+    seen: np.ndarray,
+    drawn: list[np.ndarray],
+    rng: np.random.Generator,
+    confidence: float,
+) -> dict[str, Any]:
     """The numbers of one row; seen: correlations of all texts; drawn: `average_papers` of drawn
     ones.
     """
+
+    def correlate(correlations: np.ndarray) -> np.ndarray:
+        means = average_papers(correlations, columns.judges)
+        return share_variance(means, pairs, np.ones(len(pairs)))
+
+    found = correlate(seen)
+    shares = pd.Series(_shares(found), SHARES)
     of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
-
-    def share(correlations: np.ndarray) -> np.ndarray:
-        return share_variance(
-            average_papers(correlations, columns.judges), pairs, np.ones(len(pairs))
-        )
-
-    found = share(seen)
-    shares = dict(zip(SHARES, map(float, _shares(found)), strict=True))
     draws = []
     for means in drawn:
         weights = _draw_pairs(pairs, of_model, rng)
         draws.append(_shares(share_variance(means, pairs, weights)))
     low, high = percentile_interval(np.reshape(draws, (-1, len(SHARES))), confidence)
-    out: dict[str, object] = {
+    out = {
         "networks": len(np.unique(pairs)),
         "judges": ", ".join(dict.fromkeys(columns.judges)),
         "metrics": len(columns.judges),
         "texts": int(columns.texts.any(axis=0).sum()),
         "compared": columns.scores.shape[2],
-        **dict(zip(CORRELATIONS, map(float, found), strict=True)),
-        **shares,
     }
-    out |= {f"{name}_low": float(bound) for name, bound in zip(SHARES, low, strict=True)}
-    out |= {f"{name}_high": float(bound) for name, bound in zip(SHARES, high, strict=True)}
+    out |= zip(CORRELATIONS, found, strict=True)
+    out |= shares.to_dict()
+    out |= pd.Series(low, SHARES).add_suffix("_low").to_dict()
+    out |= pd.Series(high, SHARES).add_suffix("_high").to_dict()
     for name, exchange in {"model": _exchange_models, "judge": _exchange_metrics}.items():
-        at = SHARES.index(name)
-        own = shares[name]
-        worlds = [own]
+        worlds = [shares[name]]
         for _ in range(EXCHANGES):
             exchanged = exchange(seen, columns, pairs, kind, rng)
-            worlds.append(_shares(share(exchanged))[at])
-        p = np.mean(own - TIED <= np.array(worlds))
-        out[f"p_{name}"] = float(p) if np.isfinite(own) else float("nan")
-    return out | {"needed": _needed(shares["methods"])}
+            worlds.append(_shares(correlate(exchanged))[SHARES.index(name)])
+        p = np.mean(shares[name] - TIED <= np.array(worlds))
+        out[f"p_{name}"] = p if np.isfinite(shares[name]) else np.nan
+    return out | {"needed": _needed(shares.methods)}
 
 
 def _needed(own: float) -> float:
@@ -299,16 +309,15 @@ def _needed(own: float) -> float:
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
-    """(..., 7) of SHARES from (..., 4) mean correlations; where no paper has two metrics, the judge
-    is its metric.
+    """(7,) SHARES from the four CORRELATIONS; where no paper has two metrics, the judge is its
+    metric.
     """
-    same_metric, same_paper, same_model, neither = np.moveaxis(found, -1, 0)
+    same_metric, same_paper, same_model, neither = found
     judge = same_metric - neither
     model = same_model - neither
-    paper = np.where(np.isnan(same_paper), 0 * judge, same_paper - neither)
-    metric = judge - paper
+    paper = 0 * judge if np.isnan(same_paper) else same_paper - neither
     both = 1 - neither - judge - model
-    return np.stack([neither, paper, metric, model, both, judge, judge - model], axis=-1)
+    return np.array([neither, paper, judge - paper, model, both, judge, judge - model])
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -328,14 +337,19 @@ def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generato
 
 
 def _exchange_models(
-    correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator
+    correlations: np.ndarray,
+    columns: ScoreColumns,
+    pairs: np.ndarray,
+    kind: str,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """The correlations where, under each metric, models exchange names with all their seeds; or
     seeds of a model.
     """
     members = np.unique(pairs)
     models = np.array([columns.networks[network][0] for network in members])
-    at, metrics = np.indices(columns.known.shape)
+    indices = np.indices(columns.known.shape)
+    at = indices[0]
     for metric, known in enumerate(columns.known.T):
         has = known[members]
         groups = [members[has & (models == name)] for name in dict.fromkeys(models)]
@@ -347,20 +361,105 @@ def _exchange_models(
         size = min(map(len, groups), default=0)
         for group, other in zip(groups, rng.permutation(len(groups)), strict=True):
             at[group[:size], metric] = groups[other][:size]
-    return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]
+    return _taken_from(correlations, indices)
 
 
 def _exchange_metrics(
-    correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator
+    correlations: np.ndarray,
+    columns: ScoreColumns,
+    pairs: np.ndarray,
+    kind: str,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """The correlations where the metrics exchange their names on each model with all its seeds, or
     on each seed.
     """
-    at, metrics = np.indices(columns.known.shape)
+    indices = np.indices(columns.known.shape)
+    metrics = indices[1]
     orders: dict[object, np.ndarray] = {}
     for network in np.unique(pairs):
         has = np.flatnonzero(columns.known[network])
         alike = network if kind == SEEDS else columns.networks[network][0]
         order = orders.setdefault(alike, rng.permutation(len(columns.judges)))
         metrics[network, has] = order[np.isin(order, has)]
+    return _taken_from(correlations, indices)
+
+
+def _taken_from(correlations: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The correlations of the columns (network, metric) that stand in (2, u, j) indices."""
+    at = indices[0]
+    metrics = indices[1]
     return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]
+
+
+def draw_decomposition(table: pd.DataFrame) -> Axes:
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them
+    the lead.
+    """
+    if table.empty:
+        return draw_nothing("No two models of a task went before two judges in this run.")
+    use_style()
+    rows = table[table.reading == "all"]
+    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
+    sizes = [int((rows.kind == kind).sum()) for kind in kinds]
+    height = 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9
+    figure, panels = plt.subplots(
+        len(kinds),
+        2,
+        sharex="col",
+        sharey="row",
+        squeeze=False,
+        figsize=(8, height),
+        layout="constrained",
+        width_ratios=(3, 1.3),
+        height_ratios=[1 + size for size in sizes],
+    )
+    for (left, right), kind in zip(panels, kinds, strict=True):
+        part = rows[rows.kind == kind]
+        tasks = [task_title(task) for task in part.task]
+        start = np.zeros(len(part))
+        for name, (label, colour) in BARS.items():
+            width = part[name].clip(lower=0).to_numpy()
+            bars = left.barh(tasks, width, left=start, color=colour, label=label)
+            shown = [f"{share:.2f}" if share >= LEGIBLE else "" for share in width]
+            left.bar_label(bars, shown, label_type="center", fontsize=9)
+            start += width
+        left.set_title(KIND_TITLES[kind], loc="left", fontsize=10)
+        error = [part.lead - part.lead_low, part.lead_high - part.lead]
+        right.errorbar(part.lead, tasks, xerr=error, fmt="o", color="black", markersize=4)
+        right.axvline(0, color="0.6", linewidth=1)
+        left.invert_yaxis()
+    panels[-1, 0].set(xlabel="share of the variance")
+    panels[-1, 1].set(xlabel="judge less model")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=4, loc="outside upper center", frameon=False)
+    sns.despine(figure)
+    return panels[0, 0]
+
+
+@sentence
+def say_decomposition(table: pd.DataFrame) -> str:
+    """Whether judges or models make more of an order of methods: of one network, a family of
+    models, and two.
+    """
+    rows = table[table.reading == "all"]
+    where = (
+        "where one network is trained anew",
+        "within a family of models",
+        "from one family of models to the other",
+    )
+    said = []
+    for near, part in rows.groupby(rows.kind.map(NEARNESS)):
+        said.append(
+            f"{where[near]} the judge makes {_span(part.judge)} of the variance of an order of "
+            f"methods and the model {_span(part.model)} ({(part.lead_low > 0).sum()} of "
+            f"{len(part)} comparisons surely more by the judge, {(part.lead_high < 0).sum()} "
+            "surely more by the model)"
+        )
+    return "; ".join(said)
+
+
+def _span(values: pd.Series) -> str:
+    """`0.20`, or `0.19 to 0.55`."""
+    ends = [f"{max(value, 0):.2f}" for value in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(ends))

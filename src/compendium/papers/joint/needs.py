@@ -11,33 +11,42 @@ networks, m methods, n texts.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from compendium.config import ModelSpec
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
-from compendium.papers.joint.decomposition import DEPENDABLE
-from compendium.papers.joint.standing import family_of
-from compendium.papers.joint.values import JOINT
+from compendium.papers.joint.decomposition import DEPENDABLE, text_products
+from compendium.papers.joint.values import JOINT, family_of
 
 FEWEST_TEXTS = 10  # that all networks of a family have
 COMPONENTS = ("methods", "model", "seed", "text", "rest")
+
+
+class OrderNeeds(NamedTuple):
+    """dependable: the coefficient of one network on the texts there are; texts: that one network
+    needs; models: that these texts need, with a seed each. Infinite where nothing is enough.
+    """
+
+    dependable: float
+    texts: float
+    models: float
 
 
 @table_of(
     "family task metric title networks texts methods model seed text rest dependable "
     "texts_needed models_needed"
 )
-def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
+def needs_table(values: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterator[tuple]:
     """One row a family of networks, task and metric: what its scores are made of, and what an order
     needs.
 
-    values: of `crossed.make_design`; models: name -> config.ModelSpec. methods, model, seed, text,
-    rest: shares of the variance of one score; text is what a text does to all networks alike, rest
-    what it does to one. dependable: the coefficient of one network on these `texts`. texts_needed:
-    so many make one network's order dependable (DEPENDABLE), infinite where none do; models_needed:
-    so many models, with a seed each and these texts.
+    values: of `crossed.make_design`. methods, model, seed, text, rest: shares of the variance of
+    one score; text is what a text does to all networks alike, rest what it does to one. dependable,
+    texts_needed, models_needed: see OrderNeeds; an order is dependable from DEPENDABLE on.
     """
     known = values[values.value.notna() & (values.method != "random")]
     family = known.model.map(lambda name: family_of(models[name]))
@@ -57,7 +66,7 @@ def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
         found = split_variance(scores, of_network.to_numpy())
         shares = found / found.sum() if found.sum() > 0 else found
         about = (name, task, metric, JOINT[metric].title, len(wide), len(texts))
-        yield *about, *shares, *needed(found, len(texts))
+        yield *about, *shares, *order_needs(found, len(texts))
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
@@ -67,12 +76,9 @@ def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
     Networks are scaled to equal variance of their methods' true means, since an order knows no
     scale; one that has none is left out. Zeros where fewer than two models with two seeds are left.
     """
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    u, m, n = centred.shape
-    flat = centred.reshape(u, -1)
-    sums = centred.sum(axis=-1)
-    one_text = flat @ flat.T
-    two_texts = (sums @ sums.T - one_text) / ((m - 1) * n * (n - 1))
+    _, m, n = scores.shape
+    one_text, products = text_products(scores - scores.mean(axis=1, keepdims=True))
+    two_texts = products / ((m - 1) * n * (n - 1))
     tells = np.diag(two_texts) > 0
     counts = np.unique(models[tells], return_counts=True)[1]
     if (counts > 1).sum() < 2:
@@ -91,21 +97,20 @@ def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
     return np.array([methods, model - methods, network - model, text, rest])
 
 
-def needed(components: np.ndarray, texts: int) -> tuple[float, float, float]:
-    """(coefficient of one network on so many texts, texts that one network needs, models that these
-    texts need).
+def order_needs(components: np.ndarray, texts: int) -> OrderNeeds:
+    """What an order needs whose scores have these COMPONENTS, on so many texts.
 
     A component below 0, an estimate of about nothing, is none; without variance of the methods
     nothing is enough.
     """
     methods, model, seed, text, rest = np.maximum(components, 0)
     if methods == 0:
-        return 0.0, float("inf"), float("inf")
+        return OrderNeeds(0.0, float("inf"), float("inf"))
     error = methods * (1 - DEPENDABLE) / DEPENDABLE  # that is allowed
     one = methods / (methods + model + seed + (text + rest) / texts)
     of_texts = _count(text + rest, error - model - seed)
     of_models = _count(model + seed + rest / texts, error - text / texts)
-    return one, of_texts, of_models
+    return OrderNeeds(one, of_texts, of_models)
 
 
 def _count(variance: float, allowed: float) -> float:
@@ -119,19 +124,12 @@ def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
     dependable.
 
     fewest, median: of the texts needed there; NaN where there are none. models: needed on the most
-        demanding task.
+    demanding task.
     """
-    for (family, title), part in table.groupby(["family", "title"], sort=False):
+    for cell, part in table.groupby(["family", "title"], sort=False):
         enough = part.texts_needed[np.isfinite(part.texts_needed)]
-        yield (
-            family,
-            title,
-            len(part),
-            len(enough),
-            enough.min(),
-            enough.median(),
-            part.models_needed.max(),
-        )
+        counts = (len(part), len(enough), enough.min(), enough.median())
+        yield *cell, *counts, part.models_needed.max()
 
 
 @sentence
@@ -141,8 +139,8 @@ def say_needs(table: pd.DataFrame) -> str:
     """
     said = []
     for family, part in table.groupby("family", sort=False):
-        enough = part[np.isfinite(part.texts_needed)]
-        middle = f"(median {enough.texts_needed.median():.0f}) " if len(enough) else ""
+        enough = part.texts_needed[np.isfinite(part.texts_needed)]
+        middle = f"(median {enough.median():.0f}) " if len(enough) else ""
         said.append(
             f"among {family} some number of texts {middle}makes one network's order dependable for "
             f"{len(enough)} of {len(part)} tasks and metrics"

@@ -13,15 +13,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.tables import read_values
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import predicted_class
 from attreval.metrics.metric import Metric
 from attreval.metrics.scored_text import RANDOM, ScoredText, Settings, without_asking
-from compendium.config import Profile, Run
+from attreval.models.questions import Conversation
+from attreval.models.scorer import Scorer
+from compendium.config import ModelSpec, Profile, Run
 from compendium.papers.common import runs
 from compendium.papers.common.trained_models import open_run
+from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
 from compendium.project import Results
@@ -30,32 +33,59 @@ from compendium.workflow.step import Step
 BATCHED_TEXTS = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
-# strengths of soft erasure have equal means: raw ones would rank methods by how much of a text they
-# keep
+# soft erasure at equal mean strengths: raw ones would rank methods by how much of a text they keep
 ERASURE = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")
 GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game, which notebook 04 alone plays
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 JUDGES = {name: metric.judge for name, metric in JOINT.items()}
-MET = {
-    "scores",
-    "rivals",
-    "random",
-    "marks",
-    "model",
-}  # what explanations of tokens offer, of what metrics need
+# what explanations of tokens offer, of what metrics need
+OFFERED = {"scores", "rivals", "random", "marks", "model"}
 # in the order of the tables: what takes no model, what notebook 04 has stored, what takes one
 OF_TOKENS = sorted(
-    (metric for metric in JOINT.values() if not metric.notebook and set(metric.needs) <= MET),
+    (m for m in JOINT.values() if not m.notebook and OFFERED.issuperset(m.needs)),
     key=lambda metric: ("model" in metric.needs, metric.name == "pointing"),
 )
 
+ATTENTIVE = ("transformer", "encoder_decoder")  # architectures
+TRANSFORMERS = "transformers"  # the two families of models
+WORDS = "recurrent and convolutional networks"
+MIXED = "one of each"  # family of a pair whose models are of two
+
+BY_CHANCE = "no more than by chance"
+TOO_FEW = "too few texts"
+
 Known = dict[tuple[str, str], float]  # (metric, method) -> value
+
+
+def family_of(model: ModelSpec) -> str:
+    """The family of models that one belongs to: TRANSFORMERS or WORDS."""
+    return TRANSFORMERS if model.architecture in ATTENTIVE else WORDS
+
+
+def shared_family(first: ModelSpec, second: ModelSpec) -> str:
+    """The family of two models, or MIXED where they are of two."""
+    return family_of(first) if family_of(first) == family_of(second) else MIXED
+
+
+def judge_chance(table: pd.DataFrame, confidence: float, found: str) -> pd.DataFrame:
+    """The table with q, its p at the false discovery rate of all rows, and a verdict.
+
+    verdict: `found` where q is low, BY_CHANCE otherwise, TOO_FEW for fewer than LEAST_TEXTS texts.
+    """
+    q = adjust(table.p.to_numpy())
+    said = np.where(q <= 1 - confidence + 1e-12, found, BY_CHANCE)
+    return table.assign(q=q, verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
 
 
 def joint_runs(profile: Profile) -> list[Run]:
     """The explained runs that the study takes in."""
     return [run for run in profile.explained_runs() if _rows_of(profile, *run[:2])]
+
+
+def _rows_of(profile: Profile, task: str, model: str) -> int:
+    """How many instances of a run go before all metrics."""
+    return profile.joint.rows_of(task, profile.rows_explained(task, model))
 
 
 def token_jobs(step: Step) -> list[tuple]:
@@ -75,7 +105,7 @@ def token_jobs(step: Step) -> list[tuple]:
 
 def score_instances(
     results: Results, profile: Profile, task: str, model: str, seed: int, start: int
-):
+) -> tuple[pd.DataFrame, dict[str, Cost]]:
     """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances
     from `start`.
     """
@@ -86,19 +116,18 @@ def score_instances(
     methods = runs.common_methods(records)
     borrowed = runs.borrowed_evidence(task)
     kept = {"pointing"}
-    if (
-        profile.explaining_of(task).target == "predicted"
-    ):  # which is the class that notebook 06 asks about
+    if profile.explaining_of(task).target == "predicted":  # the class that notebook 06 asks about
         kept.update(ERASURE)
-    texts = []
     taken = runs.to_explain(profile, task, model)[: _rows_of(profile, task, model)]
+    texts = []
     for instance in taken[start : start + BATCHED_TEXTS]:
         tokens = scorer.model.tokens(instance)
         explained = records[instance.id]
-        scores = stored_scores(explained, methods, tokens)
-        known = {key: value for key, value in stored.get(instance.id, {}).items() if key[0] in kept}
+        of_text = stored.get(instance.id, {})
+        known = {key: value for key, value in of_text.items() if key[0] in kept}
         target = next(iter(explained.values())).target
         marked = runs.with_evidence(instance, borrowed)
+        scores = stored_scores(explained, methods, tokens)
         texts.append(score_text(profile, run, marked, tokens, scores, target, known))
     asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
     return ask_of_run(scorer, run, texts[: max(0, asked - start)], texts), scorer.costs
@@ -106,7 +135,7 @@ def score_instances(
 
 def stored_scores(
     explained: Mapping[str, Attribution], methods: Iterable[str], tokens: Tokens
-) -> dict:
+) -> dict[str, np.ndarray]:
     """Method -> the scores that it gives each content token of a text."""
     return {method: explained[method].on_tokens(len(tokens))[tokens.content] for method in methods}
 
@@ -125,24 +154,22 @@ def score_text(
     """
     names = (*run, instance.id)
     drawn = {} if RANDOM in scores else {RANDOM: random_scores(tokens, *names)}
-    protocol = replace(rule_protocol(profile, run[0], "equal_means"), ties="half")
     spec = profile.agreement
     settings = Settings(
         k=spec.fixed_k,
         peaks=spec.peaks,
         ties=spec.ties,
         people=spec.people,
-        protocol=protocol,
+        protocol=replace(rule_protocol(profile, run[0], "equal_means"), ties="half"),
         query=query_segment(run[0]),
         compared=ERASURE,
     )
-    return ScoredText(
-        instance, tokens, dict(scores) | drawn, target, names, settings, found=dict(known or {})
-    )
+    every = dict(scores) | drawn
+    return ScoredText(instance, tokens, every, target, names, settings, found=dict(known or {}))
 
 
 def ask_of_run(
-    scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[ScoredText]
+    scorer: Scorer, run: Run, asked: Sequence[ScoredText], texts: Sequence[ScoredText]
 ) -> pd.DataFrame:
     """The values of a run's texts as COLUMNS; see `ask_metrics`."""
     rows = []
@@ -152,7 +179,7 @@ def ask_of_run(
 
 
 def ask_metrics(
-    scorer,
+    scorer: Scorer,
     asked: Sequence[ScoredText],
     texts: Sequence[ScoredText],
     metrics: Sequence[Metric] = OF_TOKENS,
@@ -164,21 +191,16 @@ def ask_metrics(
     if hasattr(scorer.model, "refusal") and scorer.model.refusal("entry"):
         metrics = [metric for metric in metrics if not metric.disturbs]
 
-    def conversation(part: list[Metric], text: ScoredText, method: str) -> Iterator:
+    def ask_each(part: list[Metric], text: ScoredText, method: str) -> Conversation:
         for metric in part:
             yield from metric.ask(text, method)
 
-    for last in (
-        False,
-        True,
-    ):  # what compares with random scores comes last: nothing is asked twice
-        part = [
-            metric
-            for metric in metrics
-            if "model" in metric.needs and ("random" in metric.needs) == last
-        ]
+    of_model = [metric for metric in metrics if "model" in metric.needs]
+    # what compares with random scores comes last: nothing is asked twice
+    for last in (False, True):
+        part = [metric for metric in of_model if ("random" in metric.needs) == last]
         scorer.converse(
-            (method, conversation(part, text, method)) for text in asked for method in text.scores
+            (method, ask_each(part, text, method)) for text in asked for method in text.scores
         )
     return [list(_values_of(text, metrics)) for text in texts]
 
@@ -191,19 +213,15 @@ def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[st
     """
     other_class = predicted_class(text) not in (None, text.target)
     for metric in metrics:
-        if "marks" in metric.needs and metric.name != "pointing" and not text.evidence.any():
-            continue
         found = {}
-        for method in text.scores:
-            if metric.name != "pointing":
-                found[method] = without_asking(metric.ask(text, method))
-            elif (
-                key := ("pointing", method)
-            ) in text.found:  # by the evidence and the rules of notebook 04
-                found[method] = text.found[key]
-        if "model" in metric.needs and (other_class or np.isnan(list(found.values())).any()):
-            continue
-        yield from ((method, metric.name, value) for method, value in found.items())
+        if metric.name == "pointing":  # by the evidence and the rules of notebook 04
+            played = [method for method in text.scores if ("pointing", method) in text.found]
+            found = {method: text.found["pointing", method] for method in played}
+        elif "marks" not in metric.needs or text.evidence.any():
+            found = {method: without_asking(metric.ask(text, method)) for method in text.scores}
+        of_model = "model" in metric.needs
+        if not (of_model and (other_class or np.isnan(list(found.values())).any())):
+            yield from ((method, metric.name, value) for method, value in found.items())
 
 
 def stored_files(results: Results, *_: object) -> list[Path]:
@@ -245,8 +263,7 @@ def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
     frames = [of_tokens.assign(granularity="tokens")]
     if step.profile.explained_runs("diagnosis"):
         kept = _read_kept(step, "07_sun2024")
-        unified = kept[kept.metric.isin(list(JOINT))]
-        frames.append(unified.assign(granularity="unified"))
+        frames.append(kept[kept.metric.isin(list(JOINT))].assign(granularity="unified"))
     return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
 
 
@@ -254,8 +271,3 @@ def _read_kept(step: Step, notebook: str) -> pd.DataFrame:
     """What a notebook has kept of single texts."""
     path = step.results.existing(step.results.instances / f"{notebook}.parquet", notebook)
     return read_values(path).rename(columns={"measure": "metric"})
-
-
-def _rows_of(profile: Profile, task: str, model: str) -> int:
-    """How many instances of a run go before all metrics."""
-    return profile.joint.rows_of(task, profile.rows_explained(task, model))
