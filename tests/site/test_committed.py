@@ -26,7 +26,7 @@ from compendium.site.fidelity import (
     read_turned,
     reason_of,
 )
-from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
+from compendium.site.quotes import corpus_texts, machine_facts, printed_by_papers, refuse_quotes
 
 MOST_BYTES = 30_000_000
 
@@ -170,7 +170,7 @@ def test_nothing_committed_quotes_a_corpus(runs):
         profile = load(name)
         tasks = with_tables(tuple(profile.read_tasks()))
         if all(corpora.table_path(task.name).exists() for task in tasks):
-            check_folder(run.root, corpus_texts(profile), printed_by_papers(profile))
+            refuse_quotes(run.root, corpus_texts(profile), printed_by_papers(profile))
             checked += 1
     if not checked:
         pytest.skip("no committed run has all its tables of texts here")

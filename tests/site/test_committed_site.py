@@ -107,7 +107,7 @@ def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(
     """The reference run, unless another is named."""
     calls = []
     monkeypatch.setattr(
-        "compendium.site.rendering.render", lambda *given: calls.append(given) or clone
+        "compendium.site.rendering.render_site", lambda *given: calls.append(given) or clone
     )
     write_profile(clone, monkeypatch)
     committed("reference").root.mkdir()

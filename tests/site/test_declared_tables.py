@@ -59,7 +59,7 @@ def shown(table: str) -> list[list[str]]:
     """The texts of a Markdown table's cells, as pandoc reads them; below it, what a dash means
     where there is one.
     """
-    block, *below = pandoc.read(table).content
+    block, *below = pandoc.read_markdown(table).content
     assert isinstance(block, pf.Table), block
     dashed = any(line.startswith("| ") and "| – " in line for line in table.splitlines()[2:])
     assert [pf.stringify(one)[:2] for one in below] == (["– "] if dashed else [])
@@ -83,7 +83,7 @@ def survives(texts, head="head") -> bool:
 def test_odd_texts_stay_what_they_are_and_no_markup_comes_out_of_a_cell():
     assert survives(ODD, "a|_c_")
     kinds = set()
-    table = pandoc.read(pipe_table(["x"], [[text] for text in ODD], ["left"]))
+    table = pandoc.read_markdown(pipe_table(["x"], [[text] for text in ODD], ["left"]))
     table.walk(lambda element, doc: kinds.add(type(element).__name__))
     assert not kinds & MARKUP
 
@@ -110,7 +110,7 @@ NUMBERS = st.text(st.sampled_from("ab1-_.*[](){}<>#|~^$@!&'\"`\\+: "), min_size=
 @settings(max_examples=15)  # each asks pandoc
 @given(st.lists(NUMBERS, min_size=8, max_size=24))
 def test_a_number_text_survives_in_a_sentence(texts):
-    paragraphs = pandoc.read("\n\n".join(f"x {escape(text)} y" for text in texts)).content
+    paragraphs = pandoc.read_markdown("\n\n".join(f"x {escape(text)} y" for text in texts)).content
     smart = str.maketrans("’‘“”", "''\"\"")
     for paragraph, text in zip(paragraphs, texts, strict=True):
         got = (

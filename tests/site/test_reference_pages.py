@@ -23,7 +23,7 @@ from compendium.site.reference import (
     RECORDS,
     code,
     constants,
-    describe,
+    docstring_markdown,
     inline,
     public_members,
     public_names,
@@ -91,7 +91,7 @@ def sections():
         found[page] = {}
         group = ""
         name = ""
-        for block in pandoc.read(text).content:
+        for block in pandoc.read_markdown(text).content:
             if isinstance(block, pf.Header):
                 group = plain(block) if block.level == 1 else group
                 name = block.identifier
@@ -237,11 +237,11 @@ def test_the_links_of_the_pages_lead_to_sections(sections):
 
 
 def test_text_comes_out_as_it_went_in():
-    blocks = pandoc.read("\n\n".join(inline(text) for text in HOSTILE)).content
+    blocks = pandoc.read_markdown("\n\n".join(inline(text) for text in HOSTILE)).content
     assert {type(block) for block in blocks} == {pf.Para} and [
         plain(block) for block in blocks
     ] == HOSTILE
-    blocks = pandoc.read("\n\n".join(f"x {code(f'`{text}`')}" for text in HOSTILE)).content
+    blocks = pandoc.read_markdown("\n\n".join(f"x {code(f'`{text}`')}" for text in HOSTILE)).content
     assert [in_code([block]) for block in blocks] == [[f"`{text}`"] for text in HOSTILE]
 
 
@@ -257,7 +257,7 @@ def test_a_method_that_wants_to_be_markup_is_text(monkeypatch):
     )
     monkeypatch.setattr(catalogue, "METHODS", {"evil": method})
     monkeypatch.setattr(catalogue, "place_of", lambda function: evil)
-    document = pandoc.read(cards.method_card(*list_methods(), frozenset()))
+    document = pandoc.read_markdown(cards.method_card(*list_methods(), frozenset()))
     assert (
         not every((pf.RawInline, pf.RawBlock, pf.Link, pf.Cite), [document])
         and plain(document.content[0]) == evil
@@ -297,7 +297,8 @@ def test_sections_of_a_docstring_become_lists_of_terms():
 
     More of it.
     """
-    assert describe(doc).split("\n\n") == [
+    documented = type("Documented", (), {"__doc__": doc})
+    assert docstring_markdown(documented).split("\n\n") == [
         "Do it: at once.",
         "`size`\n:   of `it`, see `some_size`, which is: another.",
         "`both`, `some_size`\n:   two.",

@@ -14,11 +14,11 @@ from attreval.metrics import METRICS
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError
 from compendium.site.tables import (
+    cell_title,
     html_with_titles,
-    in_words,
     number_text,
     read_declared_numbers,
-    title_of,
+    replace_keys,
     titles,
 )
 
@@ -51,15 +51,15 @@ def test_no_two_have_one_title(named):
     ],
 )
 def test_titles_of_cells(field, value, shown):
-    assert title_of(field, value) == shown
+    assert cell_title(field, value) == shown
 
 
 def test_keys_in_sentences_become_titles_and_words_stay():
-    assert in_words("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
+    assert replace_keys("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
         "MiniLM on n = 5 (IMDB), random attention, tiny, snli/test/1"
     )
     assert (
-        in_words("200 of 20 newsgroups, 9 of newsgroups")
+        replace_keys("200 of 20 newsgroups, 9 of newsgroups")
         == "200 of 20 newsgroups, 9 of 20 newsgroups"
     )
 

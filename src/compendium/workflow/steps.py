@@ -53,7 +53,7 @@ OF_CROSSED = (
 
 
 @dataclass(frozen=True)
-class Step:
+class StepKind:
     """A kind of step: a rule of the workflow that runs one notebook, once or for each of its runs.
 
     runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing
@@ -218,13 +218,13 @@ def _read_joint(graph: Graph) -> list[Path]:
 
 
 STEPS = (
-    Step(
+    StepKind(
         "data",
         "01_data",
         reads=lambda graph: graph.tables(graph.profile.read_tasks()),
         settings=lambda graph: [list(graph.profile.tasks)],
     ),
-    Step(
+    StepKind(
         "train",
         "02_train",
         runs=lambda graph: graph.profile.trained_runs(),
@@ -240,7 +240,7 @@ STEPS = (
         asks=True,
         not_run=NOT_TRAINED,
     ),
-    Step(
+    StepKind(
         "explain",
         "03_explain",
         runs=lambda graph: graph.shards(graph.profile.explained_runs()),
@@ -249,7 +249,7 @@ STEPS = (
         makes=(Results.attributions, Results.tokens),
         asks=True,
     ),
-    Step(
+    StepKind(
         "overview",
         "03_overview",
         reads=lambda graph: [
@@ -258,7 +258,7 @@ STEPS = (
         ],
         settings=lambda graph: [graph.sections("tasks")],
     ),
-    Step(
+    StepKind(
         "pointing_game",
         "04_poerner2018",
         runs=_judging("pointing"),
@@ -266,7 +266,7 @@ STEPS = (
         settings=_judged_settings("poerner2018", "pointing"),
         judge="pointing",
     ),
-    Step(
+    StepKind(
         "agreement",
         "05_kamp2023",
         runs=_judging("agreement"),
@@ -274,7 +274,7 @@ STEPS = (
         settings=_judged_settings("kamp2023", "agreement"),
         judge="agreement",
     ),
-    Step(
+    StepKind(
         "seeds",
         "05_kamp2023_seeds",
         runs=lambda graph: [()] if graph.profile.seed_study or graph.several_seeds else [],
@@ -284,7 +284,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "faithfulness",
         "06_zhao2023",
         runs=_judging("faithfulness"),
@@ -297,7 +297,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "explain_types",
         "07_sun2024_explanations",
         runs=lambda graph: graph.parts(_runs("diagnosis")(graph)),
@@ -306,7 +306,7 @@ STEPS = (
         makes=(Results.typed_attributions, Results.typed_tokens),
         asks=True,
     ),
-    Step(
+    StepKind(
         "agents",
         "07_sun2024_agents",
         runs=_runs("diagnosis"),
@@ -318,7 +318,7 @@ STEPS = (
         ],
         asks=True,
     ),
-    Step(
+    StepKind(
         "diagnosis",
         "07_sun2024",
         runs=_judging("diagnosis"),
@@ -328,7 +328,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "joint",
         "08_joint",
         runs=lambda graph: [()] if graph.joint or _runs("diagnosis")(graph) else [],
@@ -341,7 +341,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "crossed",
         "08_joint_crossed",
         runs=lambda graph: [()] if graph.profile.crossed else [],
@@ -350,7 +350,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "planted",
         "09_planted",
         reads=lambda graph: [],
