@@ -46,11 +46,11 @@ def fetch_command(
     from compendium import config, corpora
     from compendium.corpora.fetch.fetching import with_tables
     from compendium.workflow.graph import write_stamps
-    from compendium.workflow.run_notebook import say
+    from compendium.workflow.run_notebook import tell
 
     tasks = list(task or [])
     names = list(weights or [])
-    settings = config.load(profile or "quick") if profile or not (tasks or names) else None
+    settings = config.load_profile(profile or "quick") if profile or not (tasks or names) else None
     if settings and not (tasks or names):
         tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
         for model in settings.models.values():
@@ -58,7 +58,7 @@ def fetch_command(
             names += [name for name in named if name in corpora.WEIGHTS]
     tasks = list(dict.fromkeys(tasks))
     names = list(dict.fromkeys(names))
-    corpora.fetch(tasks, names, say=lambda text: say(text, sys.stdout))
+    corpora.fetch_tasks(tasks, names, say=lambda text: tell(text, sys.stdout))
     write_stamps(tasks, names)
 
 
@@ -73,10 +73,10 @@ def run_command(
 ) -> None:
     """Bring results and site up to date; what follows -- goes to snakemake."""
     from compendium import project
-    from compendium.config import load, path_of
+    from compendium.config import load_profile, path_of
     from compendium.workflow.run_snakemake import is_dry, run_workflow
 
-    settings = load(profile)
+    settings = load_profile(profile)
     if profile.endswith((".yaml", ".yml")):
         profile = str(path_of(profile))  # steps run from the project folder, not from here
     print(f"profile {settings.name}: looking what is to do", flush=True)
@@ -96,10 +96,12 @@ def run_command(
 @plain_errors
 def plan(profile: ProfileName = "quick", as_json: AsJson = False) -> None:
     """Evaluations, tokens, processor time and memory of each step, before anything runs."""
-    from compendium.config import load
+    from compendium.config import load_profile
     from compendium.planning.plan import make_plan
 
-    found = make_plan(load(profile), lambda step: print(f"measuring: {step}", file=sys.stderr))
+    found = make_plan(
+        load_profile(profile), lambda step: print(f"measuring: {step}", file=sys.stderr)
+    )
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
     else:
@@ -172,7 +174,7 @@ def _find_results(profile: str | None, committed: bool = False) -> tuple[str, "R
     from compendium import config, project
     from compendium.site import committed as runs
 
-    name = config.load(profile or OWN).name
+    name = config.load_profile(profile or OWN).name
     results = project.results(name)
     there = runs.committed_runs()
     shown = name if profile else next(iter(there), runs.MAIN)
@@ -211,7 +213,7 @@ def explore(profile: ProfileName = "quick") -> None:
     from compendium.workflow.manifest import make_manifest
 
     make_manifest(profile)
-    results = project.results(config.load(profile).name)
+    results = project.results(config.load_profile(profile).name)
     page = write_page(results)
     if page is None:
         raise ValueError(

@@ -63,7 +63,7 @@ def profile(**more):
 
 def load(folder, made=None, name="trial.yaml"):
     (folder / name).write_text(yaml.safe_dump(made or profile()))
-    return config.load(str(folder / name))
+    return config.load_profile(str(folder / name))
 
 
 def refuse(folder, words, made=None, name="trial.yaml"):
@@ -77,9 +77,9 @@ def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
     found = load(folder)
     assert found.name == "trial" and found.corpora["mine"].file == str(folder / "my.csv")
     assert TASKS["mine"].labels == ("neg", "pos") and found.read_by("hybrid_mine") == "mine"
-    corpora.fetch(found.read_tasks(), say=lambda line: None)
-    assert [i.label for i in corpora.load("mine", "test")].count(0) == 2
-    assert sum(i.evidence.marks.size > 0 for i in corpora.load("mine", "test")) == 1
+    corpora.fetch_tasks(found.read_tasks(), say=lambda line: None)
+    assert [i.label for i in corpora.load_task("mine", "test")].count(0) == 2
+    assert sum(i.evidence.marks.size > 0 for i in corpora.load_task("mine", "test")) == 1
     assert ("mine", "mine", 1) in found.explained_runs("agreement")
 
 
@@ -114,7 +114,7 @@ def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monke
     load(folder)
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    found = config.load("../trial.yaml")
+    found = config.load_profile("../trial.yaml")
     assert found.models["mine"].weights == str(folder / "models" / "mine")
     assert found.corpora["mine"].file == str(folder / "my.csv")
     assert corpora.resolve_weights(found.models["mine"].weights) == str(folder / "models" / "mine")
@@ -242,7 +242,7 @@ def test_a_name_of_a_profile_of_the_project_is_its_own(folder, name="smoke"):
     )
     refuse(folder, words, profile(name=name))
     refuse(folder, words, name=f"{name}.yaml")  # where the file gives the name
-    assert config.load(str(CHECKOUT / "config" / f"{name}.yaml")).name == name
+    assert config.load_profile(str(CHECKOUT / "config" / f"{name}.yaml")).name == name
 
 
 def test_errors_do_not_print_the_profile(folder):
@@ -299,5 +299,5 @@ def test_every_profile_that_the_guide_prints_is_valid_as_printed(folder):
             "review,stars,why\nso good,positive,good\nso bad,negative,\n"
         )
         (folder / "mine.yaml").write_text(text)
-        found = config.load("mine.yaml")
+        found = config.load_profile("mine.yaml")
         assert found.name == "mine" and found.explained_runs()

@@ -109,7 +109,7 @@ def test_one_study_of_seeds_chooses_the_run():
 
 @pytest.mark.parametrize("name", config.profiles())
 def test_every_profile_of_the_project_loads(name):
-    profile = config.load(str(CHECKOUT / "config" / f"{name}.yaml"))
+    profile = config.load_profile(str(CHECKOUT / "config" / f"{name}.yaml"))
     for task, model, _ in profile.explained_runs("pointing") + profile.explained_runs(
         "faithfulness"
     ):
@@ -137,7 +137,7 @@ def load(folder, **more):
         "explain": {"methods": ["lime"]},
     }
     (folder / "mine.yaml").write_text(yaml.safe_dump(made | more))
-    return config.load(str(folder / "mine.yaml"))
+    return config.load_profile(str(folder / "mine.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path, given, p
     """The part was once cut out of the step's name, at the first `s1-`, which `bess1-`
     holds too.
     """
-    named = parameters.check(
+    named = parameters.check_parameters(
         "03_explain", {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1} | given
     )
     assert Results(tmp_path).attributions(*named.run()).name == f"ends1-bess1-s1-{part}.parquet"

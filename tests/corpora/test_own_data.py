@@ -15,7 +15,7 @@ from attreval.texts.data import Columns, read_own_data
 from attreval.texts.files import read_texts
 from attreval.texts.marks import mark_words, read_rationale
 from attreval.texts.rows import Counts
-from compendium.corpora.table import words_of
+from compendium.corpora.table import words_of_segments
 
 ROWS = [
     {"text": "a good film", "label": "pos", "why": [[2, 6]]},
@@ -137,7 +137,7 @@ def test_the_folder_of_eraser_gives_documents_queries_and_marks(tmp_path):
 
 
 def marked(row):
-    words = words_of(row.segments)
+    words = words_of_segments(row.segments)
     marks = row.evidence(row.segments, words).marks
     return [
         row.segments[s][a:b]
@@ -167,7 +167,7 @@ def marked(row):
 )
 def test_every_form_of_a_rationale_gives_the_same_marks(given):
     text = ("a good film.   Yes",)
-    words = words_of(text)
+    words = words_of_segments(text)
     (spans,) = read_rationale(given, text)
     evidence = mark_words([spans], text, words)
     held = [text[0][a:b] for (_, a, b), mark in zip(words, evidence.marks[0], strict=True) if mark]
@@ -196,7 +196,7 @@ def test_nothing_marked_is_no_evidence_and_marks_of_another_text_do_not_fit():
 
 def test_several_people_and_both_texts_of_a_pair_can_be_marked():
     text = ("a good film", "a bad day")
-    words = words_of(text)
+    words = words_of_segments(text)
     people = read_rationale([[0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]], text)
     assert mark_words(people, text, words).marks.tolist() == [
         [0, 1, 0, 0, 0, 0],
@@ -205,7 +205,9 @@ def test_several_people_and_both_texts_of_a_pair_can_be_marked():
     assert read_rationale([[1, 2, 5]], text) == [[(1, 2, 5)]]
     evidence = mark_words(read_rationale("[[2, 11]]", text), text, words)
     assert evidence.marks.tolist() == [[0, 1, 1, 0, 0, 0]] and evidence.spans == ((1, 3, 0),)
-    assert mark_words([[(0, 0, 4)]], ("good.",), words_of(("good.",))).marks.tolist() == [[1, 0]]
+    assert mark_words([[(0, 0, 4)]], ("good.",), words_of_segments(("good.",))).marks.tolist() == [
+        [1, 0]
+    ]
 
 
 def test_a_rationale_that_does_not_fit_is_counted_and_many_are_an_error(tmp_path):

@@ -189,7 +189,7 @@ def made(tmp_path_factory):
     path.write_text(
         yaml.safe_dump(small(yaml.safe_load(PAPER.read_text()), str(home / "tokenizer")))
     )
-    profile = config.load(str(path))
+    profile = config.load_profile(str(path))
     for task in profile.read_tasks():
         write_instances(corpora.table_path(task), instances(task), {"dropped": {}, "noted": {}})
     yield str(path), profile
@@ -260,7 +260,7 @@ def test_agreement_is_of_the_runs_of_lowest_difference(finished):
 def test_each_task_explains_the_class_that_its_judges_ask_about(finished):
     for task, model, seed in finished.explained_runs():
         records = read_attributions(project.results(NAME).attributions(task, model, seed, 0))
-        (test,) = corpora.load(task, "test", 1)
+        (test,) = corpora.load_task(task, "test", 1)
         predicted = table("03_explain", "instances", task, model, seed, 0).predicted[0]
         assert {record.target for record in records} == {
             test.label if task in ("esnli", "rated_movies") else predicted
@@ -288,7 +288,7 @@ def test_models_are_trained_as_published(finished):
         training("sst2", "bert", 5)["head_learning_rate"]
         == 10 * training("sst2", "bert", 5)["learning_rate"]
     )
-    paper = config.load(str(PAPER))
+    paper = config.load_profile(str(PAPER))
     assert {paper.training_of("snli", model).watch for model in ("bert", "bart")} == {"macro_f1"}
     made = load_classifier(results.model("newsgroups", "gru", 1), device="cpu")
     start = np.linspace(-1, 0, 5)  # what the file of vectors gives the first word

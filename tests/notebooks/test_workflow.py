@@ -34,7 +34,7 @@ TEXT_TABLE = re.compile(r'class="(scores|coloured-text)"')
 
 def test_every_step_leaves_what_it_should(finished):
     names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
-    profile = config.load(str(finished.home / "config" / "smoke.yaml"))
+    profile = config.load_profile(str(finished.home / "config" / "smoke.yaml"))
     expected = [
         "01_data",
         "03_overview",

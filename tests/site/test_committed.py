@@ -13,7 +13,7 @@ import yaml
 from reference import CHECKOUT
 
 from compendium import corpora
-from compendium.config import load
+from compendium.config import load_profile
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
@@ -167,7 +167,7 @@ def test_nothing_committed_quotes_a_corpus(runs):
     """
     checked = 0
     for name, run in runs.items():
-        profile = load(name)
+        profile = load_profile(name)
         tasks = with_tables(tuple(profile.read_tasks()))
         if all(corpora.table_path(task.name).exists() for task in tasks):
             refuse_quotes(run.root, corpus_texts(profile), printed_by_papers(profile))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
-from compendium.config import load
+from compendium.config import load_profile
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError, with_minus
 from compendium.site.tables import number_text, read_declared_numbers, read_numbers
@@ -119,7 +119,7 @@ def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for
     """A number of a task that no run of the profile puts before this judge would be found lacking
     only at the end.
     """
-    profile = load(name)
+    profile = load_profile(name)
     judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}
     judged = {
         number: {run[0] for run in profile.explained_runs(judge)}

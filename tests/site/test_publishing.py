@@ -208,7 +208,7 @@ def home(tmp_path, monkeypatch):
     held.append(v4.new_output("stream", name="stderr", text="/root/some/path.py: warning"))
     quoting = (f"<p>{PRINTED}</p>", f"<p title='{SECRET}'>0.1</p>", f"<table>{down}</table>")
     held += [shown(text_html=html) for html in quoting]
-    for step in expected_steps(config.load("quick")):
+    for step in expected_steps(config.load_profile("quick")):
         nbformat.write(notebook(*held if step == "05_kamp2023" else ()), run.executed(step))
         name, *given = step.split("-")
         asked = dict(zip(("task", "model", "seed"), given, strict=False))

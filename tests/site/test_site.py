@@ -16,7 +16,7 @@ from inventory import SUPPLEMENTS, inventory
 from madeup import only_pages
 
 from compendium.config import Profile
-from compendium.explorer.page import PAGE, make_page, pack_page
+from compendium.explorer.page import PAGE, explorer_page, pack_page
 from compendium.site import rendering
 from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route import documents
@@ -227,7 +227,7 @@ def test_the_explorer_is_in_the_menu_of_a_run_that_has_texts_for_it_alone(home, 
         and PAGE not in (home / "_site" / "index.html").read_text()
     )
     page = fresh / PAGE
-    page.write_text(make_page(pack_page([], {}, {}, Profile.model_construct().agreement, [])))
+    page.write_text(explorer_page(pack_page([], {}, {}, Profile.model_construct().agreement, [])))
     with monkeypatch.context() as patch:
         patch.setattr(rendering, "write_page", lambda results: page)
         stage("smoke")

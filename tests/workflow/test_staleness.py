@@ -153,7 +153,7 @@ def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
 
 def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monkeypatch):
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    profile = config.load(str(CHECKOUT / "config" / "smoke.yaml"))
+    profile = config.load_profile(str(CHECKOUT / "config" / "smoke.yaml"))
     steps = {step.rule: step for step in STEPS}
     run = ("snli", "tiny", 1)
 
@@ -283,7 +283,7 @@ WANTED = {  # notebook: (a model that it judges, one that it does not)
 @pytest.mark.parametrize("notebook", WANTED)
 def test_a_notebook_trains_only_the_models_that_it_judges(notebook, monkeypatch):
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    graph = Graph(config.load(str(CHECKOUT / "config" / "quick.yaml")))
+    graph = Graph(config.load_profile(str(CHECKOUT / "config" / "quick.yaml")))
     makers = {
         f: (step, run)
         for step in STEPS

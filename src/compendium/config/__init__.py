@@ -12,7 +12,7 @@ from compendium.config.judges import (
 )
 from compendium.config.own import make_known
 from compendium.config.profile import Profile, Run
-from compendium.config.reading import load, path_of, profiles
+from compendium.config.reading import load_profile, path_of, profiles
 from compendium.config.sections import (
     AlsoTrain,
     BootstrapSpec,

@@ -146,7 +146,7 @@ def path_of(profile: str) -> Path:
     return project.home() / "config" / f"{profile}.yaml"
 
 
-def load(name: str) -> Profile:
+def load_profile(name: str) -> Profile:
     """Read and check a profile, by name or path, without its optional tasks that are not at hand.
 
     The user's own corpora and attributions that it names become known to this process. ValueError

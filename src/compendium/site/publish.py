@@ -44,7 +44,7 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
         ValueError: steps are missing in the run, or something in it quotes a corpus.
         FileNotFoundError: a step has not run here, or a task's table is not there to compare with.
     """
-    settings = config.load(profile)
+    settings = config.load_profile(profile)
     run = project.results(settings.name)
     place = runs.committed(settings.name)
     records = _records_of(run, steps)

@@ -1,5 +1,4 @@
-"""The order of things, in one place: every step of a run, what it reads, what it makes, and what
-makes it run again.
+"""Every step of a run, in order: what it reads and makes, and what makes it run again.
 
 workflow/Snakefile loops over STEPS; manifests, the published run, docs/fidelity.md and the plan
 read them. A step runs again when a file that it reads changes, its settings (every value of the
@@ -15,21 +14,15 @@ from typing import Any
 
 from compendium import project
 from compendium.config.profile import Profile, Run
+from compendium.config.sections import Judge
 from compendium.corpora import TASKS
 from compendium.project import Results, step_name
 from compendium.workflow.graph import Graph, notebook_digest
 from compendium.workflow.parameters import NOTEBOOKS
 
-TASK_FACTS = (
-    "title",
-    "labels",
-    "segments",
-    "trained_on",
-    "evidence_from",
-    "splits",
-)  # of TASKS, that steps read
-# what training imports with the models, and never runs: a test traces trainings of all
-# architectures
+# of TASKS, that steps read
+TASK_FACTS = ("title", "labels", "segments", "trained_on", "evidence_from", "splits")
+# what training imports and never runs: a test traces trainings of all architectures
 NOT_TRAINED = (
     "attreval.models.transformer_deeplift",
     "attreval.models.transformer_lrp",
@@ -54,14 +47,19 @@ OF_CROSSED = (
 
 @dataclass(frozen=True)
 class StepKind:
-    """A kind of step: a rule of the workflow that runs one notebook, once or for each of its runs.
+    """A rule of the workflow that runs one notebook, once or for each of its runs.
 
-    runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing
-    for it; every profile has the step once where nothing is said. reads: the files of one run
-    besides the notebook; settings: the values of the profile that it uses. makes: its files besides
-    the executed copy and the record. judge: whose explained runs it reads. side_by_side: it starts
-    a process for each of the profile's workers. asks: it runs models, and takes an accelerator.
-    not_run: modules that it imports but never runs.
+    Attributes:
+        rule: its name.
+        notebook: what it runs.
+        reads: the files of one run besides the notebook.
+        settings: the values of the profile that it uses.
+        runs: the step's instances in a profile, [()] where it runs once; an empty list skips it.
+        makes: its files besides the executed copy and the record.
+        judge: whose explained runs it reads.
+        side_by_side: whether it starts a process for each of the profile's workers.
+        asks: whether it runs models, and takes an accelerator.
+        not_run: modules that it imports but never runs.
     """
 
     rule: str
@@ -92,9 +90,7 @@ class StepKind:
         return [*map(str, graph.executed(self.notebook, [run])), *map(str, made)]
 
     def state(self, graph: Graph, *run: Any) -> list:
-        """What makes one run stale when it changes, besides files: settings, what is known of its
-        tasks, and code.
-        """
+        """What makes a run stale besides files: settings, facts of its tasks, and code."""
         tasks = [run[0], graph.profile.read_by(run[0])] if run else graph.profile.read_tasks()
         facts = {task: [getattr(TASKS[task], name) for name in TASK_FACTS] for task in tasks}
         return [self.settings(graph, *run), facts, self.code]
@@ -105,11 +101,11 @@ class StepKind:
         return notebook_digest(self.notebook, self.not_run)
 
 
-def _runs(judge: str) -> Callable[[Graph], list[Run]]:
+def _runs(judge: Judge) -> Callable[[Graph], list[Run]]:
     return lambda graph: graph.profile.explained_runs(judge)
 
 
-def _judging(judge: str) -> Callable[[Graph], list[tuple]]:
+def _judging(judge: Judge) -> Callable[[Graph], list[tuple]]:
     """The runs of a step that runs once where the profile has explanations for a judge."""
     return lambda graph: [()] if graph.profile.explained_runs(judge) else []
 
@@ -118,7 +114,7 @@ def _read_explaining(graph: Graph, *run: Any) -> list[Path]:
     return [*graph.tables(run[:1]), *graph.trained([run[:3]])]
 
 
-def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Graph], list[Path]]:
+def _read_judged(paper: str, judge: Judge, trained: bool = False) -> Callable[[Graph], list[Path]]:
     """What a judge of stored explanations reads. trained: the models, too."""
 
     def read(graph: Graph) -> list[Path]:
@@ -135,10 +131,8 @@ def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Gra
     return read
 
 
-def _judged_settings(paper: str, judge: str, *more: str) -> Callable[[Graph], list]:
-    """What decides over a paper's notebook: its claims, how its judge is set, and what explained
-    its runs.
-    """
+def _judged_settings(paper: str, judge: Judge, *more: str) -> Callable[[Graph], list]:
+    """What decides over a paper's notebook: its claims, its judge, and its runs' explanations."""
     sections = (judge, "bootstrap", *more)
     return lambda graph: [
         graph.claims(paper),

@@ -23,7 +23,7 @@ def full_disk(what: str, folder: Path | str) -> FetchError:
 
 
 @contextmanager
-def room_for(what: str, folder: Path | str) -> Iterator[None]:
+def enough_disk(what: str, folder: Path | str) -> Iterator[None]:
     """Turn `no space left on device` inside the block into a FetchError; let every other error
     pass.
     """

@@ -19,7 +19,7 @@ from pydantic import Field
 from attreval.core.section import Section
 from attreval.core.tables import write_whole
 from compendium import project
-from compendium.corpora.fetch import FetchError, room_for
+from compendium.corpora.fetch import FetchError, enough_disk
 from compendium.corpora.fetch.packages import extract, sha256_of
 from compendium.corpora.tasks import TASKS, Task
 from compendium.project import replace_folder
@@ -78,11 +78,11 @@ def _find_here(path: str) -> Path | None:
     return next((root / path for root in roots if (root / path).exists()), None)
 
 
-def at_hand(task: Task) -> bool:
+def has_files(task: Task) -> bool:
     """Whether every file that a task needs from outside the registry lies here, without asking any
     address.
     """
-    return all(map(_find_here, task.files)) and all(at_hand(TASKS[name]) for name in task.tables)
+    return all(map(_find_here, task.files)) and all(has_files(TASKS[name]) for name in task.tables)
 
 
 def other_than_used(digests: dict[str, str]) -> list[str]:
@@ -160,7 +160,7 @@ def _bring(address: Address, corpus: Corpus) -> None:
     all.
     """
     target = own_folder() / address.path
-    with room_for(address.path, own_folder()):
+    with enough_disk(address.path, own_folder()):
         if not address.archive:
             with write_whole(target) as part:
                 _read_address(address, corpus, part)

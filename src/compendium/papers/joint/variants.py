@@ -176,7 +176,9 @@ def _short_texts(profile: Profile, task: str) -> list[Instance]:
     """The first test instances of a task that are short enough."""
     spec = profile.joint.limits
     short = [
-        instance for instance in corpora.load(task, "test") if len(instance.words) <= spec.words
+        instance
+        for instance in corpora.load_task(task, "test")
+        if len(instance.words) <= spec.words
     ]
     return short[: spec.tasks[task]]
 
@@ -231,7 +233,7 @@ def _of_twin(opened: Opened, part: Part) -> Iterator[tuple]:
     """Accuracy and measures of erasure of one twin on a few texts."""
     task, model, _ = opened.run
     twins = opened.profile.joint.masked.twins[task]
-    texts = corpora.load(task, "test", max(twins.rows, twins.tested))
+    texts = corpora.load_task(task, "test", max(twins.rows, twins.tested))
     role = MASKED if model in twins.masked else PLAIN
     found = [*_read_twice(opened, texts[: twins.tested][slice(*part)])]
     found += _erased(opened, texts[: twins.rows][slice(*part)])
