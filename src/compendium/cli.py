@@ -46,7 +46,7 @@ def fetch_command(
     from compendium import config, corpora
     from compendium.corpora.fetch.fetching import with_tables
     from compendium.workflow.graph import write_stamps
-    from compendium.workflow.run_notebook import tell
+    from compendium.workflow.run_notebook import say_line
 
     tasks = list(task or [])
     names = list(weights or [])
@@ -58,7 +58,7 @@ def fetch_command(
             names += [name for name in named if name in corpora.WEIGHTS]
     tasks = list(dict.fromkeys(tasks))
     names = list(dict.fromkeys(names))
-    corpora.fetch_tasks(tasks, names, say=lambda text: tell(text, sys.stdout))
+    corpora.fetch_tasks(tasks, names, say=lambda text: say_line(text, sys.stdout))
     write_stamps(tasks, names)
 
 

@@ -57,9 +57,7 @@ def _members(folder: str) -> list[str]:
 
 @cache
 def _offers(source: str) -> bool:
-    """Whether it imports a decorator named like its module (`metric.metric`), or uses one that
-    takes a title.
-    """
+    """Whether it imports a decorator named like its module, or uses one that takes a title."""
     if any(re.search(r"\.(\w+)\.\1$", name) for name in _imported(source)[0]):
         return True
     for node in ast.parse(source).body:
@@ -91,9 +89,7 @@ def _digest_source(source: str) -> str:
 
 
 def _spell(node: object) -> str:
-    """A syntax tree as text; unlike that of ast.dump, it is the same from every version of
-    Python.
-    """
+    """A syntax tree as text, the same from every version of Python, unlike that of ast.dump."""
     if isinstance(node, ast.AST):
         known = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
         fields = [f"{name}={_spell(value)}" for name, value in known]

@@ -294,9 +294,8 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
     assert dict(zip(words, evidence.marks[0], strict=True)) == {"awful": 0, ":(": -1}
 
 
-@pytest.mark.parametrize(
-    ("text", "marked", "inside"),
-    [
+def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out():
+    for text, marked, inside in [
         ("the cat sat", " the *cat* sat", "    ###    "),
         ("the cat sat", "*the* *cat* sat", "### ###    "),
         ("well-made.", "*well-made.*", "##########"),
@@ -311,17 +310,13 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
             (text, marked, None)
             for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))
         ),
-    ],
-)
-def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out(
-    text, marked, inside
-):
-    flags = text_pairs.locate_highlights(text, marked)
-    assert (
-        flags is None
-        if inside is None
-        else "".join("#" if flag else " " for flag in flags) == inside
-    )
+    ]:
+        flags = text_pairs.locate_highlights(text, marked)
+        assert (
+            flags is None
+            if inside is None
+            else "".join("#" if flag else " " for flag in flags) == inside
+        )
 
 
 @given(st.text("ab c*-.", max_size=12), st.data())

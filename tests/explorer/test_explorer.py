@@ -77,14 +77,14 @@ def test_packed_scores_select_the_same_tokens_and_have_the_same_peaks(scores, la
         assert peaks == local_maxima(scores, rule).tolist()
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_text_can_be_put_together_again(task):
-    shown = make_text(task, 0)
-    texts, steps, rest = pack_layout(shown)
-    assert tuple(texts) == shown.instance.segments and rest == [0] * len(texts)
-    starts = [(part, run, i) for part, run in enumerate(steps) for i in range(0, len(run), 2)]
-    spans = [(part, sum(run[: i + 1]), sum(run[: i + 2])) for part, run, i in starts]
-    assert spans == [tuple(row) for row in shown.tokens.offsets[shown.tokens.content].tolist()]
+def test_a_text_can_be_put_together_again():
+    for task in TASKS:
+        shown = make_text(task, 0)
+        texts, steps, rest = pack_layout(shown)
+        assert tuple(texts) == shown.instance.segments and rest == [0] * len(texts)
+        starts = [(part, run, i) for part, run in enumerate(steps) for i in range(0, len(run), 2)]
+        spans = [(part, sum(run[: i + 1]), sum(run[: i + 2])) for part, run, i in starts]
+        assert spans == [tuple(row) for row in shown.tokens.offsets[shown.tokens.content].tolist()]
 
 
 def test_what_a_model_did_not_read_is_counted():

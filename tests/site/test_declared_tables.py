@@ -200,9 +200,8 @@ def test_patterns_put_tables_together(tmp_path):
     assert shown(make(tmp_path, declared)) == [["Task"], ["a"], ["b"]]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_wrong_declarations_are_named(tmp_path):
+    for change, message in [
         ({"source": "05_y.csv"}, "made from 05_y.csv; did you mean 05_x.csv"),
         ({"sort": ["-men"]}, "no column 'men'; did you mean mean"),
         ({"where": {"kk": 4}}, "column 'kk'"),
@@ -223,11 +222,11 @@ def test_patterns_put_tables_together(tmp_path):
         ({"columns": [{"text": "{k}", "missing": False}]}, "has missing: False"),
         ({"names": {"a": 1}}, "has a: 1"),
         ({"dash": None}, "has dash: None"),
-    ],
-)
-def test_wrong_declarations_are_named(tmp_path, change, message):
-    with pytest.raises(ReportError, match=message):
-        make(tmp_path, declare(tmp_path, **({"columns": COLUMNS} | change)), CSV, {"some.k": "4"})
+    ]:
+        with pytest.raises(ReportError, match=message):
+            make(
+                tmp_path, declare(tmp_path, **({"columns": COLUMNS} | change)), CSV, {"some.k": "4"}
+            )
 
 
 def test_numbers_nest_keep_their_last_zero_and_conflicts_are_named():

@@ -176,9 +176,8 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
     assert fill(tmp_path).where("@fig-one") == "page.qmd:2", "a word is found whole"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_mistakes_name_file_line_and_what_would_work(tmp_path):
+    for text, message in [
         (
             "x {{< var train.snli.acuracy >}}",
             r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean train\.snli\.acc",
@@ -193,12 +192,10 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
         ("{{< include ../secret.qmd >}}", r"page\.qmd:3: '\.\./secret\.qmd' leads out"),
         ("{{< embed page.ipynb >}}", r"page\.qmd:3: .*names no cell"),
         ("{{< embed page.ipynb#x >}}", r"page\.qmd:3: .*no notebook page\.ipynb"),
-    ],
-)
-def test_mistakes_name_file_line_and_what_would_work(tmp_path, text, message):
-    write_pages(tmp_path, page=f"first\n\n{text}\n")
-    with pytest.raises(ReportError, match=message):
-        fill(tmp_path)
+    ]:
+        write_pages(tmp_path, page=f"first\n\n{text}\n")
+        with pytest.raises(ReportError, match=message):
+            fill(tmp_path)
 
 
 def test_files_that_include_each_other_are_named_in_order_and_the_same_file_twice_is_no_cycle(
@@ -267,9 +264,8 @@ def test_captions_carry_the_number_and_describe_the_picture():
     assert 'alt="Own words"' in page
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_mistakes_say_where_and_what():
+    for text, message in [
         (
             "@fig-lenghts\n\n" + FIGURE % ("lengths", "x"),
             r"page\.qmd:7: @fig-lenghts .* no figure; .*mean fig-lengths",
@@ -280,8 +276,6 @@ def test_captions_carry_the_number_and_describe_the_picture():
         ("::: {#fig-a}\nWords.\n\nCaption.\n:::", "fig-a holds no picture"),
         ("::: {#tbl-a}\nWords.\n\nCaption.\n:::", "tbl-a holds no table"),
         (FIGURE % ("a", "a") + FIGURE % ("a", "b"), "'fig-a' is defined twice"),
-    ],
-)
-def test_mistakes_say_where_and_what(text, message):
-    with pytest.raises(ReportError, match=message):
-        html(text)
+    ]:
+        with pytest.raises(ReportError, match=message):
+            html(text)

@@ -79,10 +79,10 @@ QUOTES.append(" ".join(part for word in SECRET.split() for part in (word[:3], f"
 FEW = ["Forty purple herons waited", "the seventh violin", "A kettle.", "", "0.5 0.25"]
 
 
-@pytest.mark.parametrize("piece", [*QUOTES, *FEW])
-def test_a_quote_is_found_however_it_is_cut_up_and_a_few_words_are_none(piece):
-    found = find_quotes({"clean": ["nothing of it"], "here": ["", piece]}, texts())
-    assert found == ({"here": ["a/secret"]} if piece in QUOTES else {})
+def test_a_quote_is_found_however_it_is_cut_up_and_a_few_words_are_none():
+    for piece in [*QUOTES, *FEW]:
+        found = find_quotes({"clean": ["nothing of it"], "here": ["", piece]}, texts())
+        assert found == ({"here": ["a/secret"]} if piece in QUOTES else {})
 
 
 def test_examples_that_a_paper_prints_may_be_quoted_by_whoever_has_them():

@@ -1,6 +1,4 @@
-"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that
-names the allowed.
-"""
+"""Profiles: one validated schema for config/*.yaml; an unknown key is an error."""
 
 # ruff: noqa: F401  (what others import from here)
 from compendium.config.judges import (

@@ -28,8 +28,10 @@ class PointingSpec(Section):
 
 
 class AgreementSpec(Section):
-    """agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens
-    that people mark.
+    """Agreement of methods (Kamp et al. 2023).
+
+    agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens that
+    people mark.
 
     Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by
     their `expectation`, or broken at `random` as the released code does. people: have a `top_k` of
@@ -99,8 +101,9 @@ class SeedStudySpec(Section):
 
 
 class FaithfulnessSpec(Section):
-    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with
-    `draws` random masks.
+    """Hard erasure at these ratios, and soft erasure with `draws` random masks.
+
+    methods: whose scores are erased softly.
 
     Of Zhao & Aletras (2023). norm: how scores become strengths of soft erasure, see
     metrics.soft_erasure. ties: whether a tie with the rival is a loss, half a win or a win. rival:

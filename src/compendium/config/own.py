@@ -155,8 +155,9 @@ def check_run_name(what: str, name: str) -> None:
 
 
 def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A profile as read, with the paths of its models and corpora made absolute, from the profile's
-    folder.
+    """A profile as read, with the paths of its models and corpora made absolute.
+
+    folder: the profile's.
 
     Raises ValueError for a model's folder that is not there, or holds no model; the nearest folders
     are named.
@@ -190,8 +191,7 @@ def _with_folders(model: str, spec: Any, folder: Path) -> Any:
 
 
 def find_folder(where: str, given: str, folder: Path) -> str:
-    """The absolute path of a model's folder, or the name of registry weights or of a hub,
-    unchanged.
+    """The absolute path of a model's folder; the name of registry weights or of a hub as it is.
 
     What is a path (it begins with a dot, slash or tilde, has several slashes, or starts in a folder
     that there is) must be a folder that holds a config.json; ValueError otherwise.
@@ -251,9 +251,7 @@ def class_names(model: str, spec: ModelSpec) -> tuple[str, ...]:
 
 
 def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequence[str]) -> None:
-    """Raise ValueError where a model that is taken as it is has other classes than the task that it
-    reads.
-    """
+    """Raise ValueError where a model that is taken as it is has other classes than its task."""
     if classes and sorted(_folded(labels)) != sorted(_folded(classes)):
         raise ValueError(
             f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has "

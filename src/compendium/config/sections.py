@@ -214,9 +214,7 @@ class ExplainSpec(Budget):
 
 
 class BootstrapSpec(Section):
-    """Percentile bootstrap over instances. nulls: worlds of each kind in which there is nothing to
-    find.
-    """
+    """Percentile bootstrap over instances. nulls: worlds of each kind without any effect."""
 
     draws: int = Field(1000, ge=1)
     confidence: float = Field(0.95, gt=0, lt=1)

@@ -156,9 +156,7 @@ MEANT = {
 
 
 def _spanex_rows(parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of one part, all test; labels are matched by name, since their numbers differ between
-    releases.
-    """
+    """Rows of one part, all test; labels are matched by name, since releases number them anew."""
     task = f"spanex_{parent}"
     labels = {name.lower(): k for k, name in enumerate(TASKS[task].labels)}
     for item in json_lines(sources[f"spanex/{parent}_extended.jsonl"]):

@@ -316,8 +316,9 @@ class Counting:
         return own
 
     def _agents(self, task: str, model: str) -> Work:
-        """A training a condition and seed, and one without explanations; these make texts about
-        twice as long.
+        """A training for each condition and seed, and one without explanations.
+
+        Explanations make texts about twice as long.
         """
         spec = self.profile.diagnosis.agents
         training = self.profile.training_of(self.profile.read_by(task), model)

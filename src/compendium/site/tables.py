@@ -355,8 +355,9 @@ def _matches(column: pd.Series, wanted: Any) -> pd.Series:
 
 
 def _print(key: str, value: Any, given: dict[str, Any]) -> str:
-    """A cell as text. format: as Python has it; `.1%` with a space before the sign; `p` for a
-    p-value.
+    """A cell as text.
+
+    format: as Python has it; `.1%` with a space before the sign; `p` for a p-value.
     """
     if pd.isna(value):
         return given.get("otherwise", NOT_HERE)

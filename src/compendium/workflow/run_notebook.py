@@ -19,7 +19,7 @@ from compendium.workflow.manifest import commit, describe_machine
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
 
-def tell(line: str, file: TextIO | None = None) -> None:
+def say_line(line: str, file: TextIO | None = None) -> None:
     """Tell the user a line: with the mark inside a workflow, as it is elsewhere.
 
     file: None is the standard error. The line is written at once, its end with it: many steps write
@@ -56,7 +56,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     step.set_threads(profile.threads)
     os.environ["PYTHONHASHSEED"] = "0"
     started = time.monotonic()
-    tell(f"{name}: starting")
+    say_line(f"{name}: starting")
     progress = _told_progress(name, folder.root / "logs" / f"{name}.progress")
     with (
         progress,
@@ -89,7 +89,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     if record.exists():
         made_by = {"commit": commit(), "machine": describe_machine()}
         write_json(record, project.read_json(record) | made_by)
-    tell(f"{name}: done in {time.monotonic() - started:.0f} s")
+    say_line(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
 
 
@@ -122,7 +122,7 @@ def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> N
         if len(lines) > said:
             now = lines[-1]
             left = time_left(first[now["what"].partition(",")[0]], now)
-            tell(f"{name}: {now['what']}: {now['done']} of {now['of']}{left}")
+            say_line(f"{name}: {now['what']}: {now['done']} of {now['of']}{left}")
         said = len(lines)
 
 

@@ -46,8 +46,7 @@ VERSIONS = (
 
 
 def write_picture(axes: Any, stem: Path, svg_text: bool = False) -> list[Path]:
-    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return
-    both paths.
+    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time, and close it.
 
     axes: matplotlib's, or seaborn's grid. It is laid out once, for both. svg_text: whether text
     stays text in the SVG.
@@ -156,9 +155,7 @@ class Step:
         return paths
 
     def progress(self, what: str) -> Callable[..., None]:
-        """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the
-        workflow's log.
-        """
+        """A callback (done, of, words=None) that shows a bar, or writes to the workflow's log."""
         log = os.environ.get("ATTREVAL_PROGRESS")
         if not log:
             from tqdm.auto import tqdm

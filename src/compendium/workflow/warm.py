@@ -107,8 +107,7 @@ def serve(path: str) -> None:
 
 
 def attend(client: socket.socket) -> None:
-    """In a fork: run the module that a client asks for as `python -m` would, and tell its status;
-    never return.
+    """In a fork: run the module that a client asks for, tell its status, and never return.
 
     The files, folder and environment are the client's. Where the client ends before, so does this.
     """

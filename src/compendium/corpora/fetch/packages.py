@@ -238,9 +238,7 @@ def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str,
 def _extract_tar(
     archive: Path, patterns: tuple[str, ...], folder: Path
 ) -> Iterator[tuple[str, int]]:
-    """Extract regular files of a tar archive; the `data` filter refuses paths and links that lead
-    outside.
-    """
+    """Extract regular files of a tar archive; the `data` filter refuses what leads outside."""
     with tarfile.open(archive) as opened:
         for member in opened:
             if member.isfile() and _fits(member.name, patterns):

@@ -238,9 +238,7 @@ def _known(name: str, site: Site, more: Iterable[str] = ()) -> str:
 
 
 def frame(site: Site, source: Path) -> dict[str, str]:
-    """What the template shows around a page: title, navigation, footer, style sheets, icon,
-    language.
-    """
+    """What the template shows around a page: title, navigation, footer, styles, icon, language."""
     website = site.config["website"]
     address = site.pages[source]
     items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
