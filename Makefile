@@ -68,11 +68,18 @@ bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  #
 # what a build of torch for GPUs asks for, and brings itself
 CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
 
+# what has no wheel on one Python or another; none of it is compiled. All else must have one, on the oldest macOS that torch is built for
+SOURCES := connection-pool lime immutables
+
 lock:  ## resolve the dependencies into requirements.lock; versions that still fit stay, UPGRADE=--upgrade takes the newest
 	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet uv
 	@printf '%s\n' $(CUDA) | .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.11.0 --extra test \
 	  --generate-hashes --no-annotate --custom-compile-command 'make lock' --no-emit-package torch --excludes - $(UPGRADE) \
 	  pyproject.toml requirements.torch --output-file requirements.lock
+	@for on in '3.11.0 x86_64-manylinux_2_28' '3.14.0 aarch64-apple-darwin'; do set -- $$on; \
+	  sed -n 's/ \\$$//; /^[a-zA-Z0-9][^ ]*==/p' requirements.lock requirements.torch \
+	  | MACOSX_DEPLOYMENT_TARGET=14.0 .lock-venv/bin/uv pip compile --quiet --no-deps --only-binary :all: $(SOURCES:%=--no-binary %) \
+	    --python-version $$1 --python-platform $$2 - > /dev/null || exit 1; done
 	@rm -rf .lock-venv
 
 COMMITTED := README.md full quick benchmark

@@ -41,11 +41,11 @@ def train_model(folder: Path) -> Path:
     from attreval.models.training import train
     from compendium import config
 
-    corpora.fetch((TASK,), (MODEL,))
-    profile = config.load(PROFILE)
+    corpora.fetch_tasks((TASK,), (MODEL,))
+    profile = config.load_profile(PROFILE)
     labels = corpora.TASKS[TASK].labels
     names = ("benchmark", TASK, MODEL)
-    instances = corpora.load(TASK, "train", TRAIN_ROWS)
+    instances = corpora.load_task(TASK, "train", TRAIN_ROWS)
     model = new_classifier(
         profile.models[MODEL],
         labels,
@@ -59,7 +59,7 @@ def train_model(folder: Path) -> Path:
     train(
         model,
         instances,
-        corpora.load(TASK, "dev", 200),
+        corpora.load_task(TASK, "dev", 200),
         profile.training_of(TASK, MODEL),
         folder,
         names,
@@ -74,7 +74,7 @@ def write_texts(count: int) -> Path:
     """
     path = HERE / ".inputs" / f"{TASK}-{count}.csv"
     if not path.exists():
-        corpora.fetch((TASK,))
-        pairs = [instance.segments for instance in corpora.load(TASK, "test", count)]
+        corpora.fetch_tasks((TASK,))
+        pairs = [instance.segments for instance in corpora.load_task(TASK, "test", count)]
         write_csv(path, pd.DataFrame(pairs, columns=["text", "other"]))
     return path

@@ -27,7 +27,7 @@ from compendium.catalogue import CATALOGUES
 from compendium.papers.common.claims import read_claims, score
 from compendium.papers.common.verdicts import Finding
 from compendium.workflow.parameters import NOTEBOOKS
-from compendium.workflow.run_notebook import MARK, say
+from compendium.workflow.run_notebook import MARK, say_line
 
 
 @pytest.fixture(autouse=True)
@@ -283,9 +283,9 @@ def test_lines_are_marked_inside_a_workflow_only_and_written_at_once(monkeypatch
     written = []
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(write=written.append, flush=lambda: None))
     monkeypatch.delenv("ATTREVAL_IN_WORKFLOW", raising=False)
-    say("x")
+    say_line("x")
     monkeypatch.setenv("ATTREVAL_IN_WORKFLOW", MARK)
-    say("x")
+    say_line("x")
     assert [text for text in written if text] == ["x\n", f"{MARK}x\n"]
 
 

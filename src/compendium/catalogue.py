@@ -14,7 +14,7 @@ def list_models() -> list[dict]:
     """Models that the profiles define."""
     rows = []
     for profile in config.profiles():
-        for name, spec in config.load(profile).models.items():
+        for name, spec in config.load_profile(profile).models.items():
             start = spec.weights or "scratch" + (
                 f", {spec.embeddings} embeddings" if spec.embeddings else ""
             )
@@ -39,7 +39,7 @@ def list_notebooks() -> list[dict]:
 
 def list_profiles() -> list[dict]:
     """Profiles with their tasks and methods."""
-    found = map(config.load, config.profiles())
+    found = map(config.load_profile, config.profiles())
     return [
         {"name": one.name, "tasks": list(one.tasks), "models": list(one.models)}
         | {"methods": len(one.explain.methods), "threads": one.threads}

@@ -3,11 +3,14 @@
 import json
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
+
+if TYPE_CHECKING:
+    from compendium.project import Results
 
 CATALOGUES.append("compendium.catalogue")
 ProfileName = Annotated[
@@ -25,9 +28,9 @@ OWN = "quick"  # the profile of a run here, where none is named
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 
 
-@app.command()
+@app.command("fetch")
 @plain_errors
-def fetch(
+def fetch_command(
     profile: ProfileName = "",
     task: Annotated[
         list[str] | None, typer.Option(help="a task; may be given several times")
@@ -35,7 +38,7 @@ def fetch(
     weights: Annotated[
         list[str] | None, typer.Option(help="pretrained weights from the registry")
     ] = None,
-):
+) -> None:
     """Download, check and open what a profile or some tasks need, and make their tables.
 
     With both, of the tasks alone: the profile says what those are that are its own.
@@ -43,42 +46,37 @@ def fetch(
     from compendium import config, corpora
     from compendium.corpora.fetch.fetching import with_tables
     from compendium.workflow.graph import write_stamps
-    from compendium.workflow.run_notebook import say
+    from compendium.workflow.run_notebook import say_line
 
     tasks = list(task or [])
     names = list(weights or [])
-    settings = config.load(profile or "quick") if profile or not (tasks or names) else None
+    settings = config.load_profile(profile or "quick") if profile or not (tasks or names) else None
     if settings and not (tasks or names):
         tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
-        named = [
-            name
-            for m in settings.models.values()
-            for name in (m.weights, m.tokenizer, m.start, m.embeddings)
-        ]
-        names += [name for name in named if name in corpora.WEIGHTS]
+        for model in settings.models.values():
+            named = (model.weights, model.tokenizer, model.start, model.embeddings)
+            names += [name for name in named if name in corpora.WEIGHTS]
     tasks = list(dict.fromkeys(tasks))
     names = list(dict.fromkeys(names))
-    corpora.fetch(tasks, names, say=lambda text: say(text, sys.stdout))
+    corpora.fetch_tasks(tasks, names, say=lambda text: say_line(text, sys.stdout))
     write_stamps(tasks, names)
 
 
-@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 @plain_errors
-def run(
+def run_command(
     context: typer.Context,
     profile: ProfileName = "quick",
     cores: Annotated[
         int | None, typer.Option(help="processors to use; all that there are where not given")
     ] = None,
-):
-    """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for
-    a cluster.
-    """
+) -> None:
+    """Bring results and site up to date; what follows -- goes to snakemake."""
     from compendium import project
-    from compendium.config import load, path_of
+    from compendium.config import load_profile, path_of
     from compendium.workflow.run_snakemake import is_dry, run_workflow
 
-    settings = load(profile)
+    settings = load_profile(profile)
     if profile.endswith((".yaml", ".yml")):
         profile = str(path_of(profile))  # steps run from the project folder, not from here
     print(f"profile {settings.name}: looking what is to do", flush=True)
@@ -90,23 +88,19 @@ def run(
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
     if not is_dry(context.args):
-        print(
-            f"results: {project.results(settings.name).root}\nsite:    "
-            f"{project.home() / '_site' / 'index.html'}"
-        )
+        print(f"results: {project.results(settings.name).root}")
+        print(f"site:    {project.home() / '_site' / 'index.html'}")
 
 
 @app.command()
 @plain_errors
-def plan(profile: ProfileName = "quick", as_json: AsJson = False):
-    """Evaluations, tokens, processor time and memory of each step of a profile, before anything of
-    it runs.
-    """
-    from compendium.config import load
+def plan(profile: ProfileName = "quick", as_json: AsJson = False) -> None:
+    """Evaluations, tokens, processor time and memory of each step, before anything runs."""
+    from compendium.config import load_profile
     from compendium.planning.plan import make_plan
 
     found = make_plan(
-        load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr)
+        load_profile(profile), lambda step: print(f"measuring: {step}", file=sys.stderr)
     )
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
@@ -122,10 +116,8 @@ def notebook(
     parameter: Annotated[
         list[str] | None, typer.Option("--parameter", "-p", help="name=value")
     ] = None,
-):
-    """Run one notebook with typed parameters; the executed copy goes to
-    results/<profile>/notebooks.
-    """
+) -> None:
+    """Run one notebook with typed parameters; its copy goes to results/<profile>/notebooks."""
     from compendium.config import path_of
     from compendium.workflow.parallel import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
@@ -137,13 +129,12 @@ def notebook(
         raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
     given = {key: _read_value(key, value) for key, _, value in pairs}
     if str(given.get("profile", "")).endswith((".yaml", ".yml")):
-        given["profile"] = str(
-            path_of(given["profile"])
-        )  # the notebook runs from the project folder, not from here
+        # the notebook runs from the project folder, not from here
+        given["profile"] = str(path_of(given["profile"]))
     print(f"{run_notebook(name, given)}\n", end="")  # at once, as `say` does
 
 
-def _read_value(name: str, text: str):
+def _read_value(name: str, text: str) -> Any:
     """The value of a parameter as YAML has it; ValueError for what is none."""
     import yaml
 
@@ -155,35 +146,35 @@ def _read_value(name: str, text: str):
         ) from None
 
 
-@app.command()
+@app.command("render")
 @plain_errors
-def render(
+def render_command(
     profile: ShownName = None,
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
     committed: Annotated[
         bool, typer.Option(help="a committed run, as happens where there is no other")
     ] = False,
-):
+) -> None:
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
-    from compendium.site.rendering import render
+    from compendium.site.rendering import render_site
     from compendium.workflow.manifest import make_manifest
 
     name, results, own = _find_results(profile, committed)
     if own:
         make_manifest(profile or OWN)
-    print(render(name, route, results))
+    print(render_site(name, route, results))
 
 
-def _find_results(profile: str | None, committed: bool = False):
-    """(name, results, whether they are this machine's): of a run here, else those that are
-    committed, if asked so.
+def _find_results(profile: str | None, committed: bool = False) -> tuple[str, "Results", bool]:
+    """(name, results, whether they are this machine's): of a run here, else the committed ones.
 
-    Where no profile is named: of OWN here, else of the main committed run.
+    Where no profile is named: of OWN here, else of the main committed run. committed: whether a
+    committed run is asked for.
     """
     from compendium import config, project
     from compendium.site import committed as runs
 
-    name = config.load(profile or OWN).name
+    name = config.load_profile(profile or OWN).name
     results = project.results(name)
     there = runs.committed_runs()
     shown = name if profile else next(iter(there), runs.MAIN)
@@ -196,29 +187,25 @@ def _find_results(profile: str | None, committed: bool = False):
     return shown, runs.committed(shown), False
 
 
-@app.command()
+@app.command("publish")
 @plain_errors
-def publish(
+def publish_command(
     profile: ProfileName = "quick",
     step: Annotated[
         list[str] | None,
         typer.Option(help="this alone, beside the committed others: 04_*, repeatable"),
     ] = None,
-):
-    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and
-    links to it.
-    """
-    from compendium.site.publish import publish, publish_steps
+) -> None:
+    """Copy a run into results/reference, without any corpus text; write docs/fidelity.md."""
+    from compendium.site.publish import publish_run
 
-    print(publish_steps(profile, step) if step else publish(profile))
+    print(publish_run(profile, step or []))
 
 
 @app.command()
 @plain_errors
-def explore(profile: ProfileName = "quick"):
-    """Make the explorer's page from a profile's results, without the rest of the site, and open it
-    in a browser.
-    """
+def explore(profile: ProfileName = "quick") -> None:
+    """Make the explorer's page alone from a profile's results, and open it in a browser."""
     import webbrowser
 
     from compendium import config, project
@@ -226,7 +213,7 @@ def explore(profile: ProfileName = "quick"):
     from compendium.workflow.manifest import make_manifest
 
     make_manifest(profile)
-    results = project.results(config.load(profile).name)
+    results = project.results(config.load_profile(profile).name)
     page = write_page(results)
     if page is None:
         raise ValueError(
@@ -240,7 +227,7 @@ def explore(profile: ProfileName = "quick"):
 
 @app.command()
 @plain_errors
-def claims(profile: ShownName = None, as_json: AsJson = False):
+def claims(profile: ShownName = None, as_json: AsJson = False) -> None:
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 
@@ -253,7 +240,7 @@ def claims(profile: ShownName = None, as_json: AsJson = False):
 
 @app.command()
 @plain_errors
-def doctor():
+def doctor() -> None:
     """Say what this machine has, and what follows."""
     import shutil
     from importlib.metadata import version
@@ -268,20 +255,17 @@ def doctor():
 
     device = pick_device()
     machine = describe_machine()
-    memory = machine["memory_gb"]
+    memory = float(machine["memory_gb"])
     precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9
     quarto = shutil.which("quarto")
-    browser = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
+    programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    browser = next(filter(None, programs), None)
     folder = os.environ.get("ATTREVAL_CORPORA")
     given = f"ATTREVAL_CORPORA = {folder}" if folder else "ATTREVAL_CORPORA is not set"
-    read = (
-        "read from there"
-        if folder and Path(folder).is_dir()
-        else "external corpora come from their own addresses"
-    )
+    read = "external corpora come from their own addresses"
+    if folder and Path(folder).is_dir():
+        read = "read from there"
     tables = [task for task in corpora.TASKS if corpora.table_path(task).exists()]
     ran = [p for p in config.profiles() if (project.results(p).root / "manifest.json").exists()]
     found = [

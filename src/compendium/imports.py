@@ -1,15 +1,15 @@
-"""Imports: the files of the library and the study that a source needs, directly or through what it
-imports.
-"""
+"""Imports: the files of the library and the study that a source needs, also by way of others."""
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 import attreval
 
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PACKAGES = {path.name: path for path in (Path(attreval.__file__).parent, Path(__file__).parent)}
 
 
@@ -24,11 +24,10 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
     found: set[Path] = set()
     todo = [module for source in sources for module in _imported(source)[0]]
     seen: set[str] = set()
+    left_out = tuple(f"{name}." for name in leave_out)
     while todo:
         module = todo.pop()
-        if module in seen or any(
-            module == name or module.startswith(f"{name}.") for name in leave_out
-        ):
+        if module in seen or f"{module}.".startswith(left_out):
             continue
         seen.add(module)
         parts = module.split(".")
@@ -40,11 +39,10 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
                 found.add(path)
                 if not _is_root(path):
                     todo += _imported(path.read_text(encoding="utf-8"))[0]
-        if (
-            last and not path and not _is_root(last)
-        ):  # a name in a module, perhaps one that it collects
-            folders = _imported(last.read_text(encoding="utf-8"))[1]
-            todo += [module for folder in folders for module in _members(folder)]
+        if last and not path and not _is_root(last):
+            # a name in a module, perhaps one that it collects
+            for folder in _imported(last.read_text(encoding="utf-8"))[1]:
+                todo += _members(folder)
     return sorted(found)
 
 
@@ -59,34 +57,22 @@ def _members(folder: str) -> list[str]:
 
 @cache
 def _offers(source: str) -> bool:
-    """Whether it imports a decorator, one named like its module (`metric.metric`), or gives another
-    one a title.
-    """
-    if any(
-        len(names := name.split(".")) > 1 and names[-1] == names[-2]
-        for name in _imported(source)[0]
-    ):
+    """Whether it imports a decorator named like its module, or uses one that takes a title."""
+    if any(re.search(r"\.(\w+)\.\1$", name) for name in _imported(source)[0]):
         return True
-    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    calls = [
-        call
-        for one in functions
-        for call in one.decorator_list
-        if isinstance(call, ast.Call) and call.args
-    ]
-    return any(
-        isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str)
-        for call in calls
-    )
+    for node in ast.parse(source).body:
+        for call in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+            title = call.args[0] if isinstance(call, ast.Call) and call.args else None
+            if isinstance(title, ast.Constant) and isinstance(title.value, str):
+                return True
+    return False
 
 
 def code_digest(files: Iterable[Path]) -> str:
-    """One SHA-256 over the names of files and what their code says, without comments and
-    docstrings.
-    """
-    lines = [
-        f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}" for path in files
-    ]
+    """One SHA-256 over the names of files and their code, without comments and docstrings."""
+    lines = []
+    for path in files:
+        lines.append(f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}")
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -95,24 +81,18 @@ def _digest_source(source: str) -> str:
     """A hash of the syntax tree of a source, without docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
-        documented = isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        )
-        if documented and ast.get_docstring(node, clean=False) is not None:
+        if not isinstance(node, DOCUMENTED):
+            continue
+        if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return hashlib.sha256(_spell(tree).encode()).hexdigest()
 
 
 def _spell(node: object) -> str:
-    """A syntax tree as text; unlike that of ast.dump, it is the same from every version of
-    Python.
-    """
+    """A syntax tree as text, the same from every version of Python, unlike that of ast.dump."""
     if isinstance(node, ast.AST):
-        fields = [
-            f"{name}={_spell(value)}"
-            for name, value in ast.iter_fields(node)
-            if value not in (None, [])
-        ]
+        known = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
+        fields = [f"{name}={_spell(value)}" for name, value in known]
         return f"{type(node).__name__}({','.join(fields)})"
     return f"[{','.join(map(_spell, node))}]" if isinstance(node, list) else repr(node)
 
@@ -128,11 +108,10 @@ def module_name(path: Path) -> str:
 def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The modules of the two packages that a source imports anywhere, also inside functions.
 
-    Besides, the packages whose modules it finds by pkgutil.iter_modules: those that its strings
-    name.
+    And the packages whose modules it finds by pkgutil.iter_modules, which its strings name.
     """
     names = set()
-    strings = {}
+    strings: dict[str, None] = {}
     finds = False
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -142,12 +121,9 @@ def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             strings[node.value] = None
         finds |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
-    folders = [
-        name
-        for name in strings
-        if finds and name.split(".")[0] in PACKAGES and _folder(name).is_dir()
-    ]
-    return frozenset(name for name in names if name.split(".")[0] in PACKAGES), tuple(folders)
+    named = [name for name in strings if finds and name.split(".")[0] in PACKAGES]
+    folders = tuple(name for name in named if _folder(name).is_dir())
+    return frozenset(name for name in names if name.split(".")[0] in PACKAGES), folders
 
 
 def _is_root(path: Path) -> bool:
@@ -163,9 +139,6 @@ def _folder(package: str) -> Path:
 
 @cache
 def _find(path: Path) -> Path | None:
-    """The file of the module or package of this path; None where the name is none (but a function
-    in one, say).
-    """
-    return next(
-        (found for found in (path.with_suffix(".py"), path / "__init__.py") if found.exists()), None
-    )
+    """The file of the module or package of this path; None for other names, as of a function."""
+    places = (path.with_suffix(".py"), path / "__init__.py")
+    return next(filter(Path.exists, places), None)

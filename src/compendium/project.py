@@ -1,6 +1,4 @@
-"""Where things live: the project folder, its data and the results of a profile; and folders
-replaced as a whole.
-"""
+"""Where things live: the project folder, its data and a profile's results."""
 
 import json
 import os
@@ -9,20 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-SafeLoader = getattr(
-    yaml, "CSafeLoader", yaml.SafeLoader
-)  # libyaml's, ten times as fast, where PyYAML has it
+if TYPE_CHECKING:
+    import pandas as pd
+
+# libyaml's, ten times as fast, where PyYAML has it
+SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def home() -> Path:
-    """The project folder: ATTREVAL_HOME, or the nearest folder upwards that holds `_quarto.yml` and
-    `notebooks/`.
+    """The project folder: ATTREVAL_HOME, or the nearest one upwards that looks like a checkout.
 
-    Outside any, the checkout that this package was installed from, if it was installed in place.
+    It holds `_quarto.yml` and `notebooks/`. Outside any, the checkout that this package was
+    installed from in place, if it was.
     """
     if given := os.environ.get("ATTREVAL_HOME"):
         return Path(given).resolve()
@@ -66,26 +66,37 @@ class Results:
 
     root: Path
 
-    tables = property(lambda self: self.root / "tables")  # CSV, the same bytes from every run
-    figures = property(lambda self: self.root / "figures")  # PNG and SVG
-    instances = property(
-        lambda self: self.root / "instances"
-    )  # what judges say of single ones: Step.per_instance
-    notebooks = property(lambda self: self.root / "notebooks")  # executed
-    steps = property(
-        lambda self: self.root / "steps"
-    )  # what each was given and took: seconds, evaluations, versions
+    @property
+    def tables(self) -> Path:
+        """CSV, the same bytes from every run."""
+        return self.root / "tables"
 
-    def table(self, name: str, notebook: str, *run: object) -> Path:
-        """A CSV table of a notebook, of one of its runs where it has several (task, model, seed and
-        part).
-        """
+    @property
+    def figures(self) -> Path:
+        """PNG and SVG."""
+        return self.root / "figures"
+
+    @property
+    def instances(self) -> Path:
+        """What judges say of single instances: Step.per_instance."""
+        return self.root / "instances"
+
+    @property
+    def notebooks(self) -> Path:
+        """Executed notebooks."""
+        return self.root / "notebooks"
+
+    @property
+    def steps(self) -> Path:
+        """Records: what each step was given and took."""
+        return self.root / "steps"
+
+    def table(self, name: str, notebook: str, *run: str | int) -> Path:
+        """A CSV table of a notebook. run: task, model, seed and part, where it runs for each."""
         return self.tables / f"{step_name(notebook, *run)}_{name}.csv"
 
-    def read_table(self, name: str, notebook: str, *run: object):
-        """Such a table, as a pandas DataFrame. FileNotFoundError: the notebook has not run; it says
-        how it does.
-        """
+    def read_table(self, name: str, notebook: str, *run: str | int) -> "pd.DataFrame":
+        """Such a table; FileNotFoundError, where the notebook has not run, says how it does."""
         from attreval.core.tables import read_csv
 
         return read_csv(self.existing(self.table(name, notebook, *run), notebook))
@@ -124,15 +135,11 @@ class Results:
         return self.root / "attributions" / f"{run_name(task, model, seed, part)}.parquet"
 
     def tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """How the model reads the instances of one shard, the `examples`, or all that people marked
-        (`marked`).
-        """
+        """How the model reads the instances of a shard, of `examples`, or of all `marked` ones."""
         return self.root / "tokens" / f"{run_name(task, model, seed, part)}.parquet"
 
     def typed_attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """The attributions of units, pairs and spans of one part of the instances that the
-        diagnosis looks at.
-        """
+        """The attributions of units, pairs and spans of one part of the diagnosis."""
         return self.root / "attributions" / f"types-{run_name(task, model, seed, part)}.parquet"
 
     def typed_tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
@@ -145,23 +152,23 @@ def run_name(task: str, model: str, seed: int | str, *part: object) -> str:
     return "-".join([task, model, f"s{seed}", *map(str, part)])
 
 
-def step_name(notebook: str, *run: object) -> str:
+def step_name(notebook: str, *run: str | int) -> str:
     """The name of a notebook's run: `03_explain-snli-minilm-s1-0`."""
-    return "-".join([notebook, run_name(*run)]) if run else notebook
+    if not run:
+        return notebook
+    task, model, seed, *part = run
+    return f"{notebook}-{run_name(str(task), str(model), seed, *part)}"
 
 
 def results(profile: str) -> Results:
-    """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS where that
-    is set.
-    """
+    """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS if that is set."""
     base = os.environ.get("ATTREVAL_RESULTS")
     return Results((Path(base).resolve() if base else home() / "results") / profile)
 
 
 @contextmanager
 def replace_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder beside `folder`; it takes its place if the block ends well, else it
-    goes.
+    """Give an empty folder, which takes the place of `folder` if the block ends well.
 
     A kill leaves the old folder or the new one. One process at a time works on a folder.
     """

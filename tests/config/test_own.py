@@ -63,7 +63,7 @@ def profile(**more):
 
 def load(folder, made=None, name="trial.yaml"):
     (folder / name).write_text(yaml.safe_dump(made or profile()))
-    return config.load(str(folder / name))
+    return config.load_profile(str(folder / name))
 
 
 def refuse(folder, words, made=None, name="trial.yaml"):
@@ -77,9 +77,9 @@ def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
     found = load(folder)
     assert found.name == "trial" and found.corpora["mine"].file == str(folder / "my.csv")
     assert TASKS["mine"].labels == ("neg", "pos") and found.read_by("hybrid_mine") == "mine"
-    corpora.fetch(found.read_tasks(), say=lambda line: None)
-    assert [i.label for i in corpora.load("mine", "test")].count(0) == 2
-    assert sum(i.evidence.marks.size > 0 for i in corpora.load("mine", "test")) == 1
+    corpora.fetch_tasks(found.read_tasks(), say=lambda line: None)
+    assert [i.label for i in corpora.load_task("mine", "test")].count(0) == 2
+    assert sum(i.evidence.marks.size > 0 for i in corpora.load_task("mine", "test")) == 1
     assert ("mine", "mine", 1) in found.explained_runs("agreement")
 
 
@@ -114,15 +114,14 @@ def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monke
     load(folder)
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    found = config.load("../trial.yaml")
+    found = config.load_profile("../trial.yaml")
     assert found.models["mine"].weights == str(folder / "models" / "mine")
     assert found.corpora["mine"].file == str(folder / "my.csv")
     assert corpora.resolve_weights(found.models["mine"].weights) == str(folder / "models" / "mine")
 
 
-@pytest.mark.parametrize(
-    "entry, words",
-    [
+def test_a_corpus_that_cannot_be_meant_is_told_when_the_profile_is_loaded(folder):
+    for entry, words in [
         (
             {"file": "mz.csv"},
             r"trial.yaml is not a valid profile:\n.*there is no file .*mz.csv; did you mean "
@@ -141,25 +140,26 @@ def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monke
             "corpora.mine.texts: unknown key; allowed are: file, text, label, pair",
         ),
         ({"file": ""}, "corpora.mine.file: String should have at least 1 character"),
-    ],
-)
-def test_a_corpus_that_cannot_be_meant_is_told_when_the_profile_is_loaded(folder, entry, words):
-    made = profile()
-    made["corpora"]["mine"] |= entry
-    refuse(folder, words, made)
+    ]:
+        made = profile()
+        made["corpora"]["mine"] |= entry
+        refuse(folder, words, made)
 
 
-@pytest.mark.parametrize(
-    "name, plain",
-    [("My-Data", "my_data"), ("a b", "a_b"), ("../x", "x"), ("Ünï", "n"), ("", "mine")],
-)
-def test_a_name_of_a_corpus_or_model_that_no_file_can_bear_is_refused_with_one_that_can(
-    folder, name, plain
-):
-    made = profile(corpora={name: profile()["corpora"]["mine"]})
-    refuse(folder, rf"corpora: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
-    made = profile(models={name: {"weights": "models/mine"}, "mine": {"weights": "models/mine"}})
-    refuse(folder, rf"models: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
+def test_a_name_of_a_corpus_or_model_that_no_file_can_bear_is_refused_with_one_that_can(folder):
+    for name, plain in [
+        ("My-Data", "my_data"),
+        ("a b", "a_b"),
+        ("../x", "x"),
+        ("Ünï", "n"),
+        ("", "mine"),
+    ]:
+        made = profile(corpora={name: profile()["corpora"]["mine"]})
+        refuse(folder, rf"corpora: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
+        made = profile(
+            models={name: {"weights": "models/mine"}, "mine": {"weights": "models/mine"}}
+        )
+        refuse(folder, rf"models: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
 
 
 def test_a_shipped_corpus_is_not_replaced_and_one_without_train_is_not_trained_on(folder):
@@ -221,12 +221,10 @@ def test_classes_of_a_model_in_another_order_or_number_are_never_taken_silently(
 # The name of a profile
 
 
-@pytest.mark.parametrize(
-    "name", ["../../oops", "/tmp/oops", "", ".", "a/b", "a b", ".hidden", "x\n", "a\\b", 7]
-)
-def test_a_name_that_is_no_folder_of_its_own_is_refused(folder, name):
-    words = refuse(folder, r"trial.yaml is not a valid profile:\n  name: ", profile(name=name))
-    assert "models" not in words  # the profile itself is not printed
+def test_a_name_that_is_no_folder_of_its_own_is_refused(folder):
+    for name in ["../../oops", "/tmp/oops", "", ".", "a/b", "a b", ".hidden", "x\n", "a\\b", 7]:
+        words = refuse(folder, r"trial.yaml is not a valid profile:\n  name: ", profile(name=name))
+        assert "models" not in words  # the profile itself is not printed
 
 
 def test_a_name_of_letters_digits_dots_and_dashes_is_taken(folder):
@@ -242,7 +240,7 @@ def test_a_name_of_a_profile_of_the_project_is_its_own(folder, name="smoke"):
     )
     refuse(folder, words, profile(name=name))
     refuse(folder, words, name=f"{name}.yaml")  # where the file gives the name
-    assert config.load(str(CHECKOUT / "config" / f"{name}.yaml")).name == name
+    assert config.load_profile(str(CHECKOUT / "config" / f"{name}.yaml")).name == name
 
 
 def test_errors_do_not_print_the_profile(folder):
@@ -299,5 +297,5 @@ def test_every_profile_that_the_guide_prints_is_valid_as_printed(folder):
             "review,stars,why\nso good,positive,good\nso bad,negative,\n"
         )
         (folder / "mine.yaml").write_text(text)
-        found = config.load("mine.yaml")
+        found = config.load_profile("mine.yaml")
         assert found.name == "mine" and found.explained_runs()

@@ -24,23 +24,23 @@ def make(
     return Profile.model_validate(made | {"explain": {"methods": ["random", "lime"]}} | more)
 
 
-@pytest.mark.parametrize("judge, number", [("pointing", "04"), ("faithfulness", "06")])
-def test_a_judge_of_the_predicted_class_takes_no_explanations_of_the_gold_one(judge, number):
-    words = (
-        rf"task 'rotten_tomatoes' has the judge '{judge}' and explain.target 'gold': .*notebook "
-        rf"{number}.*"
-    )
-    with pytest.raises(ValueError, match=words + r"`explain: \{target: predicted\}`, or take"):
-        make(judges=["agreement", judge], explain={"target": "gold"})
-    with pytest.raises(ValueError, match=words):
-        make(judges=[judge], **{"explain": {"target": "gold", "methods": ["random", "lime"]}})
-    assert (
-        make(judges=["agreement"], explain={"target": "gold"})
-        .explaining_of("rotten_tomatoes")
-        .target
-        == "gold"
-    )
-    assert make(judges=[judge], explain={"target": "predicted"})
+def test_a_judge_of_the_predicted_class_takes_no_explanations_of_the_gold_one():
+    for judge, number in [("pointing", "04"), ("faithfulness", "06")]:
+        words = (
+            rf"task 'rotten_tomatoes' has the judge '{judge}' and explain.target 'gold': "
+            rf".*notebook {number}.*"
+        )
+        with pytest.raises(ValueError, match=words + r"`explain: \{target: predicted\}`, or take"):
+            make(judges=["agreement", judge], explain={"target": "gold"})
+        with pytest.raises(ValueError, match=words):
+            make(judges=[judge], **{"explain": {"target": "gold", "methods": ["random", "lime"]}})
+        assert (
+            make(judges=["agreement"], explain={"target": "gold"})
+            .explaining_of("rotten_tomatoes")
+            .target
+            == "gold"
+        )
+        assert make(judges=[judge], explain={"target": "predicted"})
 
 
 def test_what_one_model_is_not_judged_by_is_no_contradiction():
@@ -107,13 +107,13 @@ def test_one_study_of_seeds_chooses_the_run():
     )
 
 
-@pytest.mark.parametrize("name", config.profiles())
-def test_every_profile_of_the_project_loads(name):
-    profile = config.load(str(CHECKOUT / "config" / f"{name}.yaml"))
-    for task, model, _ in profile.explained_runs("pointing") + profile.explained_runs(
-        "faithfulness"
-    ):
-        assert profile.explaining_of(task).target == "predicted", (task, model)
+def test_every_profile_of_the_project_loads():
+    for name in config.profiles():
+        profile = config.load_profile(str(CHECKOUT / "config" / f"{name}.yaml"))
+        for task, model, _ in profile.explained_runs("pointing") + profile.explained_runs(
+            "faithfulness"
+        ):
+            assert profile.explaining_of(task).target == "predicted", (task, model)
 
 
 def test_each_value_of_the_paper_profile_that_the_papers_state_says_where():
@@ -137,23 +137,21 @@ def load(folder, **more):
         "explain": {"methods": ["lime"]},
     }
     (folder / "mine.yaml").write_text(yaml.safe_dump(made | more))
-    return config.load(str(folder / "mine.yaml"))
+    return config.load_profile(str(folder / "mine.yaml"))
 
 
-@pytest.mark.parametrize(
-    "paper, name", [(p, v) for p, variants in VARIANTS.items() for v in variants]
-)
-def test_a_variant_fills_in_all_that_it_names(tmp_path, paper, name):
+def test_a_variant_fills_in_all_that_it_names(tmp_path):
     """Each field is one that the schema has, and says in the loaded profile what the
     variant says.
     """
-    found = load(tmp_path, variants={paper: name})
-    assert found.variants == {paper: name}
-    for section, fields in VARIANTS[paper][name].items():
-        place = found
-        for part in section.split("."):
-            place = getattr(place, part)
-        assert {field: getattr(place, field) for field in fields} == fields
+    for paper, name in [(p, v) for p, variants in VARIANTS.items() for v in variants]:
+        found = load(tmp_path, variants={paper: name})
+        assert found.variants == {paper: name}
+        for section, fields in VARIANTS[paper][name].items():
+            place = found
+            for part in section.split("."):
+                place = getattr(place, part)
+            assert {field: getattr(place, field) for field in fields} == fields
 
 
 def test_every_variant_of_a_paper_moves_something(tmp_path):
@@ -172,9 +170,8 @@ def test_variants_of_several_papers_meet_and_leave_other_keys_alone(tmp_path):
     assert found.diagnosis.units.head_rank == -1 and found.diagnosis.units.unit == "word"
 
 
-@pytest.mark.parametrize(
-    "more, words",
-    [
+def test_what_a_variant_sets_is_no_key_of_a_profile(tmp_path):
+    for more, words in [
         (
             {"agreement": {"ties": "random"}},
             r"agreement\.ties: is set by a variant .* kamp2023: released",
@@ -200,11 +197,9 @@ def test_variants_of_several_papers_meet_and_leave_other_keys_alone(tmp_path):
         ({"agreement": 3}, "agreement"),
         ({"agreement": 3, "variants": {"kamp2023": "paper"}}, "agreement"),
         ({"variants": {"kamp2023": ["paper"]}}, "no variant"),
-    ],
-)
-def test_what_a_variant_sets_is_no_key_of_a_profile(tmp_path, more, words):
-    with pytest.raises(ValueError, match=words):
-        load(tmp_path, **more)
+    ]:
+        with pytest.raises(ValueError, match=words):
+            load(tmp_path, **more)
 
 
 def changed(**more):
@@ -230,14 +225,11 @@ def test_a_task_changes_for_one_of_its_models():
     ]
 
 
-@pytest.mark.parametrize(
-    "more, words",
-    [
+def test_changes_for_one_model_are_checked():
+    for more, words in [
         ({"shards": 2}, "unknown key 'shards'; allowed are: train_rows"),
         ({"training": {"tokns": 9}}, "unknown training key 'tokns'"),
         ({"train_rows": "many"}, "train_rows"),
-    ],
-)
-def test_changes_for_one_model_are_checked(more, words):
-    with pytest.raises(ValueError, match=words):
-        changed(**more)
+    ]:
+        with pytest.raises(ValueError, match=words):
+            changed(**more)

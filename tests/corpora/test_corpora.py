@@ -24,7 +24,7 @@ from attreval.texts.rows import Counts, Row
 from compendium import corpora
 from compendium.corpora import reviews, table, text_pairs, topics
 from compendium.corpora.fetch import FetchError, packages, sources
-from compendium.corpora.table import with_words, words_of
+from compendium.corpora.table import with_words, words_of_segments
 from compendium.corpora.tasks import is_external
 from compendium.corpora.text_pairs import mark_spans
 
@@ -49,7 +49,7 @@ def build(builder, found):
 
 
 def marks_of(row):
-    words = words_of(row.segments)
+    words = words_of_segments(row.segments)
     return [row.segments[s][a:b] for s, a, b in words], row.evidence(row.segments, words)
 
 
@@ -99,11 +99,11 @@ def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch):
     ):
         packages.packages()
     with pytest.raises(FileNotFoundError, match="attreval fetch --task snli"):
-        corpora.load("snli", "test")
+        corpora.load_task("snli", "test")
     with pytest.raises(ValueError, match="no split 'validation'; there are: train, dev, test"):
-        corpora.load("snli", "validation")
+        corpora.load_task("snli", "validation")
     with pytest.raises(ValueError, match="unknown task 'snl'; there are: snli, rotten"):
-        corpora.load("snl", "test")
+        corpora.load_task("snl", "test")
 
 
 def test_importing_the_corpora_imports_nothing_heavy():
@@ -127,11 +127,11 @@ def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
     assert [i.id for i in kept] == ["a", "c"]
     assert counts.dropped == {"no word (test)": 1}
     write_instances(corpora.table_path("snli"), kept, {})
-    assert [i.word_texts() for i in corpora.load("snli", None)] == [
+    assert [i.word_texts() for i in corpora.load_task("snli", None)] == [
         ["one", "word"],
         ["lone", "\ufffd", "half"],
     ]
-    assert len(corpora.load("snli", None, limit=1)) == 1
+    assert len(corpora.load_task("snli", None, limit=1)) == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 1)), max_size=60))
@@ -294,9 +294,8 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
     assert dict(zip(words, evidence.marks[0], strict=True)) == {"awful": 0, ":(": -1}
 
 
-@pytest.mark.parametrize(
-    ("text", "marked", "inside"),
-    [
+def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out():
+    for text, marked, inside in [
         ("the cat sat", " the *cat* sat", "    ###    "),
         ("the cat sat", "*the* *cat* sat", "### ###    "),
         ("well-made.", "*well-made.*", "##########"),
@@ -311,17 +310,13 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
             (text, marked, None)
             for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))
         ),
-    ],
-)
-def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out(
-    text, marked, inside
-):
-    flags = text_pairs.locate_highlights(text, marked)
-    assert (
-        flags is None
-        if inside is None
-        else "".join("#" if flag else " " for flag in flags) == inside
-    )
+    ]:
+        flags = text_pairs.locate_highlights(text, marked)
+        assert (
+            flags is None
+            if inside is None
+            else "".join("#" if flag else " " for flag in flags) == inside
+        )
 
 
 @given(st.text("ab c*-.", max_size=12), st.data())
@@ -471,7 +466,7 @@ def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
 
 def test_spans_without_a_word_and_no_spans_give_no_evidence():
     segments = ("one  two", "three")
-    words = words_of(segments)
+    words = words_of_segments(segments)
     assert (
         mark_spans([(3, 5)], segments, words).spans == ()
         and mark_spans([], segments, words).marks.size == 0
@@ -562,7 +557,7 @@ def real():
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTREVAL_HOME", str(CHECKOUT))
-        corpora.fetch([name for name in REGISTRY if name not in SLOW], say=lambda line: None)
+        corpora.fetch_tasks([name for name in REGISTRY if name not in SLOW], say=lambda line: None)
         yield {name: corpora.table_path(name) for name in REGISTRY}
 
 
@@ -602,7 +597,7 @@ def test_the_real_tables_are_as_the_readme_says(real, name):
 
 @pytest.mark.network
 def test_real_ratings_of_words(real):
-    instances = corpora.load("vader_movies", "test")
+    instances = corpora.load_task("vader_movies", "test")
     assert all(i.evidence.marks.shape == (10, len(i.words)) for i in instances)
     sums = [(i.evidence.marks.mean(0).sum(), i.label) for i in instances if i.evidence.marks.any()]
     assert len(sums) > 0.8 * len(instances)

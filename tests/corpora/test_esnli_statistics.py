@@ -11,7 +11,7 @@ from attreval.core.records import Instance
 from attreval.metrics.scored_text import overlap, spaced_marks
 from attreval.texts.rows import Counts
 from compendium.corpora import text_pairs
-from compendium.corpora.table import csv_rows, find_words, join_segments
+from compendium.corpora.table import csv_rows, join_segments, word_bounds
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
 pytestmark = pytest.mark.skipif(
@@ -31,7 +31,7 @@ def annotated():
     ]
     some = rows[::4]
     texts = list(dict.fromkeys(text for row in some for text in row.segments))
-    words = dict(zip(texts, find_words(texts), strict=True))
+    words = dict(zip(texts, word_bounds(texts), strict=True))
     instances = []
     for row in some:
         found = join_segments([words[text] for text in row.segments])

@@ -78,7 +78,7 @@ def test_the_label_is_the_class_of_most_words_the_lowest_on_a_tie(tmp_path):
         )
         (row,), _ = build(path)
         assert row.label == label
-    assert list(hybrid.split_sentences([" \n\t ", "One  oar.\n\n Two nets!"])) == [
+    assert list(hybrid.sentences_of([" \n\t ", "One  oar.\n\n Two nets!"])) == [
         [],
         ["One oar.", "Two nets!"],
     ]
@@ -92,17 +92,17 @@ def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
     made = make_table(*given)
     first = made.read_bytes()
     assert make_table(*given).read_bytes() == first
-    found = corpora.load("hybrid_bbc", "test")
+    found = corpora.load_task("hybrid_bbc", "test")
     plain = [
         s
-        for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test"))
+        for text in hybrid.sentences_of(i.segments[0] for i in read_instances(path, "test"))
         for s in text
     ]
     assert not any(" ".join(plain[:10]) == i.segments[0] for i in found), "sentences are shuffled"
     assert read_about(made)["rows"] == {"test": len(found)}
     assert all(len(i.evidence.classes) == len(i.words) for i in found)
     with pytest.raises(ValueError, match="no split 'train'; there are: test"):
-        corpora.load("hybrid_bbc", "train")
+        corpora.load_task("hybrid_bbc", "train")
 
 
 def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
@@ -114,7 +114,9 @@ def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
 
 def test_relevant_words_meet_words_by_both_rules():
     made = instance("X-rays of a diodes resistor ray amplifier")
-    marks = topics.mark_words(["rays", "diode", "resistors"])(made.segments, made.words).marks
+    marks = topics.mark_listed_words(["rays", "diode", "resistors"])(
+        made.segments, made.words
+    ).marks
     words = made.word_texts()
     by_rule = [{word for word, marked in zip(words, row, strict=True) if marked} for row in marks]
     assert by_rule[0] >= {"diodes"} and "resistor" not in by_rule[0] and "ray" not in by_rule[0]

@@ -15,7 +15,7 @@ from attreval.texts.data import Columns, read_own_data
 from attreval.texts.files import read_texts
 from attreval.texts.marks import mark_words, read_rationale
 from attreval.texts.rows import Counts
-from compendium.corpora.table import words_of
+from compendium.corpora.table import words_of_segments
 
 ROWS = [
     {"text": "a good film", "label": "pos", "why": [[2, 6]]},
@@ -77,17 +77,17 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-def test_every_format_gives_the_same_rows(kind, tmp_path):
+def test_every_format_gives_the_same_rows(tmp_path):
     """Formulas, quotes, line breaks and the word NA stay what they are."""
-    made = FORMATS[kind](tmp_path)
-    rows = read_own_data(made, Columns())
-    assert read_texts(made) == [text for text, _ in PLAIN]
-    assert [(row.segments[0], ("neg", "pos")[row.label]) for row in rows] == PLAIN
-    assert [(row.id, row.split, row.evidence) for row in rows] == [
-        (str(n), "test", None) for n in (1, 2, 3, 4)
-    ]
-    refuse(made, "has no column 'texts'; did you mean 'text'", Columns(text="texts"))
+    for kind in FORMATS:
+        made = FORMATS[kind](tmp_path)
+        rows = read_own_data(made, Columns())
+        assert read_texts(made) == [text for text, _ in PLAIN]
+        assert [(row.segments[0], ("neg", "pos")[row.label]) for row in rows] == PLAIN
+        assert [(row.id, row.split, row.evidence) for row in rows] == [
+            (str(n), "test", None) for n in (1, 2, 3, 4)
+        ]
+        refuse(made, "has no column 'texts'; did you mean 'text'", Columns(text="texts"))
 
 
 def test_a_folder_of_datasets_with_splits_keeps_them_and_the_order_of_its_classes(tmp_path):
@@ -137,7 +137,7 @@ def test_the_folder_of_eraser_gives_documents_queries_and_marks(tmp_path):
 
 
 def marked(row):
-    words = words_of(row.segments)
+    words = words_of_segments(row.segments)
     marks = row.evidence(row.segments, words).marks
     return [
         row.segments[s][a:b]
@@ -146,9 +146,8 @@ def marked(row):
     ]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_every_form_of_a_rationale_gives_the_same_marks():
+    for given in [
         [[2, 6], [7, 11]],
         "[[2, 6], [7, 11]]",
         [[0, 2, 6], [0, 7, 11]],
@@ -163,16 +162,16 @@ def marked(row):
         "GOOD  film",
         [{"start_token": 1, "end_token": 3}],
         [[{"text": "good film"}]],
-    ],
-)
-def test_every_form_of_a_rationale_gives_the_same_marks(given):
-    text = ("a good film.   Yes",)
-    words = words_of(text)
-    (spans,) = read_rationale(given, text)
-    evidence = mark_words([spans], text, words)
-    held = [text[0][a:b] for (_, a, b), mark in zip(words, evidence.marks[0], strict=True) if mark]
-    assert [word for word in held if word != "."] == ["good", "film"]
-    assert evidence.spans[0][0] == 1 and evidence.spans[0][2] == 0
+    ]:
+        text = ("a good film.   Yes",)
+        words = words_of_segments(text)
+        (spans,) = read_rationale(given, text)
+        evidence = mark_words([spans], text, words)
+        held = [
+            text[0][a:b] for (_, a, b), mark in zip(words, evidence.marks[0], strict=True) if mark
+        ]
+        assert [word for word in held if word != "."] == ["good", "film"]
+        assert evidence.spans[0][0] == 1 and evidence.spans[0][2] == 0
 
 
 NONE = [None, "", "[]", [], float("nan"), [0, 0, 0], "0 0 0", [[]]]
@@ -196,7 +195,7 @@ def test_nothing_marked_is_no_evidence_and_marks_of_another_text_do_not_fit():
 
 def test_several_people_and_both_texts_of_a_pair_can_be_marked():
     text = ("a good film", "a bad day")
-    words = words_of(text)
+    words = words_of_segments(text)
     people = read_rationale([[0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]], text)
     assert mark_words(people, text, words).marks.tolist() == [
         [0, 1, 0, 0, 0, 0],
@@ -205,7 +204,9 @@ def test_several_people_and_both_texts_of_a_pair_can_be_marked():
     assert read_rationale([[1, 2, 5]], text) == [[(1, 2, 5)]]
     evidence = mark_words(read_rationale("[[2, 11]]", text), text, words)
     assert evidence.marks.tolist() == [[0, 1, 1, 0, 0, 0]] and evidence.spans == ((1, 3, 0),)
-    assert mark_words([[(0, 0, 4)]], ("good.",), words_of(("good.",))).marks.tolist() == [[1, 0]]
+    assert mark_words([[(0, 0, 4)]], ("good.",), words_of_segments(("good.",))).marks.tolist() == [
+        [1, 0]
+    ]
 
 
 def test_a_rationale_that_does_not_fit_is_counted_and_many_are_an_error(tmp_path):
@@ -367,9 +368,8 @@ def test_splits_are_known_by_their_usual_names(tmp_path):
     refuse(write_csv(path, rows), words, Columns(split="part"))
 
 
-@pytest.mark.parametrize(
-    "name, data, words",
-    [
+def test_a_file_that_is_none_says_what_it_is(tmp_path):
+    for name, data, words in [
         ("m.csv", b"", "m.csv is empty"),
         (
             "m.csv",
@@ -383,11 +383,9 @@ def test_splits_are_known_by_their_usual_names(tmp_path):
         ("m.jsonl", b'[["a"]]\n', "line 1: an object of columns is needed"),
         ("m.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
         ("m.arrow", b"nothing of the kind", "cannot be read as Arrow"),
-    ],
-)
-def test_a_file_that_is_none_says_what_it_is(name, data, words, tmp_path):
-    (tmp_path / name).write_bytes(data)
-    refuse(tmp_path / name, words)
+    ]:
+        (tmp_path / name).write_bytes(data)
+        refuse(tmp_path / name, words)
 
 
 class Bomb:
@@ -395,10 +393,10 @@ class Bomb:
         return (pytest.fail, ("a pickle was read",))
 
 
-@pytest.mark.parametrize("suffix", ["pkl", "csv", "jsonl", "parquet", "arrow"])
-def test_no_pickle_is_ever_read(suffix, tmp_path):
-    (tmp_path / f"m.{suffix}").write_bytes(pickle.dumps(Bomb()))
-    refuse(tmp_path / f"m.{suffix}", "never read|cannot be read as Arrow")
+def test_no_pickle_is_ever_read(tmp_path):
+    for suffix in ["pkl", "csv", "jsonl", "parquet", "arrow"]:
+        (tmp_path / f"m.{suffix}").write_bytes(pickle.dumps(Bomb()))
+        refuse(tmp_path / f"m.{suffix}", "never read|cannot be read as Arrow")
 
 
 def test_a_file_or_folder_that_is_not_there_or_holds_nothing(tmp_path):

@@ -12,7 +12,7 @@ from attreval.core.records import Evidence
 from attreval.core.units import find_units
 from attreval.metrics.unified.plausibility import read_gold
 from attreval.texts.rows import Counts
-from compendium.corpora.table import words_of
+from compendium.corpora.table import words_of_segments
 from compendium.corpora.tasks import TASKS
 from compendium.corpora.text_pairs import build_spanex_fever, build_spanex_snli
 
@@ -76,7 +76,7 @@ def test_relations_become_interactions_over_words(tmp_path):
         (PREMISE, HYPOTHESIS),
     )
     assert TASKS["spanex_snli"].labels[row.label] == "neutral"
-    found = row.evidence(row.segments, words_of(row.segments))
+    found = row.evidence(row.segments, words_of_segments(row.segments))
     assert found.interactions == INTERACTIONS
     why = (
         "relation without a whole word on one side",

@@ -59,7 +59,7 @@ def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(t
     (row,) = text_pairs.annotated_row(
         {"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts()
     )
-    words = table.words_of(row.segments)
+    words = table.words_of_segments(row.segments)
     instance = Instance(
         "x", row.segments, row.label, words, "test", row.evidence(row.segments, words)
     )
@@ -157,7 +157,7 @@ def test_an_optional_task_is_left_out_where_its_files_are_not(
             (tmp_path / "esnli" / f"esnli_{split}.csv").touch()
     path = tmp_path / "made-up.yaml"
     path.write_text(PROFILE.replace("OPTIONAL", optional))
-    loaded = config.load(str(path))
+    loaded = config.load_profile(str(path))
     assert loaded.left_out == left_out and ("esnli" in loaded.tasks) == (not left_out)
     assert (
         corpora.at_hand("esnli") == there
@@ -170,6 +170,6 @@ def test_an_optional_task_is_left_out_where_its_files_are_not(
 def test_what_is_at_hand_counts_the_tables_a_task_is_made_from(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    assert not sources.at_hand(corpora.TASKS["hybrid_newsgroups"]) and sources.at_hand(
+    assert not sources.has_files(corpora.TASKS["hybrid_newsgroups"]) and sources.has_files(
         corpora.TASKS["hybrid_bbc"]
     )

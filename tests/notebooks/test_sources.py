@@ -6,7 +6,6 @@ import ast
 
 import nbformat
 import papermill
-import pytest
 import yaml
 from reference import CHECKOUT
 
@@ -18,29 +17,35 @@ PATHS = sorted({*DEMO.parent.glob("*.ipynb")} - {DEMO})
 DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.AsyncFunctionDef, ast.For, ast.While)
 
 
-@pytest.mark.parametrize("path", [DEMO, *PATHS], ids=lambda path: path.stem)
-def test_it_is_committed_without_outputs_and_defines_nothing(path):
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert not any(cell.outputs or cell.execution_count for cell in code)
-    assert not [node for node in ast.walk(ast.parse(code_of(path))) if isinstance(node, DEFINED)]
-    labelled = [cell.source for cell in code if "#| label:" in cell.source]
-    assert all("#| fig-alt:" in source and "#| fig-cap:" not in source for source in labelled)
+def test_it_is_committed_without_outputs_and_defines_nothing():
+    for path in [DEMO, *PATHS]:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert not any(cell.outputs or cell.execution_count for cell in code)
+        assert not [
+            node for node in ast.walk(ast.parse(code_of(path))) if isinstance(node, DEFINED)
+        ]
+        labelled = [cell.source for cell in code if "#| label:" in cell.source]
+        assert all("#| fig-alt:" in source and "#| fig-cap:" not in source for source in labelled)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_it_asks_a_question_first_takes_the_parameters_of_its_schema_and_lists_its_files_last(path):
-    cells = nbformat.read(path, as_version=4).cells
-    assert cells[0].source.startswith("# ") and "**Question.**" in cells[0].source
-    assert cells[-1].source.strip() == "step.finish()"
-    (tagged,) = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
-    given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(tagged).body}
-    assert given == {
-        name: field.default for name, field in NOTEBOOKS[path.stem].model_fields.items()
-    }
-    assert f'begin("{path.stem}", globals())' in code_of(path)
-    assert any(file.name == "step.py" for file in notebook_modules(path.stem)), "its code is found"
+def test_it_asks_a_question_first_takes_the_parameters_of_its_schema_and_lists_its_files_last():
+    for path in PATHS:
+        cells = nbformat.read(path, as_version=4).cells
+        assert cells[0].source.startswith("# ") and "**Question.**" in cells[0].source
+        assert cells[-1].source.strip() == "step.finish()"
+        (tagged,) = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+        given = {
+            node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(tagged).body
+        }
+        assert given == {
+            name: field.default for name, field in NOTEBOOKS[path.stem].model_fields.items()
+        }
+        assert f'begin("{path.stem}", globals())' in code_of(path)
+        assert any(file.name == "step.py" for file in notebook_modules(path.stem)), (
+            "its code is found"
+        )
 
 
 def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
@@ -53,16 +58,16 @@ def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
 
 
-@pytest.mark.parametrize("notebook", ["03_overview", "04_poerner2018", "05_kamp2023"])
-def test_who_judges_stored_scores_loads_no_model(notebook):
-    files = set(notebook_modules(notebook))
-    models = CHECKOUT / "src" / "attreval" / "models"
-    plain = {
-        models / "__init__.py",
-        models / "classifier.py",
-        *(models / "questions").glob("*.py"),
-    }  # no network
-    assert not {path for path in files if path.is_relative_to(models)} - plain
+def test_who_judges_stored_scores_loads_no_model():
+    for notebook in ["03_overview", "04_poerner2018", "05_kamp2023"]:
+        files = set(notebook_modules(notebook))
+        models = CHECKOUT / "src" / "attreval" / "models"
+        plain = {
+            models / "__init__.py",
+            models / "classifier.py",
+            *(models / "questions").glob("*.py"),
+        }  # no network
+        assert not {path for path in files if path.is_relative_to(models)} - plain
 
 
 def test_the_demo_runs_by_itself(tmp_path, monkeypatch):

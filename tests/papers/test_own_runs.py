@@ -113,7 +113,7 @@ def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tin
             "dev": list(texts[:2]),
             "test": [mark(texts[2]), *([texts[3]] if on == "some texts" else [])],
         }
-    monkeypatch.setattr(corpora, "load", lambda task, split: splits[split])
+    monkeypatch.setattr(corpora, "load_task", lambda task, split: splits[split])
     monkeypatch.setattr(tables, "read_about", lambda path: {"dropped": {}})
     marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
     assert marked_corpus("snli") == marked

@@ -192,7 +192,7 @@ def test_techniques_against_one_rival_at_a_time():
 
 
 def test_faithfulness_by_corpus_and_rule():
-    profile = config.load("quick")
+    profile = config.load_profile("quick")
     profile = profile.model_copy(update={"bootstrap": BOOTSTRAP})
     step = SimpleNamespace(profile=profile)
     rng = np.random.default_rng(1)

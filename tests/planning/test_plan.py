@@ -14,7 +14,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium import config, corpora
 from compendium.planning import plan, speed
-from compendium.planning.plan import Counting, Row, make_plan, settled
+from compendium.planning.plan import Counting, Work, make_plan, settled
 from compendium.workflow.steps import STEPS, Graph
 
 RATE = 1e-3
@@ -30,7 +30,7 @@ def smoke(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(plan, "Speed", lambda spec, device: even)
     plan.mean_words.cache_clear()
-    yield config.load("smoke")
+    yield config.load_profile("smoke")
     plan.mean_words.cache_clear()
 
 
@@ -92,24 +92,22 @@ def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):
     (tmp_path / "t.parquet").touch()
     monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / "t.parquet")
     texts = [SimpleNamespace(words=np.zeros((count, 3))) for count in (4, 8)]
-    monkeypatch.setattr(corpora, "load", lambda task, split, limit: texts)
+    monkeypatch.setattr(corpora, "load_task", lambda task, split, limit: texts)
     plan.mean_words.cache_clear()
     assert plan.mean_words("snli") == 6
     plan.mean_words.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("first", "most", "nodes"), [(4, 64, 24), (50, 50, 50), (8, 16, 16), (32, 512, 32)]
-)
-def test_a_path_that_may_grow_is_given_the_nodes_that_paths_need(first, most, nodes):
-    budget = settled(Budget(path_steps=first, path_steps_most=most))
-    assert (budget.path_steps, budget.path_steps_most) == (nodes, nodes)
+def test_a_path_that_may_grow_is_given_the_nodes_that_paths_need():
+    for first, most, nodes in [(4, 64, 24), (50, 50, 50), (8, 16, 16), (32, 512, 32)]:
+        budget = settled(Budget(path_steps=first, path_steps_most=most))
+        assert (budget.path_steps, budget.path_steps_most) == (nodes, nodes)
 
 
 @pytest.mark.parametrize("model", ["tiny", "tiny_bart", "gru", "cnn"])
 def test_speed_is_measured_on_a_network_of_the_shape(model, monkeypatch):
     monkeypatch.setattr(speed, "LEAST", 0.0)
-    found = speed.Speed(config.load("smoke").models[model], "cpu")
+    found = speed.Speed(config.load_profile("smoke").models[model], "cpu")
     assert (
         0 < found.seconds(8) < 1
         and found.seconds(9) == found.seconds(8)
@@ -126,8 +124,8 @@ def test_weights_of_unknown_shape_are_told():
 
 def test_the_command_says_what_a_profile_costs(smoke, monkeypatch):
     rows = [
-        Row("02_train", "snli", "tiny", 1, 96, 200.4, 96, 5000.2, 30.0, 1.0),
-        Row("01_data", seconds=2.0),
+        Work("02_train", "snli", "tiny", 1, 96, 200.4, 96, 5000.2, 30.0, 1.0),
+        Work("01_data", seconds=2.0),
     ]
     monkeypatch.setattr(
         plan, "make_plan", lambda profile, notify: plan.Plan(profile, rows, ["snli"])
@@ -137,7 +135,7 @@ def test_the_command_says_what_a_profile_costs(smoke, monkeypatch):
     assert found["processor_hours"] == pytest.approx(32 / 3600, abs=1e-3) and found["made_up"] == [
         "snli"
     ]
-    workers = config.load("smoke").workers
+    workers = config.load_profile("smoke").workers
     assert found["wall_hours"] == pytest.approx(found["processor_hours"] / workers, abs=1e-3)
     assert found["rows"][0]["evaluations"] == 200
     shown = CliRunner().invoke(cli.app, ["plan", "--profile", "smoke"]).stdout

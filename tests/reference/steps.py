@@ -24,7 +24,7 @@ class Recorder:
     """What a study or a claim needs of a step: the smoke profile, and models that have learned."""
 
     def __init__(self):
-        self.profile = config.load("smoke")
+        self.profile = config.load_profile("smoke")
         self.results = Learned()
 
 

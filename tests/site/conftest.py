@@ -10,24 +10,39 @@ from browsing import BROWSER, FLAGS
 from bs4 import BeautifulSoup
 
 from compendium import project
+from compendium.site import rendering
 from compendium.site.committed import committed
 from compendium.site.pandoc_route import pandoc
-from compendium.site.rendering import render
+from compendium.site.rendering import render_site
+
+OPENED = ("index", "kamp2023", "poerner2018", "claims", "methods", "05_kamp2023")
 
 
 @pytest.fixture(scope="package", autouse=True)
-def answers():
-    """Pandoc is asked the same once: it answers alike wherever a copy of the project lies."""
-    kept = {}
-    ask = pandoc.run
+def once():
+    """Pandoc is asked the same once, and the scorecards of equal claims are drawn once."""
+    answers = {}
+    ask = pandoc.run_pandoc
+    drawn = {}
+    draw = rendering.draw_scorecards
 
     def run(arguments, given):
         key = (*(word.replace(str(project.home()), "") for word in arguments), given)
-        kept[key] = kept.get(key) or ask(arguments, given)
-        return kept[key]
+        answers[key] = answers.get(key) or ask(arguments, given)
+        return answers[key]
+
+    def draw_once(tables, folder):
+        key = tuple(path.read_bytes() for path in sorted(tables.glob("[!.]*_claims.csv")))
+        if key not in drawn:
+            drawn[key] = {path.name: path.read_bytes() for path in draw(tables, folder)}
+        folder.mkdir(exist_ok=True)
+        for name, data in drawn[key].items():
+            (folder / name).write_bytes(data)
+        return [folder / name for name in drawn[key]]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pandoc, "run", run)
+        patch.setattr(pandoc, "run_pandoc", run)
+        patch.setattr(rendering, "draw_scorecards", draw_once)
         yield
 
 
@@ -51,7 +66,7 @@ def home(tmp_path_factory):
     madeup.copy_pages(home)
     madeup.make_run(home)
     with project_at(home):
-        render("smoke", "pandoc")
+        render_site("smoke", "pandoc")
     return home
 
 
@@ -64,12 +79,12 @@ def parsed(home):
 
 @pytest.fixture(scope="session")
 def committed_home(tmp_path_factory):
-    """The real pages and the committed run of profile reference; by Quarto, if any."""
+    """The committed run of profile reference, a page a kind; by Quarto, if there is any."""
     home = tmp_path_factory.mktemp("committed") / "project"
     madeup.copy_pages(home)
     shutil.copytree(madeup.PROJECT / "results" / "reference", home / "results" / "reference")
-    with project_at(home):
-        render("reference", "auto", committed("reference"))
+    with project_at(home), madeup.only_pages(*OPENED):
+        render_site("reference", "auto", committed("reference"))
     return home
 
 

@@ -9,11 +9,13 @@ import re
 import shutil
 import string
 from collections import defaultdict
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import matplotlib
 import nbformat
+import pytest
 import yaml
 
 matplotlib.use("Agg")
@@ -23,10 +25,24 @@ from reference.files import write_csv
 
 from compendium.papers.common.claims import COLUMNS, KINDS, read_claims, say
 from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS
+from compendium.site.pandoc_route import site as site_module
 
 PROJECT = CHECKOUT
 TASKS = ("snli", "rotten_tomatoes")
 PLAIN = ("random", "gradient_l2", "occlusion_1", "lime")
+
+
+@contextmanager
+def only_pages(*stems):
+    """Let the route without Quarto write pages of these names; the others stay empty."""
+
+    def make_some(make):
+        return lambda site, path, files: make(site, path, files) if path.stem in stems else ""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site_module, "_text_page", make_some(site_module._text_page))
+        patch.setattr(site_module, "_notebook_page", make_some(site_module._notebook_page))
+        yield
 
 
 def copy_pages(home: Path) -> None:

@@ -13,7 +13,7 @@ import yaml
 from reference import CHECKOUT
 
 from compendium import corpora
-from compendium.config import load
+from compendium.config import load_profile
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
@@ -26,7 +26,7 @@ from compendium.site.fidelity import (
     read_turned,
     reason_of,
 )
-from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
+from compendium.site.quotes import corpus_texts, machine_facts, printed_by_papers, refuse_quotes
 
 MOST_BYTES = 30_000_000
 
@@ -167,10 +167,10 @@ def test_nothing_committed_quotes_a_corpus(runs):
     """
     checked = 0
     for name, run in runs.items():
-        profile = load(name)
+        profile = load_profile(name)
         tasks = with_tables(tuple(profile.read_tasks()))
         if all(corpora.table_path(task.name).exists() for task in tasks):
-            check_folder(run.root, corpus_texts(profile), printed_by_papers(profile))
+            refuse_quotes(run.root, corpus_texts(profile), printed_by_papers(profile))
             checked += 1
     if not checked:
         pytest.skip("no committed run has all its tables of texts here")

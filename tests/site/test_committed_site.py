@@ -91,35 +91,30 @@ def test_without_explained_texts_there_is_no_explorer(clone, monkeypatch):
     assert not list(clone.glob("*explorer*"))
 
 
-@pytest.mark.parametrize(
-    ("own", "words", "shown"),
-    [
-        (False, [], "reference"),
-        (False, QUICK, "quick"),
-        (True, [], None),
-        (True, ["--committed"], "reference"),
-        (True, ["--committed", *QUICK], "quick"),
-    ],
-)
-def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(
-    clone, monkeypatch, own, words, shown
-):
+SHOWN = [  # whether there is a run of one's own, words of the command, which committed run is shown
+    (False, [], "reference"),
+    (False, QUICK, "quick"),
+    (True, [], None),
+    (True, ["--committed"], "reference"),
+    (True, ["--committed", *QUICK], "quick"),
+]
+
+
+def test_a_committed_run_is_rendered_where_there_is_no_other_or_it_is_asked_for(clone, monkeypatch):
     """The reference run, unless another is named."""
     calls = []
-    monkeypatch.setattr(
-        "compendium.site.rendering.render", lambda *given: calls.append(given) or clone
-    )
+    render = "compendium.site.rendering.render_site"
+    monkeypatch.setattr(render, lambda *given: calls.append(given) or clone)
     write_profile(clone, monkeypatch)
     committed("reference").root.mkdir()
     (committed("reference").root / "claims.json").write_text("[]")
-    if own:
-        record = project.results("quick").record("01_data")
-        record.parent.mkdir(parents=True)
-        record.write_text("{}")
-    done = CliRunner().invoke(app, ["render", *words])
-    assert done.exit_code == 0, done.output
-    expected = (
-        (shown, "auto", committed(shown)) if shown else ("quick", "auto", project.results("quick"))
-    )
-    assert calls == [expected]
-    assert (f"the committed run of {shown}" in done.output) == bool(shown)
+    for own, words, shown in SHOWN:
+        if own:
+            record = project.results("quick").record("01_data")
+            record.parent.mkdir(parents=True, exist_ok=True)
+            record.write_text("{}")
+        done = CliRunner().invoke(app, ["render", *words])
+        assert done.exit_code == 0, done.output
+        results = committed(shown) if shown else project.results("quick")
+        assert calls.pop() == (shown or "quick", "auto", results), (own, words)
+        assert (f"the committed run of {shown}" in done.output) == bool(shown)

@@ -17,7 +17,7 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.marked import agreement_with_share, selection_with_share
 from attreval.metrics.scored_text import relevance
 from compendium.config import AgreementSpec
-from compendium.explorer.page import make_page, pack_page
+from compendium.explorer.page import explorer_page, pack_page
 
 pytestmark = IN_BROWSER
 SHOWN = [make_text(task, number) for number in range(4) for task in TASKS]
@@ -47,7 +47,8 @@ def write(folder, shown, **settings):
     """The address of a page of these texts."""
     path = folder / "explorer.html"
     path.write_text(
-        make_page(pack_page(shown, MEANS, ABOUT, AgreementSpec(**settings), [])), encoding="utf-8"
+        explorer_page(pack_page(shown, MEANS, ABOUT, AgreementSpec(**settings), [])),
+        encoding="utf-8",
     )
     return path.as_uri()
 

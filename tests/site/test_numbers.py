@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
-from compendium.config import load
+from compendium.config import load_profile
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError, with_minus
 from compendium.site.tables import number_text, read_declared_numbers, read_numbers
@@ -19,9 +19,8 @@ ROWS = [
 FRAME = pd.DataFrame(ROWS, columns=["task", "method", "share", "texts", "passes"])
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
+def test_a_number_is_what_its_cell_says():
+    for given, text in [
         ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".2f"}, "0.26"),
         (
             {"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"},
@@ -48,23 +47,18 @@ FRAME = pd.DataFrame(ROWS, columns=["task", "method", "share", "texts", "passes"
         ({"lowest": "texts", "column": "task"}, "imdb"),
         ({"column": "method", "take": "distinct"}, "2"),
         ({"where": {"texts": 3}, "column": "share", "format": "p"}, ".500"),
-    ],
-)
-def test_a_number_is_what_its_cell_says(given, text):
-    assert number_text("key", FRAME, given) == text
+    ]:
+        assert number_text("key", FRAME, given) == text
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
+def test_what_no_single_cell_answers_is_an_error():
+    for given, said in [
         ({"column": "texts"}, "3 rows match"),
         ({"where": {"model": "x"}, "column": "texts"}, "no column 'model'"),
         ({"where": {"task": "imdb"}, "column": "share"}, "needs a `format`"),
-    ],
-)
-def test_what_no_single_cell_answers_is_an_error(given, said):
-    with pytest.raises(ReportError, match=said):
-        number_text("key", FRAME, given)
+    ]:
+        with pytest.raises(ReportError, match=said):
+            number_text("key", FRAME, given)
 
 
 def test_a_value_that_begins_with_not_is_written_with_a_sign():
@@ -77,20 +71,17 @@ def test_a_value_that_begins_with_not_is_written_with_a_sign():
         number_text("key", verdicts, {"where": {"verdict": "not reproduced"}, "take": "count"})
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_a_malformed_declaration_is_an_error(tmp_path):
+    for text, said in [
         ("a: {table: x, column: y}\na: {table: z, column: y}", "'a' is given twice"),
         ("a: {tables: x}", "needs at least `table`"),
         ("a: {table: x, colunm: y}", "did you mean column"),
         ("a: {table: x, take: mode, column: y}", "takes 'mode'"),
         ("a: {table: x}", "needs `column`"),
-    ],
-)
-def test_a_malformed_declaration_is_an_error(tmp_path, text, said):
-    (tmp_path / "numbers.yml").write_text(text)
-    with pytest.raises(ReportError, match=said):
-        read_declared_numbers(tmp_path / "numbers.yml")
+    ]:
+        (tmp_path / "numbers.yml").write_text(text)
+        with pytest.raises(ReportError, match=said):
+            read_declared_numbers(tmp_path / "numbers.yml")
 
 
 def test_numbers_of_tables_that_a_run_lacks_are_left_out(tmp_path):
@@ -101,32 +92,29 @@ def test_numbers_of_tables_that_a_run_lacks_are_left_out(tmp_path):
     assert read_numbers(tmp_path, declared) == {"both": "6", "one": "3"}
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
+def test_negative_numbers_have_a_minus_sign():
+    for given, shown in [
         ("-0.5 [-.6, -1]", "−0.5 [−.6, −1]"),
         ("Soft-NC 2-1, 2026-11-22 all-MiniLM-L6", "Soft-NC 2-1, 2026-11-22 all-MiniLM-L6"),
         ("- a (-3)", "- a (−3)"),
         ("-0.000 [-0.001, +0.00] -0 %, +0.5", "0.000 [−0.001, 0.00] 0 %, +0.5"),
-    ],
-)
-def test_negative_numbers_have_a_minus_sign(given, shown):
-    assert with_minus(given) == shown
+    ]:
+        assert with_minus(given) == shown
 
 
-@pytest.mark.parametrize("name", ["quick", "reference", "paper"])
-def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for(name):
+def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for():
     """A number of a task that no run of the profile puts before this judge would be found lacking
     only at the end.
     """
-    profile = load(name)
-    judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}
-    judged = {
-        number: {run[0] for run in profile.explained_runs(judge)}
-        for number, judge in judges.items()
-    }
-    for key, given in read_declared_numbers(CHECKOUT / "paper" / "numbers.yml").items():
-        wanted = given.get("where", {}).get("task")
-        notebook = given["table"].partition("_")[0]
-        if wanted in TASKS and notebook in judged and "otherwise" not in given:
-            assert wanted in judged[notebook], key
+    for name in ["quick", "reference", "paper"]:
+        profile = load_profile(name)
+        judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}
+        judged = {
+            number: {run[0] for run in profile.explained_runs(judge)}
+            for number, judge in judges.items()
+        }
+        for key, given in read_declared_numbers(CHECKOUT / "paper" / "numbers.yml").items():
+            wanted = given.get("where", {}).get("task")
+            notebook = given["table"].partition("_")[0]
+            if wanted in TASKS and notebook in judged and "otherwise" not in given:
+                assert wanted in judged[notebook], key

@@ -19,7 +19,7 @@ from compendium.site.markdown import (
 )
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import number
-from compendium.site.pandoc_route.shortcodes import expand
+from compendium.site.pandoc_route.shortcodes import Page
 
 V4 = nbformat.v4
 PNG = base64.b64encode(b"\x89PNG not really").decode()
@@ -91,7 +91,7 @@ def test_html_loses_the_looks_of_pandas_and_its_scripts():
 def test_printed_text_looks_as_in_a_terminal(tmp_path):
     text = "step 1\rstep 2\r\n\x1b[31mred\x1b[0m <i> 👍 שלום\x00\n"
     notebook = write(tmp_path, code("print()", V4.new_output("stream", name="stdout", text=text)))
-    doc = pandoc.read(notebook_markdown(notebook, "f", {}))
+    doc = pandoc.read_markdown(notebook_markdown(notebook, "f", {}))
     blocks = []
     doc.walk(
         lambda element, doc: blocks.append(element) if isinstance(element, pf.CodeBlock) else None
@@ -105,7 +105,11 @@ def test_alternative_text_is_plain(tmp_path):
     notebook = write(
         tmp_path, code("#| label: a\n#| fig-alt: 'odd ](x) *y* `z`'\n", result(image__png=PNG))
     )
-    image = pandoc.read(outputs_markdown(notebook.cell("a"), "p", {}, False)).content[0].content[0]
+    image = (
+        pandoc.read_markdown(outputs_markdown(notebook.cell("a"), "p", {}, False))
+        .content[0]
+        .content[0]
+    )
     assert (
         isinstance(image, pf.Image)
         and image.url == "p/a.png"
@@ -127,7 +131,7 @@ def test_what_quarto_embeds_names_its_notebook_and_no_folder_of_the_machine():
         '::: {.quarto-embed-nb-cell notebook="/home/me/notebooks/01_data.ipynb" '
         'notebook-cellId="c"}\nHere.\n:::'
     )
-    doc = pandoc.read(box, filters=[CHECKOUT / "paper" / "source.lua"])
+    doc = pandoc.read_markdown(box, filters=[CHECKOUT / "paper" / "source.lua"])
     (shown,) = doc.content
     assert "/home/me" not in str(shown) and pf.stringify(shown).split() == [
         "Here.",
@@ -148,7 +152,7 @@ def write_pages(home, **pages):
 
 
 def fill(home, page="page", embed=lambda path, label: f"![{label}]({path.name})"):
-    return expand(home / f"{page}.qmd", home, NUMBERS, embed)
+    return Page(home / f"{page}.qmd", home, NUMBERS, embed).expand()
 
 
 def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
@@ -172,9 +176,8 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
     assert fill(tmp_path).where("@fig-one") == "page.qmd:2", "a word is found whole"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_mistakes_name_file_line_and_what_would_work(tmp_path):
+    for text, message in [
         (
             "x {{< var train.snli.acuracy >}}",
             r"page\.qmd:3: no number 'train\.snli\.acuracy'.*mean train\.snli\.acc",
@@ -189,12 +192,10 @@ def test_numbers_includes_and_embeds_are_filled_in(tmp_path):
         ("{{< include ../secret.qmd >}}", r"page\.qmd:3: '\.\./secret\.qmd' leads out"),
         ("{{< embed page.ipynb >}}", r"page\.qmd:3: .*names no cell"),
         ("{{< embed page.ipynb#x >}}", r"page\.qmd:3: .*no notebook page\.ipynb"),
-    ],
-)
-def test_mistakes_name_file_line_and_what_would_work(tmp_path, text, message):
-    write_pages(tmp_path, page=f"first\n\n{text}\n")
-    with pytest.raises(ReportError, match=message):
-        fill(tmp_path)
+    ]:
+        write_pages(tmp_path, page=f"first\n\n{text}\n")
+        with pytest.raises(ReportError, match=message):
+            fill(tmp_path)
 
 
 def test_files_that_include_each_other_are_named_in_order_and_the_same_file_twice_is_no_cycle(
@@ -220,7 +221,7 @@ TABLE = "::: {#tbl-%s}\n| a | b |\n|---|--:|\n| 1 | 2 |\n\nCaption of %s.\n:::\n
 
 def html(text, sections=True):
     """A page's text with numbers, as HTML, and the numbers."""
-    doc = pandoc.read(text)
+    doc = pandoc.read_markdown(text)
     numbers = number(doc, lambda needle: "page.qmd:7", sections)
     given = {"extra_args": ["--wrap=none"], "pandoc_path": pandoc.pypandoc.get_pandoc_path()}
     return pf.convert_text(doc, "panflute", "html5", **given), numbers
@@ -263,9 +264,8 @@ def test_captions_carry_the_number_and_describe_the_picture():
     assert 'alt="Own words"' in page
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_mistakes_say_where_and_what():
+    for text, message in [
         (
             "@fig-lenghts\n\n" + FIGURE % ("lengths", "x"),
             r"page\.qmd:7: @fig-lenghts .* no figure; .*mean fig-lengths",
@@ -276,8 +276,6 @@ def test_captions_carry_the_number_and_describe_the_picture():
         ("::: {#fig-a}\nWords.\n\nCaption.\n:::", "fig-a holds no picture"),
         ("::: {#tbl-a}\nWords.\n\nCaption.\n:::", "tbl-a holds no table"),
         (FIGURE % ("a", "a") + FIGURE % ("a", "b"), "'fig-a' is defined twice"),
-    ],
-)
-def test_mistakes_say_where_and_what(text, message):
-    with pytest.raises(ReportError, match=message):
-        html(text)
+    ]:
+        with pytest.raises(ReportError, match=message):
+            html(text)

@@ -14,11 +14,11 @@ from attreval.metrics import METRICS
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError
 from compendium.site.tables import (
+    cell_title,
     html_with_titles,
-    in_words,
     number_text,
     read_declared_numbers,
-    title_of,
+    replace_keys,
     titles,
 )
 
@@ -29,15 +29,14 @@ def test_every_method_and_task_has_a_title_that_is_no_key():
     assert not [title for title in known.values() if "_" in title or title in ("minilm", "snli")]
 
 
-@pytest.mark.parametrize("named", [METHODS, METRICS])
-def test_no_two_have_one_title(named):
-    titles = [one.title for one in named.values()]
-    assert sorted(titles) == sorted(set(titles))
+def test_no_two_have_one_title():
+    for named in [METHODS, METRICS]:
+        titles = [one.title for one in named.values()]
+        assert sorted(titles) == sorted(set(titles))
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "shown"),
-    [
+def test_titles_of_cells():
+    for field, value, shown in [
         ("task", "rotten_tomatoes", "Rotten Tomatoes"),
         ("model", "uni_gru", "GRU (one direction)"),
         ("voter", "people", "people"),
@@ -48,18 +47,16 @@ def test_no_two_have_one_title(named):
         ("on", "uni_gru on agreement_parsed", "GRU (one direction) on Agreement, parsed"),
         ("weights", "allenai/scibert_scivocab_uncased", "allenai/scibert_scivocab_uncased"),
         ("texts", 4, 4),
-    ],
-)
-def test_titles_of_cells(field, value, shown):
-    assert title_of(field, value) == shown
+    ]:
+        assert cell_title(field, value) == shown
 
 
 def test_keys_in_sentences_become_titles_and_words_stay():
-    assert in_words("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
+    assert replace_keys("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
         "MiniLM on n = 5 (IMDB), random attention, tiny, snli/test/1"
     )
     assert (
-        in_words("200 of 20 newsgroups, 9 of newsgroups")
+        replace_keys("200 of 20 newsgroups, 9 of newsgroups")
         == "200 of 20 newsgroups, 9 of 20 newsgroups"
     )
 
@@ -101,10 +98,8 @@ def test_a_number_of_several_cells_is_one_text():
         number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": "{lo}"})
 
 
-@pytest.mark.parametrize(
-    ("more", "message"), [("column: x", "leaves nothing to `column`"), ("take: mean", "`take`")]
-)
-def test_a_text_of_several_cells_takes_no_column(tmp_path, more, message):
-    (tmp_path / "numbers.yml").write_text(f"k: {{ table: t, text: '{{value}}', {more} }}\n")
-    with pytest.raises(ReportError, match=message):
-        read_declared_numbers(tmp_path / "numbers.yml")
+def test_a_text_of_several_cells_takes_no_column(tmp_path):
+    for more, message in [("column: x", "leaves nothing to `column`"), ("take: mean", "`take`")]:
+        (tmp_path / "numbers.yml").write_text(f"k: {{ table: t, text: '{{value}}', {more} }}\n")
+        with pytest.raises(ReportError, match=message):
+            read_declared_numbers(tmp_path / "numbers.yml")

@@ -51,15 +51,15 @@ def test_every_rule_has_resources_and_no_other_name_has():
     assert set(PROFILE["set-resources"]) == RULES and len(RULES) > 10
 
 
-@pytest.mark.parametrize("rule", sorted(STEP))
-def test_a_step_asks_for_memory_and_time_and_for_more_when_it_failed(rule):
-    for what, least in (("mem_mb", 2000), ("runtime", 10)):
-        first = ask(rule, what, 1)
-        second = ask(rule, what, 2)
-        assert least <= first and second == 2 * first
-    if STEP[rule].side_by_side:  # processes side by side need memory each
-        assert ask(rule, "mem_mb", 1, threads=4) > ask(rule, "mem_mb", 1, threads=2)
-    assert PROFILE["retries"] >= 1
+def test_a_step_asks_for_memory_and_time_and_for_more_when_it_failed():
+    for rule in sorted(STEP):
+        for what, least in (("mem_mb", 2000), ("runtime", 10)):
+            first = ask(rule, what, 1)
+            second = ask(rule, what, 2)
+            assert least <= first and second == 2 * first
+        if STEP[rule].side_by_side:  # processes side by side need memory each
+            assert ask(rule, "mem_mb", 1, threads=4) > ask(rule, "mem_mb", 1, threads=2)
+        assert PROFILE["retries"] >= 1
 
 
 def test_what_downloads_and_what_renders_runs_where_the_workflow_was_started():

@@ -25,7 +25,7 @@ def test_hardware_and_system_are_told_and_nobody_is_named():
 
 
 def test_each_judge_names_its_models_texts_and_seeds():
-    profile = config.load("smoke")
+    profile = config.load_profile("smoke")
     said = describe_samples(profile)
     for judge, text in said.items():
         runs = profile.explained_runs(judge)
@@ -42,7 +42,7 @@ def test_each_judge_names_its_models_texts_and_seeds():
 
 
 def test_models_that_share_texts_stand_together_and_a_judge_without_texts_says_so():
-    profile = config.load("quick")
+    profile = config.load_profile("quick")
     said = describe_samples(profile)
     assert "gru, lstm, qgru, qlstm and cnn on n = " in said["pointing"]
     none = profile.model_copy(update={"tasks": {}})

@@ -82,9 +82,8 @@ def test_a_notebook_fails_then_runs_then_fails(home, capsys):
     assert (results / "notebooks" / "01_data.ipynb").read_bytes() == finished
 
 
-@pytest.mark.parametrize(
-    "notebook, given, words",
-    [
+def test_bad_parameters_stop_before_anything_runs(home):
+    for notebook, given, words in [
         ("01_date", {}, "unknown notebook '01_date'; there are: 01_data"),
         ("01_data", {"profil": "mine"}, "profil: unknown parameter. Allowed are: profile"),
         (
@@ -92,24 +91,19 @@ def test_a_notebook_fails_then_runs_then_fails(home, capsys):
             {"profile": "mien"},
             "unknown profile 'mien'; there are: mine; did you mean 'mine'",
         ),
-    ],
-)
-def test_bad_parameters_stop_before_anything_runs(home, notebook, given, words):
-    with pytest.raises(ValueError, match=words):
-        run_notebook(notebook, given)
-    assert not (home / "results").exists()
+    ]:
+        with pytest.raises(ValueError, match=words):
+            run_notebook(notebook, given)
+        assert not (home / "results").exists()
 
 
-@pytest.mark.parametrize(
-    "done, left",
-    [
+def test_time_left_follows_the_pace():
+    for done, left in [
         (10, ""),
         (11, ", about 90 s left"),
         (20, ""),
         (15, ", about 10 s left"),
         (10.1, ", about 17 min left"),
-    ],
-)
-def test_time_left_follows_the_pace(done, left):
-    start = {"done": 10, "at": 100.0, "of": 20}
-    assert time_left(start, {"done": done, "at": 110.0, "of": 20}) == left
+    ]:
+        start = {"done": 10, "at": 100.0, "of": 20}
+        assert time_left(start, {"done": done, "at": 110.0, "of": 20}) == left

@@ -43,34 +43,32 @@ def code(notebook):
     return files_of(notebook_modules(notebook, NOTEBOOKS[notebook].not_run))
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_a_notebook_depends_neither_on_the_schema_nor_on_what_brings_data_nor_on_the_renderer(
-    notebook,
-):
-    found = code(notebook)
-    others = (
-        "config/",
-        "site/",
-        "explorer/",
-        "cli",
-        "catalogue",
-        "corpora/fetch",
-        "corpora/tasks",
-        "workflow/steps",
-    )
-    assert not [name for name in found if name.startswith(others)]
-    assert {"workflow/step.py", "core/tables.py", "corpora/__init__.py"} <= found
+def test_a_notebook_depends_neither_on_the_schema_nor_on_what_brings_data_nor_on_the_renderer():
+    for notebook in NOTEBOOKS:
+        found = code(notebook)
+        others = (
+            "config/",
+            "site/",
+            "explorer/",
+            "cli",
+            "catalogue",
+            "corpora/fetch",
+            "corpora/tasks",
+            "workflow/steps",
+        )
+        assert not [name for name in found if name.startswith(others)]
+        assert {"workflow/step.py", "core/tables.py", "corpora/__init__.py"} <= found
 
 
-@pytest.mark.parametrize("part", READERS)
-def test_what_depends_on_a_file_is_known(part):
-    assert any((root / part).exists() for root in PACKAGES.values())
-    held = [name for name in NOTEBOOKS if part in code(name)]
-    assert set(READERS[part]) <= set(held)
-    if part == METHOD:
-        assert held == READERS[part], "training and the data must not depend on a method"
-    if part.startswith("papers/"):
-        assert not {"02_train", "03_explain"} & set(held)
+def test_what_depends_on_a_file_is_known():
+    for part in READERS:
+        assert any((root / part).exists() for root in PACKAGES.values())
+        held = [name for name in NOTEBOOKS if part in code(name)]
+        assert set(READERS[part]) <= set(held)
+        if part == METHOD:
+            assert held == READERS[part], "training and the data must not depend on a method"
+        if part.startswith("papers/"):
+            assert not {"02_train", "03_explain"} & set(held)
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +107,8 @@ def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
     assert digests(rules) == before
 
 
-@pytest.mark.parametrize(
-    ("module", "again"),
-    [
+def test_changed_code_makes_those_steps_run_again_that_run_it(copied):
+    for module, again in [
         ("attreval/models/words/relevance_walk.py", {"train": False, "explain": True}),
         (
             "attreval/methods/lime.py",
@@ -119,16 +116,14 @@ def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
         ),
         ("attreval/models/training.py", {"train": True, "explain": False, "seeds": True}),
         ("compendium/corpora/fetch/download.py", {step.rule: False for step in STEPS}),
-    ],
-)
-def test_changed_code_makes_those_steps_run_again_that_run_it(copied, module, again):
-    folder, digests = copied
-    before = digests(again)
-    path = folder / module
-    with path.open("a") as handle:
-        handle.write("\nCHANGED = 1\n")
-    after = digests(again)
-    assert {rule: after[rule] != before[rule] for rule in again} == again
+    ]:
+        folder, digests = copied
+        before = digests(again)
+        path = folder / module
+        with path.open("a") as handle:
+            handle.write("\nCHANGED = 1\n")
+        after = digests(again)
+        assert {rule: after[rule] != before[rule] for rule in again} == again
 
 
 def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
@@ -153,7 +148,7 @@ def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
 
 def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monkeypatch):
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    profile = config.load(str(CHECKOUT / "config" / "smoke.yaml"))
+    profile = config.load_profile(str(CHECKOUT / "config" / "smoke.yaml"))
     steps = {step.rule: step for step in STEPS}
     run = ("snli", "tiny", 1)
 
@@ -183,20 +178,20 @@ def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monke
     assert repr(titles) in state("train", profile, *run) and repr(titles) in state("joint", profile)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_a_table_depends_on_its_builder_and_not_on_others(task):
-    found = files_of(TASKS[task].code())
-    assert {
-        f"corpora/{TASKS[task].module}.py",
-        "corpora/table.py",
-        "texts/rows.py",
-        "core/tables.py",
-    } <= found
-    others = {f"corpora/{other.module}.py" for other in TASKS.values()} - found
-    assert len(others) >= 4 and not [
-        name for name in found if name.startswith(("config/", "methods/", "models/"))
-    ]
-    assert not [name for name in found if name.startswith("corpora/fetch/")]
+def test_a_table_depends_on_its_builder_and_not_on_others():
+    for task in TASKS:
+        found = files_of(TASKS[task].code())
+        assert {
+            f"corpora/{TASKS[task].module}.py",
+            "corpora/table.py",
+            "texts/rows.py",
+            "core/tables.py",
+        } <= found
+        others = {f"corpora/{other.module}.py" for other in TASKS.values()} - found
+        assert len(others) >= 4 and not [
+            name for name in found if name.startswith(("config/", "methods/", "models/"))
+        ]
+        assert not [name for name in found if name.startswith("corpora/fetch/")]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +285,7 @@ WANTED = {  # notebook: (a model that it judges, one that it does not)
 @pytest.mark.parametrize("notebook", WANTED)
 def test_a_notebook_trains_only_the_models_that_it_judges(notebook, monkeypatch):
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    graph = Graph(config.load(str(CHECKOUT / "config" / "quick.yaml")))
+    graph = Graph(config.load_profile(str(CHECKOUT / "config" / "quick.yaml")))
     makers = {
         f: (step, run)
         for step in STEPS

@@ -27,7 +27,7 @@ PROFILE = config.Profile(name="mine", seed=4, threads=1, workers=2, **GIVEN)
 
 def begun(folder):
     """A run of notebook 02 that writes into a folder."""
-    given = parameters.check("02_train", {"profile": "mine", "model": "tiny"})
+    given = parameters.check_parameters("02_train", {"profile": "mine", "model": "tiny"})
     return step.Step("02_train", given, PROFILE, project.Results(folder / "mine"))
 
 

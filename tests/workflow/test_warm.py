@@ -78,25 +78,25 @@ def ask(path, *words, **more) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.mark.parametrize("status", [0, 3])
-def test_a_module_runs_as_it_would_by_itself(server, tmp_path, status):
-    done = ask(
-        server,
-        "telling",
-        str(status),
-        "b c",
-        cwd=tmp_path,
-        input="read",
-        env=os.environ | {"GIVEN": "x"},
-    )
-    assert (done.returncode, done.stderr) == (status, "said aside\n")
-    assert json.loads(done.stdout)[:5] == [
-        [str(status), "b c"],
-        str(tmp_path),
-        "x",
-        "__main__",
-        "read",
-    ]
+def test_a_module_runs_as_it_would_by_itself(server, tmp_path):
+    for status in [0, 3]:
+        done = ask(
+            server,
+            "telling",
+            str(status),
+            "b c",
+            cwd=tmp_path,
+            input="read",
+            env=os.environ | {"GIVEN": "x"},
+        )
+        assert (done.returncode, done.stderr) == (status, "said aside\n")
+        assert json.loads(done.stdout)[:5] == [
+            [str(status), "b c"],
+            str(tmp_path),
+            "x",
+            "__main__",
+            "read",
+        ]
 
 
 def test_two_forks_draw_other_numbers(server):
@@ -118,12 +118,12 @@ def test_many_at_once(server):
         assert list(said) == list(range(8))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_process_ends_with_its_client(server, tmp_path, number):
-    with asleep(server, tmp_path) as (client, process):
-        os.kill(process, 0)
-        client.send_signal(number)
-    until(lambda: not alive(process))
+def test_a_process_ends_with_its_client(server, tmp_path):
+    for number in [signal.SIGTERM, signal.SIGKILL]:
+        with asleep(server, tmp_path) as (client, process):
+            os.kill(process, 0)
+            client.send_signal(number)
+        until(lambda: not alive(process))
 
 
 def test_all_end_with_the_warm_process(tmp_path, server, started):

@@ -1,6 +1,4 @@
-"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that
-names the allowed.
-"""
+"""Profiles: one validated schema for config/*.yaml; an unknown key is an error."""
 
 # ruff: noqa: F401  (what others import from here)
 from compendium.config.judges import (
@@ -12,7 +10,7 @@ from compendium.config.judges import (
 )
 from compendium.config.own import make_known
 from compendium.config.profile import Profile, Run
-from compendium.config.reading import load, path_of, profiles
+from compendium.config.reading import load_profile, path_of, profiles
 from compendium.config.sections import (
     AlsoTrain,
     BootstrapSpec,

@@ -1,9 +1,8 @@
-"""The sections of a profile that say how explanations are judged, a block a paper; unknown keys are
-errors.
-"""
+"""The sections of a profile that say how explanations are judged, a block a paper."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping
+from itertools import chain
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -15,6 +14,7 @@ from compendium.config.sections import MethodNames
 Count = Annotated[int, Field(ge=1)]
 Ratio = Annotated[float, Field(gt=0, le=1)]
 Technique = Literal["shapley", "attention", "gradients"]
+AgentType = Literal["token", "pair", "span", "combined"]
 
 
 class PointingSpec(Section):
@@ -28,8 +28,10 @@ class PointingSpec(Section):
 
 
 class AgreementSpec(Section):
-    """agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens
-    that people mark.
+    """Agreement of methods (Kamp et al. 2023).
+
+    agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens that
+    people mark.
 
     Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by
     their `expectation`, or broken at `random` as the released code does. people: have a `top_k` of
@@ -53,7 +55,7 @@ class AgreementSpec(Section):
     runs: Literal["all", "lowest_apd"] = "all"
 
     @model_validator(mode="after")
-    def fixed_k_is_measured(self):
+    def fixed_k_is_measured(self) -> Self:
         if self.fixed_k > self.largest_k:
             raise ValueError(
                 f"fixed_k is {self.fixed_k}, but k goes up to largest_k {self.largest_k} only; "
@@ -63,8 +65,7 @@ class AgreementSpec(Section):
 
 
 class SeedStudySpec(Section):
-    """Models of one task that differ in nothing but their seeds, each explained on the same
-    instances.
+    """Models of one task that differ in their seeds alone, explained on the same instances.
 
     training, explain: what to change in the profile's for these models.
     """
@@ -81,7 +82,7 @@ class SeedStudySpec(Section):
     explain: dict[str, Any] = {}
 
     @model_validator(mode="after")
-    def distinct_seeds(self):
+    def distinct_seeds(self) -> Self:
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"a seed is named twice: {self.seeds}")
         return self
@@ -100,8 +101,9 @@ class SeedStudySpec(Section):
 
 
 class FaithfulnessSpec(Section):
-    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with
-    `draws` random masks.
+    """Hard erasure at these ratios, and soft erasure with `draws` random masks.
+
+    methods: whose scores are erased softly.
 
     Of Zhao & Aletras (2023). norm: how scores become strengths of soft erasure, see
     metrics.soft_erasure. ties: whether a tie with the rival is a loss, half a win or a win. rival:
@@ -131,13 +133,12 @@ class FaithfulnessSpec(Section):
     noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
 
     @model_validator(mode="after")
-    def compared_with_random_and_no_mixture(self):
+    def compared_with_random_and_no_mixture(self) -> Self:
         if "random" not in self.methods:
             raise ValueError("methods need `random`: diagnosticity is a comparison with it")
         own = {"norm": "minmax", "ties": "lose", "rival": "random"}
-        if self.protocol == "released" and (
-            mixed := [k for k, default in own.items() if getattr(self, k) != default]
-        ):
+        mixed = [name for name, default in own.items() if getattr(self, name) != default]
+        if self.protocol == "released" and mixed:
             raise ValueError(
                 f"protocol: released sets {mixed[0]} itself; leave it out, or take the paper's "
                 "protocol"
@@ -149,36 +150,29 @@ class AgentsSpec(Section):
     """Agents that learn to predict the model's predictions, with and without explanations.
 
     rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for
-        no agents.
-    training: what to change in the task's training. seeds: of agents; intervals are over texts and
-        agents.
+    no agents. training: what to change in the task's training. seeds: of agents; intervals are over
+    texts and agents.
     """
 
     rows: int = Field(4000, ge=0)
     techniques: list[Technique] = ["shapley", "attention", "gradients"]
-    types: list[Literal["token", "pair", "span", "combined"]] = [
-        "token",
-        "pair",
-        "span",
-        "combined",
-    ]
+    types: list[AgentType] = ["token", "pair", "span", "combined"]
     forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     training: dict[str, Any] = {}
     seeds: list[int] = [1]
 
     @model_validator(mode="after")
-    def whole_split(self):
+    def whole_split(self) -> Self:
         if abs(sum(self.split) - 1) > 1e-9 or min(self.split) <= 0:
             raise ValueError(f"split must be three shares above 0 that sum to 1; got {self.split}")
         return self
 
 
 class OracleSpec(Section):
-    """Short instances on which every coalition is asked. rows: how many; units: of at most so many
-    units.
+    """Short instances on which every coalition is asked, and compared with Bivariate Shapley.
 
-    samples: budgets at which Bivariate Shapley is compared with the exact values.
+    rows: how many. units: the most that one has. samples: budgets that are compared.
     """
 
     rows: int = Field(20, ge=0)
@@ -221,11 +215,11 @@ class DiagnosisSpec(Section):
 
     @field_validator("units", mode="before")
     @classmethod
-    def of_words(cls, given):
+    def of_words(cls, given: object) -> object:
         return {"unit": "word"} | given if isinstance(given, dict) else given
 
     @model_validator(mode="after")
-    def agents_are_explained(self):
+    def agents_are_explained(self) -> Self:
         if unknown := [name for name in self.agents.techniques if name not in self.techniques]:
             raise ValueError(
                 f"agents ask for {unknown[0]!r}; explained by: {', '.join(self.techniques)}"
@@ -234,11 +228,10 @@ class DiagnosisSpec(Section):
 
 
 class BudgetsSpec(Section):
-    """How much must sampled methods spend? tasks: for each task the methods that are asked, of its
-    first model.
+    """How much must sampled methods spend?
 
-    rows: instances; sizes: what a method may spend each time, sizes_of: otherwise for a task;
-        seeds: of the draws.
+    tasks: for each task the methods that are asked, of its first model. rows: instances. sizes:
+    what a method may spend each time; sizes_of: otherwise for a task. seeds: of the draws.
     """
 
     tasks: dict[str, list[str]] = {}
@@ -249,12 +242,10 @@ class BudgetsSpec(Section):
 
 
 class LimitsSpec(Section):
-    """What any order of a text's tokens reaches in comprehensiveness and sufficiency, see
-    metrics.normalised_aopc.
+    """What any order of tokens reaches when they are erased, see metrics.normalised_aopc.
 
     tasks: for each task on how many of its first test instances of at most `words` words, for all
-        of its models.
-    methods: that explain them, as far as they apply to a model.
+    of its models. methods: that explain them, as far as they apply to a model.
     """
 
     tasks: dict[str, Count] = {}
@@ -266,8 +257,7 @@ class LimitsSpec(Section):
 
 
 class TwinsSpec(Section):
-    """Models of a task that are trained alike but for `masked` (models.training) and the seeds that
-    names give them.
+    """Models of a task that are trained alike but for `masked` and the seeds of their names.
 
     plain, masked: of each kind one or more; two of a kind tell masking from the seed. rows: test
     instances that all explain and are asked about; tested: on which their accuracy is taken.
@@ -280,8 +270,9 @@ class TwinsSpec(Section):
 
 
 class MaskedSpec(Section):
-    """Erasure asked of models that have learned from masked texts. twins: by task; methods: that
-    explain them.
+    """Erasure asked of models that have learned from masked texts.
+
+    twins: by task. methods: that explain them.
     """
 
     twins: dict[str, TwinsSpec] = {}
@@ -289,13 +280,12 @@ class MaskedSpec(Section):
 
 
 class JointSpec(Section):
-    """Every method before every judge. tasks: for each task on how many of its first instances
-    judges are asked.
+    """Every method before every judge.
 
-    Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of
-    these the model is asked what no earlier notebook has asked it, 0 for none; on all where it is
-    not named. path_baselines: on how many of a task's first instances integrated gradients start
-    from every baseline, with its first model.
+    tasks: for each task on how many of its first instances judges are asked; where it is empty,
+    `rows` of every task that is explained. asked: instances of a task that may need new model
+    calls, all where it is not named. path_baselines: on how many of a task's first instances
+    integrated gradients start from every baseline, with its first model.
     """
 
     tasks: dict[str, Count] = {}
@@ -306,7 +296,7 @@ class JointSpec(Section):
     masked: MaskedSpec = MaskedSpec()
     path_baselines: dict[str, Count] = {}
 
-    def check(self, tasks) -> None:
+    def check(self, tasks: Collection[str]) -> None:
         """Raise ValueError where the study names a task or a method that there is not."""
         budgets = (*self.budgets.tasks, *self.budgets.sizes_of)
         named = (*self.limits.tasks, *self.masked.twins, *self.path_baselines)
@@ -315,7 +305,7 @@ class JointSpec(Section):
                 raise ValueError(
                     f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}"
                 )
-        for name in (method for methods in self.budgets.tasks.values() for method in methods):
+        for name in chain.from_iterable(self.budgets.tasks.values()):
             if name not in METHODS or not METHODS[name].limits:
                 limited = ", ".join(m.name for m in METHODS.values() if m.limits)
                 raise ValueError(
@@ -333,8 +323,7 @@ class JointSpec(Section):
 
 
 class MetaSpec(Section):
-    """Judging the judges: texts of each world, draws of the explainers that are random, and which
-    worlds.
+    """Judging the judges: texts of each world, and draws of the explainers that are random.
 
     worlds: their names; without them all that need no corpus, and with `corpora` all.
     """

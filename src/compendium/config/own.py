@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -23,13 +23,11 @@ FROM_FOLDERS = ("weights", "tokenizer", "start")
 
 
 class CorpusSpec(Section):
-    """A file of one's own that becomes a task: formats in attreval.texts.files, columns in
-    attreval.texts.data.
+    """A file of one's own that becomes a task: see attreval.texts.files and attreval.texts.data.
 
     file: from the profile's folder. labels: class names in index order, those of the model or of
-        the file where empty.
-    text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too,
-    for the pointing game, of documents of hybrid_sentences.
+    the file where empty. text, label, pair, rationale, split, id: names of columns. hybrid_<name>
+    is then a task, too, for the pointing game, of documents of hybrid_sentences.
     """
 
     file: str = Field(min_length=1)
@@ -46,7 +44,7 @@ class CorpusSpec(Section):
 
     @field_validator("labels", mode="before")
     @classmethod
-    def names_of_classes(cls, given):
+    def names_of_classes(cls, given: object) -> object:
         named = [str(label) for label in given] if isinstance(given, list) else given
         if isinstance(named, list) and named and (len(named) < 2 or len(set(named)) < len(named)):
             raise ValueError(
@@ -56,8 +54,7 @@ class CorpusSpec(Section):
 
 
 class AttributionsSpec(Section):
-    """A file of attributions that were made elsewhere, each method in it a method like ours:
-    methods.attribution_files.
+    """A file of attributions that were made elsewhere, see methods.attribution_files.
 
     file: from the profile's folder. labels: the classes that its targets are of. stamp: a hash of
     what it holds, computed, so that a changed file makes its steps run again.
@@ -68,7 +65,7 @@ class AttributionsSpec(Section):
     stamp: str = ""
 
     @model_validator(mode="after")
-    def stamped(self):
+    def stamped(self) -> Self:
         from compendium.corpora.own_tasks import digest_once
 
         object.__setattr__(self, "stamp", digest_once(Path(self.file))[:16])
@@ -76,11 +73,9 @@ class AttributionsSpec(Section):
 
 
 def register_attributions(files: Sequence[AttributionsSpec]) -> None:
-    """Make the methods of these files known; one that several files name has the texts of all of
-    them.
+    """Make the methods of these files known, each with the texts of all files that name it.
 
-    ValueError for a file whose rows are wrong, and for a method that files of different classes
-    share.
+    ValueError for wrong rows, and for a method that files of different classes share.
     """
     from attreval.methods import METHODS
     from attreval.methods.attribution_files import as_methods, read_attribution_file
@@ -96,13 +91,11 @@ def register_attributions(files: Sequence[AttributionsSpec]) -> None:
 
 
 def make_known(settings: Mapping[str, Any]) -> None:
-    """Make the user's own corpora and attributions known to this process, as tasks in TASKS and
-    methods in METHODS.
+    """Make the user's own corpora and attributions known to this process, in TASKS and METHODS.
 
     Called when a run starts, before the profile is checked; again, it replaces what it made known.
     settings: a profile as read, with absolute paths, or the model_dump of one. What the schema
-        would refuse is left for it to refuse.
-    ValueError for a name, file or column that cannot be meant.
+    refuses is left to it. ValueError for a name, file or column that cannot be meant.
     """
     from attreval.texts.data import Columns
     from compendium.corpora.own_tasks import register
@@ -112,17 +105,17 @@ def make_known(settings: Mapping[str, Any]) -> None:
     for name, given in corpora.items() if isinstance(corpora, dict) else ():
         check_run_name("corpora", str(name))
         for spec in _valid(CorpusSpec, [given]):
-            columns = Columns(
-                **{field: getattr(spec, field) for field in Columns.__dataclass_fields__}
+            columns = Columns(**spec.model_dump(include={*Columns.__dataclass_fields__}))
+            register(
+                name,
+                Path(spec.file),
+                columns,
+                labels=spec.labels,
+                title=spec.title,
+                licence=spec.licence,
+                prefer=_classes_of_reader(settings, name),
+                sentences=spec.hybrid_sentences,
             )
-            about = (
-                spec.labels,
-                spec.title,
-                spec.licence,
-                _classes_of_reader(settings, name),
-                spec.hybrid_sentences,
-            )
-            register(name, Path(spec.file), columns, *about)
 
 
 def _valid(schema: type[Section], given: Any) -> list:
@@ -162,8 +155,9 @@ def check_run_name(what: str, name: str) -> None:
 
 
 def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A profile as read, with the paths of its models and corpora made absolute, from the profile's
-    folder.
+    """A profile as read, with the paths of its models and corpora made absolute.
+
+    folder: the profile's.
 
     Raises ValueError for a model's folder that is not there, or holds no model; the nearest folders
     are named.
@@ -190,19 +184,14 @@ def _with_file(spec: Any, folder: Path) -> Any:
 
 
 def _with_folders(model: str, spec: Any, folder: Path) -> Any:
-    given = [
-        key for key in FROM_FOLDERS if isinstance(spec, dict) and isinstance(spec.get(key), str)
-    ]
-    return (
-        spec | {key: find_folder(f"models.{model}.{key}", spec[key], folder) for key in given}
-        if given
-        else spec
-    )
+    if not isinstance(spec, dict):
+        return spec
+    given = [key for key in FROM_FOLDERS if isinstance(spec.get(key), str)]
+    return spec | {key: find_folder(f"models.{model}.{key}", spec[key], folder) for key in given}
 
 
 def find_folder(where: str, given: str, folder: Path) -> str:
-    """The absolute path of a model's folder, or the name of registry weights or of a hub,
-    unchanged.
+    """The absolute path of a model's folder; the name of registry weights or of a hub as it is.
 
     What is a path (it begins with a dot, slash or tilde, has several slashes, or starts in a folder
     that there is) must be a folder that holds a config.json; ValueError otherwise.
@@ -211,49 +200,37 @@ def find_folder(where: str, given: str, folder: Path) -> str:
         return given
     path = folder / Path(given).expanduser()
     if path.is_dir():
-        if not any(
-            (path / name).exists()
-            for name in ("config.json", "tokenizer.json", "tokenizer_config.json")
-        ):
+        files = ("config.json", "tokenizer.json", "tokenizer_config.json")
+        if not any((path / name).exists() for name in files):
             held = ", ".join(sorted(other.name for other in path.iterdir())[:6]) or "nothing"
             raise ValueError(
                 f"{where}: the folder {path} holds no model: no config.json; it holds {held}"
             )
         return str(path.resolve())
     first, *rest = given.split("/")
-    is_path = (
-        given.startswith(("/", ".", "~")) or len(rest) > 1 or (rest and (folder / first).is_dir())
-    )
-    if path.exists() or is_path:
+    is_path = given.startswith(("/", ".", "~")) or len(rest) > 1
+    if path.exists() or is_path or (rest and (folder / first).is_dir()):
         raise ValueError(f"{where}: there is no folder {path}{_nearest_folders(path)}")
     return given
 
 
 def _nearest_folders(path: Path) -> str:
-    """Which folders come near a path that is not there: those beside it, from the deepest part that
-    exists.
-    """
+    """The folders that come near a path that is not there, in its deepest part that exists."""
     parent = path.parent
     missed = path.name
     while not parent.is_dir():
         missed = parent.name
         parent = parent.parent
-    folders = [
-        other.name
-        for other in sorted(parent.iterdir())
-        if other.is_dir() and not other.name.startswith(".")
-    ]
+    folders = [path.name for path in sorted(parent.glob("[!.]*")) if path.is_dir()]
     near = difflib.get_close_matches(missed, folders, 3, cutoff=0.4) or folders[:3]
     shown = ", ".join(str(parent / name) for name in near)
     return f"; nearest are: {shown}" if near else f"; {parent} holds no folders"
 
 
-def class_names(model: str, spec) -> tuple[str, ...]:
-    """The classes of a model's weights, in the order of their numbers; () where they cannot be
-    known without loading.
+def class_names(model: str, spec: ModelSpec) -> tuple[str, ...]:
+    """The classes of a model's weights in index order; () where only loading could tell.
 
-    ValueError where `labels` names the classes that the folder's configuration names, in another
-    order.
+    ValueError where `labels` has the classes of the configuration in another order.
     """
     own = _names_in(Path(spec.weights) / "config.json") if spec.weights else ()
     if not spec.labels:
@@ -274,9 +251,7 @@ def class_names(model: str, spec) -> tuple[str, ...]:
 
 
 def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequence[str]) -> None:
-    """Raise ValueError where a model that is taken as it is has other classes than the task that it
-    reads.
-    """
+    """Raise ValueError where a model that is taken as it is has other classes than its task."""
     if classes and sorted(_folded(labels)) != sorted(_folded(classes)):
         raise ValueError(
             f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has "

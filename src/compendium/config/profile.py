@@ -1,5 +1,4 @@
-"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that
-names the allowed.
+"""Profiles: one validated schema for config/*.yaml; an unknown key is an error.
 
 Contradictions, such as what is asked of explanations that cannot judge them, are found before
 anything is trained. Each is a ValueError that names the task, what came, and what would do.
@@ -9,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -25,6 +25,7 @@ from compendium.config.own import (
 )
 from compendium.config.sections import (
     FAMILY,
+    ROWS,
     BootstrapSpec,
     ExplainSpec,
     Judge,
@@ -44,13 +45,13 @@ FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 
 
 class Profile(Section):
-    """One profile, whole. threads: of a process; workers: processes of a step that judges.
+    """One profile, whole.
 
-    variants: the reading of a paper that is followed where text and released code part, see
-    config.reading; loading a profile fills in what it says. left_out: the optional tasks that are
-    not at hand; loading a profile sets it.
-    crossed: tasks of the crossed design of notebook 08_joint_crossed, written as `tasks` are; every
-    model and seed of one explains the same texts, and all of them go before every judge.
+    threads: of a process. workers: processes of a step that judges. variants: the reading of a
+    paper that is followed where text and released code part, see config.reading; loading a profile
+    fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets
+    it. crossed: tasks of the crossed design of notebook 08_joint_crossed, written as `tasks` are;
+    every model and seed of one explains the same texts, and all of them go before every judge.
     corpora: files of one's own, tasks like any other; attributions: files of scores that were made
     elsewhere, whose methods stand beside ours. Making a profile changes nothing outside it:
     config.load makes these known first, and so does each process that works for a step
@@ -82,19 +83,17 @@ class Profile(Section):
 
     @field_validator("name")
     @classmethod
-    def one_folder(cls, given):
+    def one_folder(cls, given: str) -> str:
         if not FILE_NAME.fullmatch(given):
             raise ValueError(
-                f"{given!r} is no name of a profile: its results lie in a folder of this name, "
-                "so it has letters, "
-                "digits, dots, dashes and underscores, begins with a letter or digit, and is no "
-                "path; where a profile "
-                "has no `name`, its file's is taken"
+                f"{given!r} is no name of a profile: its results lie in a folder of this name, so "
+                "it has letters, digits, dots, dashes and underscores, begins with a letter or "
+                "digit, and is no path; where a profile has no `name`, its file's is taken"
             )
         return given
 
     @model_validator(mode="after")
-    def known_names(self):
+    def known_names(self) -> Self:
         for model in self.models:
             check_run_name("models", model)
         for task, spec in self.tasks.items():
@@ -104,7 +103,8 @@ class Profile(Section):
         check_twins(self)
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
-            self.study_training(), self.study_explaining()
+            self.study_training()
+            self.study_explaining()
         if self.crossed:
             self.crossed_profile()
         return self
@@ -137,7 +137,8 @@ class Profile(Section):
                 check_classes(
                     task, TASKS[task].labels, model, class_names(model, self.models[model])
                 )
-        self.explaining_of(task), self.faithfulness_of(task)
+        self.explaining_of(task)
+        self.faithfulness_of(task)
         _check_rows(self, task)
         check_judges(self, task)
 
@@ -147,19 +148,18 @@ class Profile(Section):
         return Profile(**whole | {"tasks": self.crossed})
 
     def read_tasks(self) -> list[str]:
-        """Every task whose table is read: those of the profile, those that they also train on or
-        take evidence from.
-        """
-        used = [
-            self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models
-        ]
-        also = [other for spec in used for other in spec.also_train]
-        annotated = [
-            name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)
-        ]
-        studied = [self.seed_study.task] if self.seed_study else []
-        crossed = self.crossed_profile().read_tasks() if self.crossed else []
-        return list(dict.fromkeys([*self.tasks, *also, *annotated, *studied, *crossed]))
+        """Every task whose table is read: also to train on, or for what people marked."""
+        read = list(self.tasks)
+        for task, spec in self.tasks.items():
+            for model in spec.models:
+                read += self.task_of(task, model).also_train
+        for task, _, _ in self.explained_runs("diagnosis"):
+            read += evidence_tasks(task)
+        if self.seed_study:
+            read.append(self.seed_study.task)
+        if self.crossed:
+            read += self.crossed_profile().read_tasks()
+        return list(dict.fromkeys(read))
 
     def task_of(self, task: str, model: str) -> TaskSpec:
         """How much of a task is used with one of its models, and how that is trained."""
@@ -169,9 +169,7 @@ class Profile(Section):
         return spec.changed(**changes | {"training": training})
 
     def training_of(self, task: str, model: str) -> TrainingSpec:
-        """How a model is trained on a task: the profile's training with the model's and then the
-        task's changes.
-        """
+        """How a model is trained on a task: with the model's changes, then the task's."""
         changes = self.models[model].training | self.task_of(task, model).training
         return self.training.changed(**changes)
 
@@ -184,21 +182,20 @@ class Profile(Section):
         return self.explain.changed(**self.tasks[task].explain)
 
     def study_training(self) -> TrainingSpec:
-        changes = self.models[self.seed_study.model].training | self.seed_study.training
-        return self.training.changed(**changes)
+        study = self.seed_study
+        assert study
+        return self.training.changed(**self.models[study.model].training | study.training)
 
     def study_explaining(self) -> ExplainSpec:
-        return self.explain.changed(
-            **self.seed_study.explain | {"methods": self.seed_study.methods}
-        )
+        study = self.seed_study
+        assert study
+        return self.explain.changed(**study.explain | {"methods": study.methods})
 
     def rows_explained(self, task: str, model: str) -> int:
         return self.task_of(task, model).explain_rows
 
     def read_by(self, task: str) -> str:
-        """The task whose models read a task's instances: its own, or the one that they are made
-        from.
-        """
+        """The task whose models read a task's instances: itself, or the one it is made from."""
         return TASKS[task].trained_on or task
 
     def trained_runs(self) -> list[Run]:
@@ -217,30 +214,27 @@ class Profile(Section):
 
     def twin_runs(self) -> list[Run]:
         """The first seed of the twins of joint.masked, of each task the plain ones first."""
-        known = [
-            (task, twins) for task, twins in self.joint.masked.twins.items() if task in self.tasks
-        ]
-        return [
-            (task, name, self.tasks[task].seeds[0])
-            for task, of in known
-            for name in (*of.plain, *of.masked)
-        ]
+        runs = []
+        for task, twins in self.joint.masked.twins.items():
+            if task in self.tasks:
+                seed = self.tasks[task].seeds[0]
+                runs += [(task, name, seed) for name in (*twins.plain, *twins.masked)]
+        return runs
 
     def first_explained(self, task: str) -> Run | None:
         return next((run for run in self.explained_runs() if run[0] == task), None)
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
-        """Every run that notebook 03 explains, or those that go before one judge (diagnosis
-        explains by itself).
-        """
-        asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}
-        runs = [run for task, spec in self.tasks.items() for run in _all_runs(task, spec)]
-        used = {run: self.task_of(*run[:2]) for run in runs}
-        return [
-            run
-            for run in runs
-            if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
-        ]
+        """Every run that notebook 03 explains, or those of a judge (diagnosis explains itself)."""
+        asked: set[Judge] = {judge} if judge else {"pointing", "agreement", "faithfulness"}
+        runs = []
+        for task, spec in self.tasks.items():
+            for run in _all_runs(task, spec):
+                used = self.task_of(task, run[1])
+                rows = used.explain_rows or judge == "diagnosis"
+                if rows and asked & set(used.judges):
+                    runs.append(run)
+        return runs
 
 
 def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
@@ -251,21 +245,17 @@ def _check_rows(profile: Profile, task: str) -> None:
     """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
     spec = profile.tasks[task]
     parent = profile.read_by(task)
-    given = [
-        name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None
-    ]
+    given = [name for name in ROWS if getattr(spec, name) is not None]
     if parent == task:
         if len(given) < 3:
             raise ValueError(
                 f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}"
             )
-        if "train" not in TASKS[task].splits and any(
-            profile.task_of(task, m).train_rows for m in spec.models
-        ):
+        trains = any(profile.task_of(task, model).train_rows for model in spec.models)
+        if trains and "train" not in TASKS[task].splits:
             raise ValueError(
                 f"task {task!r} has no rows to train on: say which column of its file holds the "
-                "splits (`split`), or "
-                "set train_rows to 0 to take the model's weights as they are"
+                "splits (`split`), or set train_rows to 0 to take the model's weights as they are"
             )
         return
     if given:
@@ -288,7 +278,7 @@ def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> 
         raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
 
 
-def check_judges(profile, task: str) -> None:
+def check_judges(profile: Profile, task: str) -> None:
     """Raise ValueError where a task's judges, models and ways to explain do not fit together."""
     explain = profile.explaining_of(task)
     for model in profile.tasks[task].models:
@@ -303,23 +293,19 @@ def check_judges(profile, task: str) -> None:
             _check_diagnosis(profile.diagnosis, task, model, family)
 
 
-def check_more_than_random(profile) -> None:
-    """Raise ValueError where a task that is judged is explained by random scores alone: there is
-    nothing to judge.
-    """
+def check_more_than_random(profile: Profile) -> None:
+    """Raise ValueError where a task that is judged is explained by random scores alone."""
     for task in dict.fromkeys(run[0] for run in profile.explained_runs()):
         if profile.explaining_of(task).methods == ["random"]:
             raise ValueError(
                 f"task {task!r} is explained by random scores alone, so that there is nothing to "
-                "judge: name another "
-                "method under explain.methods, or leave explain.methods out for those of the papers"
+                "judge: name another method under explain.methods, or leave explain.methods out "
+                "for those of the papers"
             )
 
 
-def check_choice_of_runs(profile) -> None:
-    """Raise ValueError where two studies of seeds would choose the run that tables of agreement are
-    of.
-    """
+def check_choice_of_runs(profile: Profile) -> None:
+    """Raise ValueError where two studies of seeds would choose the run of tables of agreement."""
     study = profile.seed_study
     if profile.agreement.runs == "all" or study is None or study.task not in profile.tasks:
         return
@@ -327,16 +313,13 @@ def check_choice_of_runs(profile) -> None:
     if len(task.seeds) > 1 and study.model in task.models:
         raise ValueError(
             f"agreement.runs is 'lowest_apd', and of task {study.task!r}, model {study.model!r} "
-            "there are the seeds "
-            f"{task.seeds} and those of seed_study: leave seed_study out, or give it another "
-            "task or model"
+            f"there are the seeds {task.seeds} and those of seed_study: leave seed_study out, or "
+            "give it another task or model"
         )
 
 
-def check_twins(profile) -> None:
-    """Raise ValueError where the twins of joint.masked differ in more than whether they
-    are masked.
-    """
+def check_twins(profile: Profile) -> None:
+    """Raise ValueError where the twins of joint.masked differ in more than `masked`."""
 
     def upbringing(task: str, model: str) -> dict[str, dict]:
         rows = {"train_rows", "dev_rows", "also_train"}
@@ -361,35 +344,30 @@ def check_twins(profile) -> None:
         for what in (what for what in ours if ours[what] != theirs[what]):
             raise ValueError(
                 f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of "
-                f"{first!r} is "
-                f"{ours[what]}, that of {model!r} is {theirs[what]}"
+                f"{first!r} is {ours[what]}, that of {model!r} is {theirs[what]}"
             )
 
 
-def _check_explaining(task: str, model: str, family: str, judges: list[str], explain) -> None:
-    """Raise ValueError where a judge of the predicted class is given another, or no method applies
-    to a model.
-    """
-    for judge in [
-        name for name in judges if name in OF_THE_PREDICTED and explain.target != "predicted"
-    ]:
-        raise ValueError(
-            f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: "
-            f"{OF_THE_PREDICTED[judge]}. "
-            f"Give the task `explain: {{target: predicted}}`, or take {judge!r} from its judges"
-        )
+def _check_explaining(
+    task: str, model: str, family: str, judges: list[Judge], explain: ExplainSpec
+) -> None:
+    """Raise ValueError where a judge needs another class explained, or no method applies."""
+    for judge in judges:
+        if judge in OF_THE_PREDICTED and explain.target != "predicted":
+            raise ValueError(
+                f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: "
+                f"{OF_THE_PREDICTED[judge]}. Give the task `explain: {{target: predicted}}`, or "
+                f"take {judge!r} from its judges"
+            )
     if not any(family in METHODS[name].families for name in explain.methods):
         raise ValueError(
             f"task {task!r} is explained by {', '.join(explain.methods)}, of which none applies "
-            f"to its model {model!r} "
-            f"({family}); these do: {', '.join(methods_for(family))}"
+            f"to its model {model!r} ({family}); these do: {', '.join(methods_for(family))}"
         )
 
 
-def _check_diagnosis(spec, task: str, model: str, family: str) -> None:
-    """Raise ValueError for a task of one text, a technique that does not apply to a model, and
-    parts without any.
-    """
+def _check_diagnosis(spec: judges.DiagnosisSpec, task: str, model: str, family: str) -> None:
+    """Raise ValueError for a task of one text, or a technique that does not apply to a model."""
     if len(TASKS[task].segments) < 2:
         fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
         raise ValueError(
@@ -399,9 +377,8 @@ def _check_diagnosis(spec, task: str, model: str, family: str) -> None:
         if not all(family in METHODS[name].families for name in TECHNIQUES[technique].values()):
             raise ValueError(
                 f"task {task!r} has the judge 'diagnosis', whose technique {technique!r} does "
-                "not apply to the model "
-                f"{model!r} ({family}); give the task a transformer, or leave it out of "
-                "diagnosis.techniques"
+                f"not apply to the model {model!r} ({family}); give the task a transformer, or "
+                "leave it out of diagnosis.techniques"
             )
     _check_parts("diagnosis.parts", spec.parts, "diagnosis.rows", spec.rows)
 

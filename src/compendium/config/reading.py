@@ -1,5 +1,4 @@
-"""Reading a profile: config/<profile>.yaml, with its variants, checked against the schema; errors
-say what is allowed.
+"""Reading a profile: config/<profile>.yaml, with its variants, checked against the schema.
 
 A variant is a reading of a paper: the choices in which its text or its released code departs from
 the defaults here. A profile names one a paper (`variants: {kamp2023: released}`); the fields below
@@ -142,43 +141,39 @@ def profiles() -> list[str]:
 def path_of(profile: str) -> Path:
     """The file of a profile: `config/<profile>.yaml`, or `profile` itself if that ends in .yaml."""
     given = Path(profile)
-    return (
-        given.resolve()
-        if given.suffix in (".yaml", ".yml")
-        else project.home() / "config" / f"{profile}.yaml"
-    )
+    if given.suffix in (".yaml", ".yml"):
+        return given.resolve()
+    return project.home() / "config" / f"{profile}.yaml"
 
 
-def load(profile: str) -> Profile:
+def load_profile(name: str) -> Profile:
     """Read and check a profile, by name or path, without its optional tasks that are not at hand.
 
     The user's own corpora and attributions that it names become known to this process. ValueError
     says what is wrong.
     """
-    path, found = _read_mapping(profile)
+    path, found = _read_mapping(name)
     try:
         found = apply_variants(resolve_paths({"name": path.stem} | found, path.parent))
         _check_owner(found["name"], path)
         make_known(found)
         profile = Profile.model_validate(found)
         check_more_than_random(profile)
-        gone = [
-            task
-            for task, spec in profile.tasks.items()
-            if spec.optional and not corpora.at_hand(task)
-        ]
-        kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
+        kept = {}
+        for task, spec in profile.tasks.items():
+            if not spec.optional or corpora.at_hand(task):
+                kept[task] = spec
+        gone = [task for task in profile.tasks if task not in kept]
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:
-        reasons = [explain_error(problem, Profile) for problem in error.errors()]
+        reasons = [explain_error(dict(problem), Profile) for problem in error.errors()]
     except (ValueError, OSError) as error:
         reasons = [str(error)]
     raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(reasons))
 
 
 def _check_owner(name: object, path: Path) -> None:
-    """Raise ValueError where another profile of config/ has this name: results of one would take
-    the other's place.
+    """Raise ValueError where another profile of config/ has this name, and so its results' place.
 
     A copy of that profile, in a copy of the project, is no other.
     """
@@ -193,9 +188,7 @@ def _check_owner(name: object, path: Path) -> None:
 
 
 def _read_mapping(profile: str) -> tuple[Path, dict]:
-    """The path of a profile and what it holds, unchecked. ValueError: no such profile, or no
-    mapping of sections.
-    """
+    """The path of a profile and what it holds, unchecked; ValueError where it is no mapping."""
     path = path_of(profile)
     if not path.exists():
         names = profiles()

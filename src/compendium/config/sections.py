@@ -1,8 +1,6 @@
-"""The sections of a profile about models, tasks, training, explaining and intervals; unknown keys
-are errors.
-"""
+"""The sections of a profile about models, tasks, training, explaining and intervals."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -22,22 +20,20 @@ FAMILY = {
 
 
 class ModelSpec(Section):
-    """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one
-    from scratch.
+    """A model: pretrained weights, or a small one from scratch.
 
-    labels: the classes of weights that are used as they are, in index order, where their own names
-        do not say.
-    position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras
-        (2023) counts from 0.
-    encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its
-        lowest layers.
-    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where
-    words start from: `glove` (of the registry, 50 wide), or a text file of word vectors by its
-    absolute path or its place in the folder that ATTREVAL_CORPORA names; kernel words in a window
-    (qgru, qlstm, cnn), vocabulary words with the two reserved;
-    order: see models.words.layers.
-    training: what to change in the profile's training for this model; a task's own changes go
-        before.
+    weights: a registry name, a local folder or a hub name. labels: the classes of weights that are
+    used as they are, in index order, where their own names do not say. position_start: the first
+    position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
+    encoder_decoder: a small BART. start: the BERT-shaped encoder that lends it embeddings and its
+    lowest layers.
+
+    Word-level architectures: hidden counts units a direction (filters of a cnn). embeddings: where
+    words start from, `glove` (of the registry, 50 wide) or a text file of word vectors by its
+    absolute path or its place in the folder that ATTREVAL_CORPORA names. kernel: words in a window
+    (qgru, qlstm, cnn). vocabulary: words with the two reserved. order: see models.words.layers.
+
+    training: what to change in the profile's training; a task's own changes go before.
     """
 
     architecture: Literal[
@@ -64,7 +60,7 @@ class ModelSpec(Section):
     training: dict[str, Any] = {}
 
     @model_validator(mode="after")
-    def one_origin(self):
+    def one_origin(self) -> Self:
         if self.architecture not in ("transformer", "encoder_decoder"):
             alien = ("weights", "tokenizer", "layers", "heads", "start", "position_start")
             given = [name for name in alien if getattr(self, name) is not None]
@@ -79,9 +75,8 @@ class ModelSpec(Section):
                 "encoder"
             )
         sizes = [self.layers, self.hidden, self.heads]
-        if (self.weights is None) == (None in sizes) or (
-            self.weights is None and self.tokenizer is None
-        ):
+        small = self.weights is None
+        if small == (None in sizes) or (small and self.tokenizer is None):
             raise ValueError(
                 "give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`"
             )
@@ -93,8 +88,7 @@ class ModelSpec(Section):
 
 
 class AlsoTrain(Section):
-    """Instances of a task with the same labels, the task itself perhaps, that are added to train,
-    shortened.
+    """Shortened instances that are added to train, of a task with the same labels, or the task.
 
     last_words: cut to so many. around_marks: for each number here one copy of the words that people
     marked and so many on either side of each, of the instances where they marked any.
@@ -105,24 +99,23 @@ class AlsoTrain(Section):
     around_marks: list[Annotated[int, Field(ge=0)]] = []
 
     @model_validator(mode="after")
-    def shortened_in_one_way(self):
+    def shortened_in_one_way(self) -> Self:
         if (self.last_words is None) != bool(self.around_marks):
             raise ValueError("give `last_words`, or `around_marks` with a number for each copy")
         return self
 
 
 class TaskSpec(Section):
-    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as
-    they are.
+    """How much of a corpus is used, and by which models.
 
-    A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev
-    and test rows. explain_rows 0: models are trained, for another task to use. judges: which judges
-    look at the explanations.
-    also_train: tasks to train on as well, the task itself among them. training, explain,
-    faithfulness: what to change in the profile's for this task.
-    of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
-    examples: ids of test instances that are explained besides, to be shown. optional: left out, and
-    said to be, where its files from outside the registry are not at hand.
+    With `train_rows: 0` the weights are explained as they are. A task that is read by the models of
+    another one (hybrid_bbc by those of bbc) has no train, dev and test rows. explain_rows 0: models
+    are trained, for another task to use. judges: which judges look at the explanations. also_train:
+    tasks to train on as well, the task itself among them. training, explain, faithfulness: what to
+    change in the profile's for this task. of_model: what is otherwise for one of the models (its
+    rows, judges, also_train and training). examples: ids of test instances that are explained
+    besides, to be shown. optional: left out, and said to be, where its files from outside the
+    registry are not at hand.
     """
 
     models: list[str] = Field(min_length=1)
@@ -141,7 +134,7 @@ class TaskSpec(Section):
     optional: bool = False
 
     @model_validator(mode="after")
-    def known_changes(self):
+    def known_changes(self) -> Self:
         for model, changes in self.of_model.items():
             if model not in self.models:
                 raise ValueError(
@@ -155,31 +148,22 @@ class TaskSpec(Section):
         return self
 
 
-OF_MODEL = (
-    "train_rows",
-    "dev_rows",
-    "test_rows",
-    "explain_rows",
-    "judges",
-    "also_train",
-    "training",
-)
+ROWS = ("train_rows", "dev_rows", "test_rows")
+OF_MODEL = (*ROWS, "explain_rows", "judges", "also_train", "training")
 
 
 class TrainingSpec(Section):
     """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev.
 
     averaging: decay of the running average of the weights that is checked and kept, 0 for the
-        weights themselves.
-    schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev
-    without a better one.
-    `cosine`: a decay along half a cosine. watch: what is compared on dev. With weight_decay 0,
-        AdamW is Adam.
-    head_learning_rate: of what is no part of the pretrained encoder, where it learns at another
-    rate. clip: largest norm of the gradient, null for none. tokens: cut train and dev texts to so
-    many; what is tested and explained keeps the model's max_length. frozen_layers: an encoder's
-    embeddings and so many of its lowest layers stay as they were pretrained; null for none. masked:
-    half of each batch has a random share of its tokens masked, see models.training.
+    weights themselves. schedule `halving`: no warm-up, and half the rate after every `halve_after`
+    checks on dev without a better one; `cosine`: a decay along half a cosine. watch: what is
+    compared on dev. With weight_decay 0, AdamW is Adam. head_learning_rate: of what is no part of
+    the pretrained encoder, where it learns at another rate. clip: largest norm of the gradient,
+    null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
+    the model's max_length. frozen_layers: an encoder's embeddings and so many of its lowest layers
+    stay as they were pretrained; null for none. masked: half of each batch has a random share of
+    its tokens masked, see models.training.
     """
 
     epochs: int = Field(1, ge=1)
@@ -230,9 +214,7 @@ class ExplainSpec(Budget):
 
 
 class BootstrapSpec(Section):
-    """Percentile bootstrap over instances. nulls: worlds of each kind in which there is nothing to
-    find.
-    """
+    """Percentile bootstrap over instances. nulls: worlds of each kind without any effect."""
 
     draws: int = Field(1000, ge=1)
     confidence: float = Field(0.95, gt=0, lt=1)

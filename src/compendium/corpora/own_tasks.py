@@ -1,5 +1,4 @@
-"""A user's own table as a task like any other: TASKS knows it once the profile that names it is
-loaded.
+"""A user's own table as a task like any other, known once a profile that names it is loaded.
 
 Its table is named by a hash of what the file holds and of how it is read, so that two files of one
 name never meet and a changed file is another table.
@@ -54,8 +53,9 @@ class OwnTask(Task):
 
 @dataclass(frozen=True)
 class OwnHybrid(Task):
-    """The hybrid documents made from the texts of such a task. stamp: that of the task; sentences:
-    of a document.
+    """The hybrid documents made from the texts of such a task.
+
+    stamp: that of the task. sentences: of a document.
     """
 
     stamp: str = ""
@@ -82,8 +82,7 @@ def register(
     prefer: Sequence[str] = (),
     sentences: int = SENTENCES,
 ) -> Task:
-    """Make a file known as the task `name`, and the hybrid documents of its texts as
-    `hybrid_<name>`.
+    """Make a file known as the task `name`, and its hybrid documents as `hybrid_<name>`.
 
     labels: class names in index order; where empty, `prefer` (a model's names), if every label of
     the file is one of them by name or number, else the file's. A name of one's own that is known is
@@ -146,9 +145,7 @@ def _digest(file: Path, _state: tuple) -> str:
 def _labels_of(
     file: Path, columns: Columns, _digest: str, prefer: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The class names of a file in this state: the preferred, if every label is one of them. All
-    columns are read.
-    """
+    """The class names of a file in this state: those preferred, if they hold every label."""
     table = read_table(file, columns.wanted())
     if prefer and all(
         index_of(value, prefer) is not None for value in find_values(table, columns.label)

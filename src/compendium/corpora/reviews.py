@@ -1,5 +1,4 @@
-"""Sentiment of reviews: IMDB and Rotten Tomatoes (from one balanced file without splits), SST-2,
-Yelp, and VADER.
+"""Sentiment of reviews: IMDB and Rotten Tomatoes (of one file), SST-2, Yelp, and VADER.
 
 About 20 people rated each of VADER's review sentences, ten rated each word of a lexicon. They are
 sentences of Rotten Tomatoes: `rated_movies` leaves out those that its model was trained or chosen
@@ -11,14 +10,14 @@ import ast
 import io
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 
-from attreval.core.records import Evidence
+from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
 from compendium.corpora.table import by_counts, by_share, csv_rows, decode, same_text
@@ -34,8 +33,7 @@ NO_WORD = re.compile(r"\W+")
 
 
 def _split_reviews(origin: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """The texts of one origin, split by hash, balanced in every split; HTML line breaks become line
-    breaks.
+    """The texts of one origin, split by hash, balanced in every split; <br> becomes a line break.
 
     A text, up to white space, never lies in two splits. Ids hold line numbers.
     """
@@ -56,10 +54,10 @@ build_imdb = partial(_split_reviews, "imdb")
 
 
 def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the official splits, `label text` a line, cleaned as Zhao & Aletras 2023 do; ids hold
-    line numbers.
+    """Rows of the official splits, `label text` a line, cleaned as Zhao & Aletras 2023 do.
 
-    Bracket tokens go, runs of non-word characters become one space, letters lower case.
+    Ids hold line numbers. Bracket tokens go, runs of non-word characters become one space, letters
+    lower case.
     """
     for split in ("train", "dev", "test"):
         lines = sources[f"sst2/stsa.binary.{split}"].read_text(encoding="utf-8").split("\n")
@@ -71,8 +69,7 @@ def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
 
 
 def build_yelp(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Full reviews: positive above three stars, negative below, as Poerner et al. 2018; three stars
-    are dropped.
+    """Full reviews, positive above three stars, negative below, as in Poerner et al. 2018.
 
     A hash splits one file into train and dev; test is the other. Poerner et al. keep reviews from
     Pennsylvania; these files do not say the state, so nothing is filtered.
@@ -98,13 +95,11 @@ SURE = 15  # letters from which one text inside another is no accident
 
 
 def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Sentences labelled by the sign of their mean rating, near zero dropped; (10, W) marks: word
-    ratings.
-    """
+    """Sentences labelled by the sign of their mean rating, with (10, W) ratings of words."""
     folder = sources["vadersentiment"]
     lexicon = _read_lexicon(folder / LEXICON)
 
-    def rate_words(segments, words):
+    def rate_words(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
         nothing = np.zeros(RATERS)
         columns = [lexicon.get(segments[s][a:b].lower(), nothing) for s, a, b in words]
         return Evidence(marks=np.array(columns).T.reshape(RATERS, len(words)))
@@ -120,47 +115,40 @@ def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row
 def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
     """(number, mean of the raw ratings, text) of every movie review sentence."""
     with tarfile.open(path) as archive:
-        texts = dict(
-            _read_columns(archive, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt", (0, 2))
-        )
-        ratings = _read_columns(
-            archive, "hutto_ICWSM_2014/movieReviewSnippets_anonDataRatings.txt", (0, 3)
-        )
-        for number, rated in ratings:
+        texts = dict(_read_columns(archive, "GroundTruth", 2))
+        for number, rated in _read_columns(archive, "anonDataRatings", 3):
             yield number, float(np.mean(ast.literal_eval(rated))), texts[number]
 
 
-def _read_columns(
-    archive: tarfile.TarFile, name: str, columns: tuple[int, int]
-) -> Iterator[tuple[str, str]]:
-    text = archive.extractfile(name).read()
-    for line in io.StringIO(decode(text), newline="\n"):
+def _read_columns(archive: tarfile.TarFile, name: str, column: int) -> Iterator[tuple[str, str]]:
+    """The first and another column of a table of movie reviews."""
+    member = archive.extractfile(f"hutto_ICWSM_2014/movieReviewSnippets_{name}.txt")
+    text = decode(member.read()) if member else ""
+    for line in io.StringIO(text, newline="\n"):
         cells = line.rstrip("\r\n").split("\t")
-        if len(cells) > max(columns):
-            yield cells[columns[0]].strip(), cells[columns[1]]
+        if len(cells) > column:
+            yield cells[0].strip(), cells[column]
 
 
 def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
-    """{lower-case word: its ten raw ratings from -4 to 4}; its lines are word, mean, sd,
-    ratings.
+    """The ten raw ratings, from -4 to 4, of each lower-case word.
+
+    Lines are word, mean, standard deviation, ratings.
     """
-    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    return {
-        cells[0].lower(): np.array(ast.literal_eval(cells[3]), float)
-        for cells in lines
-        if len(cells) == 4
-    }
+    rated = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = line.split("\t")
+        if len(cells) == 4:
+            rated[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), float)
+    return rated
 
 
 def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of sentences with (10, W) marks: 1 where a rating of the word has the sign of the
-    sentence's label.
-    """
-    known = Known(
-        instance.segments[0]
-        for split in ("train", "dev")
-        for instance in read_instances(sources["rotten_tomatoes"], split)
-    )
+    """Rows with (10, W) marks: 1 where a rating of the word has the sign of the label."""
+    read: list[Instance] = []
+    for split in ("train", "dev"):
+        read += read_instances(sources["rotten_tomatoes"], split)
+    known = Known(instance.segments[0] for instance in read)
     for instance in read_instances(sources["vader_movies"]):
         text = unescape(instance.segments[0])
         sign = 1 if instance.label else -1
@@ -172,23 +160,20 @@ def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row
             counts.dropped["no word rated like the sentence"] += 1
         else:
             name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
-            found = Evidence(marks=marks)
-            yield Row(
-                name,
-                "test",
-                instance.segments,
-                instance.label,
-                lambda *_, e=found: e,
-                instance.words,
-            )
+            evidence = partial(_given, Evidence(marks=marks))
+            segments = instance.segments
+            yield Row(name, "test", segments, instance.label, evidence, instance.words)
+
+
+def _given(evidence: Evidence, segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+    """Evidence that is known already."""
+    return evidence
 
 
 class Known:
-    """Texts by their letters and digits alone: the same text is recognised in another spelling, and
-    inside another.
-    """
+    """Texts by letters and digits alone: found in another spelling, and inside another text."""
 
-    def __init__(self, texts):
+    def __init__(self, texts: Iterable[str]):
         self.whole = {_plain(text) for text in texts}
         self.joined = "|".join(sorted(self.whole))
         self.by_start: dict[str, list[str]] = {}

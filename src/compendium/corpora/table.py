@@ -1,5 +1,4 @@
-"""The table of a task: what builders of its rows share, and how rows become instances with words,
-in a fixed order.
+"""The table of a task: what builders of rows share, and how rows become instances with words.
 
 Hashes of names and texts decide over splits, the same everywhere. spaCy's rule-based English
 tokenizer decides where a word begins and ends. White space is no word, so every word holds at least
@@ -12,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from attreval.core.seeds import seed_of
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import writable
 from compendium.corpora.tasks import Task, table_path
+
+if TYPE_CHECKING:
+    from spacy.tokenizer import Tokenizer
 
 SPLITS = ("train", "dev", "test")
 STEP = 10_000
@@ -38,9 +41,7 @@ def csv_rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def decode(content: bytes) -> str:
-    """Text from UTF-8, or from Windows-1252 where it is not: a few old files write their pound
-    signs so.
-    """
+    """Text from UTF-8, or from Windows-1252, in which a few old files write pound signs."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -73,7 +74,7 @@ def by_counts(
 ) -> list[str]:
     """A split for every row: exact counts, the same for each label, rows with one key never apart.
 
-    Groups of equal keys are taken by their hashes, small splits first; ValueError if they cannot
+    Groups of equal keys are taken by their hashes, small splits first; ValueError if they do not
     fit.
     """
     groups: dict[object, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -81,14 +82,12 @@ def by_counts(
         groups[label(row)][key(row)].append(index)
     out = [""] * len(rows)
     for members in groups.values():
-        ordered = sorted(
-            members.items(), key=lambda item: (seed_of("split", salt, item[0]), item[0])
-        )
+        ordered = sorted(members, key=lambda one: (seed_of("split", salt, one), one))
         left = {
-            name: count // len(groups)
-            for name, count in sorted(counts.items(), key=lambda item: item[1])
+            name: counts[name] // len(groups) for name in sorted(counts, key=counts.__getitem__)
         }
-        for _, indices in ordered:
+        for one in ordered:
+            indices = members[one]
             name = next((name for name, room in left.items() if room >= len(indices)), None)
             if name is None:
                 raise ValueError(
@@ -100,15 +99,14 @@ def by_counts(
     return out
 
 
-def in_order(rows: Iterable, salt: str) -> list:
-    """Rows (with `split` and `id`) by split, then in an order by id hashes: the first n are a
-    sample.
-    """
-    rank = {name: index for index, name in enumerate(SPLITS)}
-    return sorted(
-        rows,
-        key=lambda row: (rank.get(row.split, len(rank)), row.split, seed_of(salt, row.id), row.id),
-    )
+def in_order(rows: Iterable[Row], salt: str) -> list[Row]:
+    """Rows by split, then by hashes of their ids, so that the first n are a sample."""
+
+    def place(row: Row) -> tuple[int, str, int, str]:
+        rank = SPLITS.index(row.split) if row.split in SPLITS else len(SPLITS)
+        return rank, row.split, seed_of(salt, row.id), row.id
+
+    return sorted(rows, key=place)
 
 
 def make_table(
@@ -131,10 +129,8 @@ def make_table(
     }
     path = table_path(task.name)
     write_instances(path, instances, about)
-    say(
-        f"table {task.name}: {len(instances)} rows, {counts.dropped.total()} dropped, at "
-        f"{path.name}"
-    )
+    dropped = counts.dropped.total()
+    say(f"table {task.name}: {len(instances)} rows, {dropped} dropped, at {path.name}")
     return path
 
 
@@ -144,14 +140,14 @@ def with_words(
     """The instances of rows; one without any word is dropped and counted."""
     unread = [row for row in rows if row.words is None]
     distinct = list(dict.fromkeys(writable(text) for row in unread for text in row.segments))
-    words_in = dict(zip(distinct, find_words(distinct), strict=True))
+    words_in = dict(zip(distinct, word_bounds(distinct), strict=True))
     for number, row in enumerate(rows, 1):
         if number % STEP == 0:
             say(f"table {task}: {number} of {len(rows)}")
         segments = tuple(writable(text) for text in row.segments)
-        words = (
-            join_segments([words_in[text] for text in segments]) if row.words is None else row.words
-        )
+        words = row.words
+        if words is None:
+            words = join_segments([words_in[text] for text in segments])
         if not len(words):
             counts.dropped[f"no word ({row.split})"] += 1
             continue
@@ -160,21 +156,19 @@ def with_words(
 
 
 @cache
-def tokenizer():
-    """spaCy's English rules, without any trained component; what it has split before it
-    remembers.
-    """
+def tokenizer() -> "Tokenizer":
+    """spaCy's English rules, with nothing trained; it remembers what it has split before."""
     import spacy
+    from spacy.tokenizer import Tokenizer
 
     made = spacy.blank("en").tokenizer
+    assert isinstance(made, Tokenizer)
     made.max_cache_size = 1_000_000
     return made
 
 
-def find_words(texts: Iterable[str]) -> Iterator[np.ndarray]:
-    """Yield, for each text, its (W, 2) start and end characters (end exclusive), in order, none
-    empty.
-    """
+def word_bounds(texts: Iterable[str]) -> Iterator[np.ndarray]:
+    """For each text the (W, 2) start and end characters of its words, in order, none empty."""
     from spacy.attrs import IDX, IS_SPACE, LENGTH
 
     safe = (writable(text) for text in texts)
@@ -184,14 +178,12 @@ def find_words(texts: Iterable[str]) -> Iterator[np.ndarray]:
         yield np.column_stack([table[:, 0], table[:, 0] + table[:, 1]])
 
 
-def words_of(segments: Sequence[str]) -> np.ndarray:
+def words_of_segments(segments: Sequence[str]) -> np.ndarray:
     """(W, 3) segment, start, end of the words of one or two texts."""
-    return join_segments(list(find_words(segments)))
+    return join_segments(list(word_bounds(segments)))
 
 
 def join_segments(parts: Sequence[np.ndarray]) -> np.ndarray:
     """(W, 3) from one (W, 2) table a segment."""
-    tables = [
-        np.column_stack([np.full(len(part), index), part]) for index, part in enumerate(parts)
-    ]
-    return np.concatenate(tables).astype(np.int64)
+    segments = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return np.column_stack([segments, np.concatenate(parts)]).astype(np.int64)

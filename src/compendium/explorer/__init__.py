@@ -1,3 +1,1 @@
-"""The explorer of single texts: the outputs of a run (read), compressed, as one page (page and
-js/).
-"""
+"""The explorer of single texts: what a run has left (read) as one page (page and js/)."""

@@ -1,5 +1,4 @@
-"""The explorer: one page of explained texts, any two methods beside each other, that needs nothing
-but itself.
+"""The explorer: a page of explained texts, any two methods side by side, that needs nothing else.
 
 Texts take little space: they share token lists, and a method's scores are kept as whole numbers, in
 as few digits as leave everything that is computed from them as it is: the order at the top, the
@@ -9,10 +8,11 @@ ties there, and the peaks.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,11 +29,11 @@ from compendium.config import AgreementSpec, Profile, Run, make_known
 from compendium.explorer.read import (
     RUN,
     ExplainedText,
-    find_runs,
     instance_values,
     read_means,
-    read_texts,
+    runs_to_show,
     take_turns,
+    texts_of_run,
 )
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.project import Results
@@ -43,21 +43,18 @@ DIGITS = (2, 3, 4, 5, 6, 8, 10, 12, 15)
 PLAIN_DIGITS = 4  # with so many or more, peaks are listed rather than kept by yet more digits
 PAGE = "explorer.html"
 MOST_TEXTS = 200
+OF_METRIC = ("judge", "title", "higher_is_better", "about")
+OF_METHOD = ("title", "signed", "level")
 OTHERWISE = ("pointing", "people", "people_dynamic")  # shown game by game, or computed on the page
-SHOWN = {
-    m.stored or name: m
-    for name, m in METRICS.items()
-    if m.stored or (m.joint and name not in OTHERWISE)
-}
+JOINT = [name for name, metric in METRICS.items() if metric.joint and name not in OTHERWISE]
+SHOWN = {m.stored or name: m for name, m in METRICS.items() if m.stored or name in JOINT}
 SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.js", "explorer.js")
 
 
 def write_page(results: Results) -> Path | None:
-    """Write explorer.html of a profile's results into the project folder, from where both routes
-    take it.
+    """Write explorer.html of a profile's results into the project folder, for both routes.
 
-    None, and no page, where nothing that they have explained is there: a committed run has no
-    texts.
+    Returns None, and writes no page, where no explained text is there, as in a committed run.
     """
     icon = project.home() / "paper" / "favicon.svg"
     page = project.home() / PAGE
@@ -65,16 +62,14 @@ def write_page(results: Results) -> Path | None:
     page.unlink(missing_ok=True)
     if not data["runs"]:
         return None
-    made = make_page(data, icon.read_text(encoding="utf-8") if icon.exists() else "")
+    made = explorer_page(data, icon.read_text(encoding="utf-8") if icon.exists() else "")
     with write_whole(page) as part:
         part.write_text(made, encoding="utf-8")
     return page
 
 
-def make_page(data: dict, icon: str = "") -> str:
-    """The page for some data (see pack_page), with everything inside: styles, scripts, data. icon:
-    as SVG.
-    """
+def explorer_page(data: dict, icon: str = "") -> str:
+    """The page for some data (see pack_page), with styles and scripts inside. icon: as SVG."""
     files = resources.files("compendium.explorer") / "js"
     page = (files / "page.html").read_text(encoding="utf-8")
     scripts = [(files / name).read_text(encoding="utf-8") for name in SCRIPTS]
@@ -106,30 +101,28 @@ def gather_page(results: Results) -> dict:
         "commit": str(facts.get("commit") or "")[:12],
     }
     if not facts.get("settings"):
-        return pack_page([], {}, about, Profile.model_construct().agreement, [])
+        return pack_page([], {}, about, AgreementSpec(), [])
     make_known(facts["settings"])
     profile = Profile.model_validate(facts["settings"], extra="ignore")
-    runs, gaps = find_runs(results, profile)
+    runs, gaps = runs_to_show(results, profile)
     counts = {run: len(instances) for run, instances in runs.items()}
     turns = take_turns(counts, MOST_TEXTS)
     values = instance_values(results)
     found = {}
     for run, instances in runs.items():
         chosen = [instances[place] for other, place in turns if other == run]
-        for text in read_texts(results, profile, run, chosen, values):
+        for text in texts_of_run(results, profile, run, chosen, values):
             found[run, text.instance.id] = text
     names = [(run, runs[run][place].id) for run, place in turns]
     texts = [found[name] for name in names if name in found]
-    return pack_page(
-        texts, read_means(results, values, runs), about, profile.agreement, gaps, counts
-    )
+    means = read_means(results, values, runs)
+    return pack_page(texts, means, about, profile.agreement, gaps, counts)
 
 
 def _describe_run(about: dict[str, str]) -> str:
     words = {"profile": "Profile", "attreval": "attreval", "commit": "commit", "date": "results of"}
-    return (
-        ", ".join(f"{word} {about[name]}" for name, word in words.items() if about.get(name)) + "."
-    )
+    told = [f"{word} {about[name]}" for name, word in words.items() if about.get(name)]
+    return ", ".join(told) + "."
 
 
 def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
@@ -141,9 +134,7 @@ def _same_top(scores: np.ndarray, kept: np.ndarray, largest_k: int) -> bool:
 
 
 def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
-    """Whether neighbours, the two ends, and the mean are in the same order: then peaks are the same
-    by any rule.
-    """
+    """Whether neighbours, ends and mean are in the same order: then peaks are, too, by any rule."""
 
     def signs(values: np.ndarray) -> np.ndarray:
         ends = values[-1] - values[0]
@@ -153,27 +144,23 @@ def _same_shape(scores: np.ndarray, kept: np.ndarray) -> bool:
 
 
 def pack_scores(scores: np.ndarray, largest_k: int, rule: PeakRule) -> list:
-    """[unit, values] or [unit, values, peaks]: a score is unit * value, the values whole numbers
-    wherever these do.
+    """[unit, values] or [unit, values, peaks]: a score is unit * value, a whole number if possible.
 
-    peaks are listed where it would take more than a few digits to tell them from the values.
+    Peaks are listed where it would take more than a few digits to tell them from the values.
     """
     largest = float(np.abs(scores).max(initial=0.0))
     if largest == 0:
         return [0, [0] * len(scores)]
     for digits in DIGITS:
         kept = np.rint(scores / largest * 10.0**digits)
-        if _same_top(scores, kept, largest_k) and (
-            digits >= PLAIN_DIGITS or _same_shape(scores, kept)
-        ):
+        alike = _same_shape(scores, kept)
+        if _same_top(scores, kept, largest_k) and (digits >= PLAIN_DIGITS or alike):
             packed = [_short(largest / 10.0**digits), kept.astype(np.int64).tolist()]
-            if not _same_shape(scores, kept):
-                packed.append(local_maxima(scores, rule).tolist())
-            return packed
+            return packed if alike else [*packed, local_maxima(scores, rule).tolist()]
     return [1, scores.tolist(), local_maxima(scores, rule).tolist()]
 
 
-def _short(value: float, digits: int = 6) -> float | int | None:
+def _short(value: float | None, digits: int = 6) -> float | int | None:
     """A number in so many significant digits; None for what is no number."""
     if value is None or not math.isfinite(value):
         return None
@@ -185,7 +172,7 @@ def pack_layout(text: ExplainedText) -> list:
     """[texts, offsets, rest]: each part of the text up to where the model stopped reading.
 
     offsets: a part's tokens as characters skipped and characters covered, in turn. rest: characters
-        not read.
+    not read.
     """
     offsets = text.tokens.offsets[text.tokens.content]
     texts = []
@@ -199,9 +186,8 @@ def pack_layout(text: ExplainedText) -> list:
             end = max(start, end)
             steps += [start - at, end - start]
             at = end
-        end = (
-            at if re.search(r"\w", segment[at:]) else len(segment)
-        )  # a full stop that is left is no text that was cut
+        # a full stop that is left is no text that was cut
+        end = at if re.search(r"\w", segment[at:]) else len(segment)
         texts.append(segment[:end])
         runs.append(steps)
         rest.append(len(segment) - end)
@@ -209,40 +195,30 @@ def pack_layout(text: ExplainedText) -> list:
 
 
 def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: PeakRule) -> dict:
-    """One text as JSON values; columns have one entry a method of its run, null where there is
-    none.
-    """
+    """One text as JSON values; columns have an entry for each method of its run, or null."""
     columns = {}
     for name in SHOWN:
         column = [_short(text.metrics.get(name, {}).get(method)) for method in methods]
         if any(value is not None for value in column):
             columns[name] = column
-    out = {
-        "id": text.instance.id,
-        "label": text.instance.label,
-        "predicted": text.predicted,
-        "target": text.target,
-        "probability": _short(text.probability, 4),
-        "scores": [
-            pack_scores(text.scores[m], largest_k, rule) if m in text.scores else None
-            for m in methods
-        ],
-        "metrics": columns,
-    }
-    if text.features:
-        out["features"] = {
-            str(methods.index(method)): [
-                [*map(list, feature), _short(score, 4)] for feature, score in first
-            ]
-            for method, first in text.features.items()
-        }
+    out = {"id": text.instance.id, "label": text.instance.label}
+    out |= _pick(text, "predicted", "target")
+    out["probability"] = _short(text.probability, 4)
+    scores = [text.scores.get(method) for method in methods]
+    out["scores"] = [one if one is None else pack_scores(one, largest_k, rule) for one in scores]
+    out["metrics"] = columns
+    features: dict[str, list] = {}
+    for method, first in text.features.items():
+        packed = [[*map(list, feature), _short(score, 4)] for feature, score in first]
+        features[str(methods.index(method))] = packed
+    if features:
+        out["features"] = features
     marked = text.marks > 0
     if marked.any():
         out["people"] = [len(marked), marked.sum(axis=0).tolist()]
     if text.evidence:
-        out["evidence"] = {
-            game: np.flatnonzero(found).tolist() for game, found in text.evidence.items()
-        }
+        games = text.evidence.items()
+        out["evidence"] = {game: np.flatnonzero(found).tolist() for game, found in games}
     if text.relations:
         out["relations"] = [[list(first), list(second)] for first, second in text.relations]
     if text.text_agreement:
@@ -251,11 +227,9 @@ def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: Pea
 
 
 def pack_means(means: dict, methods: list[str]) -> dict:
-    """The tables' means (see read.read_means) by the places of methods; pairs as `3-7`, with people
-    as `3-people`.
-    """
+    """The tables' means (see read.read_means) by places of methods; pairs as `3-7`, `3-people`."""
 
-    def pack_pairs(kind: str, pack_value) -> dict:
+    def pack_pairs(kind: str, pack_value: Callable) -> dict:
         packed = {}
         for pair, (value, n) in means.get(kind, {}).items():
             if {*pair} <= {*methods, PEOPLE}:
@@ -275,13 +249,12 @@ def pack_means(means: dict, methods: list[str]) -> dict:
         if name in SHOWN:
             found = [of.get(method) for method in methods]
             by_metric[name] = [pair and [_short(pair[0]), pair[1]] for pair in found]
+    alike = means.get("text_agreement", {})
     return {
         "means": by_metric,
         "pairs": pack_pairs("pairs", by_k),
         "dynamic": pack_pairs("dynamic", _short),
-        "text_agreement": {
-            name: _short(value) for name, value in means.get("text_agreement", {}).items()
-        },
+        "text_agreement": {name: _short(value) for name, value in alike.items()},
     }
 
 
@@ -294,10 +267,16 @@ def pack_page(
     counts: Mapping[Run, int] | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> dict:
-    """Data of a page from texts, taken in order while there is room; grouped by run, with the
-    tables' means.
+    """Data of a page from texts, in order while there is room, by run with the tables' means.
 
-    gaps: what is missing, in words. counts: how many texts each run has explained.
+    Args:
+        texts: what is shown.
+        means: of the tables, by run.
+        about: the run, in words.
+        agreement: how the run measured it.
+        gaps: what is missing, in words.
+        counts: how many texts each run has explained.
+        most_bytes: of all texts.
     """
     counts = counts or {}
     runs = list(dict.fromkeys([*counts, *(text.run for text in texts)]))
@@ -319,35 +298,26 @@ def pack_page(
             break
         item["layout"] = layouts.setdefault(layout, len(layouts))
         packed[text.run].append(item)
-    tasks = {run[0]: corpora.TASKS[run[0]] for run in runs if packed[run]}
+    used = dict.fromkeys(chain.from_iterable(methods.values()))
+    tasks = {}
     shown = []
     for run in runs:
         if packed[run]:
+            task = corpora.TASKS[run[0]]
+            tasks[run[0]] = _pick(task, "title", "short", "labels") | {"parts": task.segments}
             about_run = dict(zip(RUN, run, strict=True)) | {"methods": methods[run]}
             about_run |= {"explained": counts.get(run, len(packed[run])), "texts": packed[run]}
             shown.append(about_run | pack_means(means.get(run, {}), methods[run]))
     return {
         "about": about,
         "settings": {
-            "largest_k": agreement.largest_k,
-            "fixed_k": min(agreement.fixed_k, agreement.largest_k),
             "rule": {"name": agreement.peaks} | asdict(rule),
-            **_pick(agreement, "people", "ties"),
+            **_pick(agreement, "largest_k", "fixed_k", "people", "ties"),
         },
         "judges": {**JUDGES, "": NO_JUDGE},
-        "metrics": [
-            {"name": name} | _pick(metric, "judge", "title", "higher_is_better", "about")
-            for name, metric in SHOWN.items()
-        ],
-        "methods": {
-            name: _pick(METHODS[name], "title", "signed", "level")
-            for run in runs
-            for name in methods[run]
-        },
-        "tasks": {
-            name: _pick(task, "title", "short", "labels") | {"parts": task.segments}
-            for name, task in tasks.items()
-        },
+        "metrics": [{"name": name} | _pick(SHOWN[name], *OF_METRIC) for name in SHOWN],
+        "methods": {name: _pick(METHODS[name], *OF_METHOD) for name in used},
+        "tasks": tasks,
         "layouts": [json.loads(layout) for layout in layouts],
         "runs": shown,
         "gaps": gaps,
@@ -358,15 +328,7 @@ def _pick(record: object, *names: str) -> dict:
     return {name: getattr(record, name) for name in names}
 
 
-def to_json(value) -> str:
+def to_json(value: object) -> str:
     """JSON without spaces that can stand in a script element: nothing in it ends the element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.translate(
-        {
-            ord("<"): "\\u003c",
-            ord(">"): "\\u003e",
-            ord("&"): "\\u0026",
-            0x2028: "\\u2028",
-            0x2029: "\\u2029",
-        }
-    )
+    return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,12 +1,11 @@
-"""Explained texts as a run has left them: attributions, human evidence, and the metrics' values of
-each text.
+"""Explained texts as a run has left them: attributions, human evidence, and metrics' values.
 
 Only files are read; no model is loaded.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import product, zip_longest
+from itertools import chain, product, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -40,11 +39,8 @@ from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
-VALUES_OF = (
-    "04_poerner2018",
-    "06_zhao2023",
-    "07_sun2024",
-)  # notebooks that keep metrics' values of single texts
+# notebooks that keep metrics' values of single texts
+VALUES_OF = ("04_poerner2018", "06_zhao2023", "07_sun2024")
 TEXT_AGREEMENT = ("methods", "methods_dynamic", "people")  # columns of notebook 05
 
 
@@ -73,10 +69,8 @@ class ExplainedText:
     text_agreement: dict[str, float] = field(default_factory=dict)
 
 
-def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
-    """The runs that can be shown, with their instances in the task's order, and what is missing of
-    each other run.
-    """
+def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
+    """The runs that can be shown with their instances, and what is missing of the others."""
     found = {}
     gaps = []
     runs = dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
@@ -96,12 +90,10 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
             gaps.append(f"{name}: the table of the task is not here")
         elif not all(path.exists() for path in token_tables):
             gaps.append(f"{name}: how the model reads the texts is not here")
+        elif explained:
+            found[run] = to_explain(profile, task, model)
         else:
-            found[run] = (
-                to_explain(profile, task, model)
-                if explained
-                else evaluated_instances(profile, task)
-            )
+            found[run] = evaluated_instances(profile, task)
     return found, gaps
 
 
@@ -112,8 +104,7 @@ def instance_values(results: Results) -> pd.DataFrame:
 
 
 def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
-    """(run, place in the run's table) of the instances to show, in the order in which they are
-    taken.
+    """(run, place in the run's table) of the instances to show, in the order of taking them.
 
     Tasks take turns, and within a task its runs do, each with its next instance, until `most` are
     taken or none is left; tables lie in a random order, so the first instances of a run are a
@@ -127,50 +118,44 @@ def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
     return [turn for turns in rounds for turn in turns if turn][:most]
 
 
-def read_texts(
+def texts_of_run(
     results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
 ) -> list[ExplainedText]:
-    """These instances of a run, those that somebody has explained. values: see
-    `instance_values`.
-    """
+    """These instances of a run, those that somebody has explained. values: of instance_values."""
     tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
     tokens_of |= _load_if_there(load_tokens, results, profile, run)
     explained = _load_if_there(load_attributions, results, profile, run)
     typed = _load_if_there(load_typed_attributions, results, profile, run)
     borrowed = borrowed_evidence(run[0]) if typed else {}
     predictions = _read_predictions(results, profile, run)
-    sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run)
-    agreement = {}
-    for row in sentences.to_dict("records"):
-        agreement[row["instance"]] = {
-            name: row[name] for name in TEXT_AGREEMENT if pd.notna(row[name])
-        }
+    agreement = _read_text_agreement(results, run)
     metrics: dict[str, dict[str, dict[str, float]]] = {}
     for row in _of_run(values, run).itertuples():
         metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
         name = instance.id
-        records = typed.get(name, {}) | explained.get(name, {})
-        records = {method: record for method, record in records.items() if method in METHODS}
+        found = typed.get(name, {}) | explained.get(name, {})
+        records = {method: found[method] for method in METHODS if method in found}
         if not records:
             continue
         tokens = tokens_of[name]
         units = find_units(tokens, profile.diagnosis.units.unit)
-        target = next(iter(records.values())).target
+        target = next(one.target for method, one in found.items() if method in METHODS)
         predicted, probability = predictions.get(name, (-1, float("nan")))
         scores = {}
-        for method in METHODS:
-            if method in records:
-                scores[method] = records[method].on_tokens(len(tokens))[tokens.content]
+        features = {}
+        for method, record in records.items():
+            scores[method] = record.on_tokens(len(tokens))[tokens.content]
+            if record.level != "token":
+                features[method] = _first_features(record, tokens, units, run)
         marks = np.zeros((0, len(tokens.content)))
         if len(instance.evidence.marks):
             marks = token_marks(instance, tokens)
         relations: tuple[Feature, ...] = ()
         if name in typed and (gold := read_gold(with_evidence(instance, borrowed), tokens, units)):
-            relations = tuple(
-                _on_content(pair, tokens, units) for pair in gold[0].interactions["high"]
-            )
+            pairs = gold[0].interactions["high"]
+            relations = tuple(_on_content(pair, tokens, units) for pair in pairs)
         text = ExplainedText(
             run,
             instance,
@@ -179,28 +164,33 @@ def read_texts(
             predicted if predicted >= 0 else target,
             probability,
             scores,
-            {
-                m: _first_features(record, tokens, units, run)
-                for m, record in records.items()
-                if record.level != "token"
-            },
-            marks,
-            _read_evidence(profile, run, instance, tokens, predicted),
-            relations,
-            metrics.get(name, {}),
-            agreement.get(name, {}),
+            features=features,
+            marks=marks,
+            evidence=_read_evidence(profile, run, instance, tokens, predicted),
+            relations=relations,
+            metrics=metrics.get(name, {}),
+            text_agreement=agreement.get(name, {}),
         )
         out.append(text)
     return out
+
+
+def _read_text_agreement(results: Results, run: Run) -> dict[str, dict[str, float]]:
+    """What notebook 05 says of agreement on each text, by instance."""
+    sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run)
+    found = {}
+    for row in sentences.to_dict("records"):
+        known = [name for name in TEXT_AGREEMENT if pd.notna(row[name])]
+        found[row["instance"]] = {name: row[name] for name in known}
+    return found
 
 
 def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> dict[Run, dict]:
     """What the tables say of each run over all its instances, with how many these are.
 
     metrics: metric -> method -> (mean, instances); of all seeds, by notebook 08, where none keeps
-        values of texts.
-    pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at dynamic k.
-    text_agreement: means of ExplainedText.text_agreement.
+    values of texts. pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at
+    dynamic k. text_agreement: means of ExplainedText.text_agreement.
 
     values: see `instance_values`. runs: that are shown.
     """
@@ -216,19 +206,15 @@ def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> d
     joint = _read_table(results.tables / "08_joint_values.csv")
     for run, row in product(runs, joint.to_dict("records")):
         metric = row["metric"]
-        if (
-            run[:2] == (row["task"], row["model"])
-            and metric in METRICS
-            and not METRICS[metric].stored
-        ):
+        known = metric in METRICS and not METRICS[metric].stored
+        if known and run[:2] == (row["task"], row["model"]):
             of_metric = part(run, "metrics").setdefault(metric, {})
             of_metric[row["method"]] = (row["mean"], row["n"])
-    for name, voters in (
-        ("agreement_at_k", ("method_a", "method_b")),
-        ("with_people", ("method", None)),
-    ):
+    for name in ("agreement_at_k", "with_people"):
         for row in _read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
-            pair = tuple(row[voter] if voter else PEOPLE for voter in voters)
+            pair = (
+                (row["method"], PEOPLE) if "method" in row else (row["method_a"], row["method_b"])
+            )
             run = [row[column] for column in RUN]
             by_k, _ = part(run, "pairs").setdefault(pair, ({}, int(row["instances"])))
             by_k[int(row["k"])] = row["agreement"]
@@ -260,9 +246,8 @@ def _on_content(feature: Feature, tokens: Tokens, units: Units) -> Feature:
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
 
     def places(part: Iterable[int]) -> tuple[int, ...]:
-        return tuple(
-            place[position] for unit in part for position in units.groups[unit] if position in place
-        )
+        positions = chain.from_iterable(units.groups[unit] for unit in part)
+        return tuple(place[position] for position in positions if position in place)
 
     return places(feature[0]), places(feature[1])
 
@@ -279,9 +264,7 @@ def _first_features(
 def _read_evidence(
     profile: Profile, run: Run, instance: Instance, tokens: Tokens, predicted: int
 ) -> dict[str, np.ndarray]:
-    """Where the pointing game looks for the highest score, (n,) bool by game; empty for texts that
-    are not played.
-    """
+    """Where the pointing game looks for the highest score, (n,) bool by game, if it is played."""
     if "pointing" not in profile.task_of(*run[:2]).judges or predicted < 0:
         return {}
     word = tokens.word[tokens.content]
@@ -291,9 +274,7 @@ def _read_evidence(
 
 
 def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str, tuple[int, float]]:
-    """The predicted class and its probability by instance, by notebooks 03_explain and
-    07_sun2024_explanations.
-    """
+    """The predicted class and its probability by instance, of 03_explain or else of 07."""
     steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
     steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
     out = {}

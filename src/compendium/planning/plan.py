@@ -1,5 +1,4 @@
-"""What a profile will cost, before anything of it runs: evaluations, tokens, processor time and
-memory of each step.
+"""What a profile will cost before it runs: evaluations, tokens, time and memory of each step.
 
 The steps are those of workflow.steps; each method says what it asks of a text (Method.cost); this
 machine how fast it is (planning.speed). Rough where it must be: a text is as long as its task's are
@@ -13,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import chain
 
 import numpy as np
 
@@ -31,46 +31,24 @@ NEEDED = 24
 SUBWORDS = 1.25  # of a word
 SPECIAL = 3  # tokens around texts
 LOOKED_AT = 2000  # instances whose words are counted
-# mean words of a text where its table is not at hand, from the tables of `quick` and the papers'
-# tables of data
+# mean words of a text where its table is not at hand: of `quick`, or of the papers' tables of data
 WORDS = {
-    **{
-        "snli": 23,
-        "esnli": 23,
-        "fever": 300,
-        "rotten_tomatoes": 22,
-        "sst2": 19,
-        "rated_movies": 22,
-        "ag_news": 45,
-    },
-    **{
-        "evidence_inference": 360,
-        "multirc": 330,
-        "newsgroups": 250,
-        "yelp": 150,
-        "bbc": 430,
-        "imdb": 270,
-    },
-    **{
-        "agreement_parsed": 12,
-        "agreement_ud": 25,
-        "agreement_linzen": 25,
-        "hybrid_bbc": 240,
-        "hybrid_imdb": 230,
-    },
-    **{"hybrid_newsgroups": 250, "hybrid_yelp": 160, "manual_newsgroups": 250},
+    **{"snli": 23, "esnli": 23, "rotten_tomatoes": 22, "rated_movies": 22, "sst2": 19},
+    **{"ag_news": 45, "fever": 300, "multirc": 330, "evidence_inference": 360},
+    **{"bbc": 430, "imdb": 270, "yelp": 150, "newsgroups": 250, "manual_newsgroups": 250},
+    **{"agreement_parsed": 12, "agreement_ud": 25, "agreement_linzen": 25},
+    **{"hybrid_bbc": 240, "hybrid_imdb": 230, "hybrid_newsgroups": 250, "hybrid_yelp": 160},
 }
 OTHERWISE = 100  # of a corpus of one's own that has not been read
 COUNTS = ("texts", "evaluations", "gradients", "tokens")
 
 
 @dataclass(frozen=True)
-class Row:
-    """A step for one task and model, all its runs together. evaluations: asked of models, at most;
-    training included.
+class Work:
+    """A step for one task and model, all its runs together.
 
-    gradients: those that take one; tokens: that models read; seconds: of a processor; memory: GiB
-        of a process.
+    evaluations: asked of models at most, training included. gradients: those that take one. tokens:
+    that models read. seconds: of a processor. memory: GiB of a process.
     """
 
     notebook: str
@@ -84,13 +62,12 @@ class Row:
     seconds: float = 0
     memory: float = 0.75
 
-    def plus(self, other: Row, times: float = 1) -> Row:
+    def plus(self, other: Work, times: float = 1) -> Work:
         """The same with so many times as much of another's work."""
-        sums = {
-            name: getattr(self, name) + times * getattr(other, name)
-            for name in (*COUNTS, "seconds")
-        }
-        return replace(self, **sums, memory=max(self.memory, other.memory))
+        sums: dict[str, float] = {"memory": max(self.memory, other.memory)}
+        for name in (*COUNTS, "seconds"):
+            sums[name] = getattr(self, name) + times * getattr(other, name)
+        return Work(self.notebook, self.task, self.model, self.steps, **sums)
 
 
 @dataclass(frozen=True)
@@ -98,7 +75,7 @@ class Plan:
     """rows: in the workflow's order. made_up: tasks whose texts are not at hand."""
 
     profile: Profile
-    rows: list[Row]
+    rows: list[Work]
     made_up: list[str]
 
     @property
@@ -112,7 +89,7 @@ class Plan:
 
     def to_json(self) -> dict:
         """The plan as plain values; seconds and GiB are rounded."""
-        digits = dict.fromkeys(COUNTS) | {"seconds": 1, "memory": 2}
+        digits: dict[str, int | None] = {**dict.fromkeys(COUNTS), "seconds": 1, "memory": 2}
         rows = []
         for row in self.rows:
             rounded = {name: round(getattr(row, name), to) for name, to in digits.items()}
@@ -129,7 +106,7 @@ class Plan:
 
     def table(self) -> list[dict[str, str]]:
         """Its rows for people, and their sum."""
-        total = Row("all", steps=sum(row.steps for row in self.rows))
+        total = Work("all", steps=sum(row.steps for row in self.rows))
         for row in self.rows:
             total = total.plus(row)
         table = []
@@ -141,27 +118,24 @@ class Plan:
 
     def notes(self) -> list[str]:
         """What the table does not say."""
+        given = self.profile
         out = [
             f"{self.processor_hours:.2f} processor hours; {self.wall_hours:.2f} hours on a core "
-            "for each of "
-            f"{self.profile.workers} workers x {self.profile.threads} threads, if none waits",
+            f"for each of {given.workers} workers x {given.threads} threads, if none waits",
             "at most: what several methods ask alike is counted for each and computed once, no "
-            "training stops early; "
-            f"paths that may grow take {NEEDED} nodes. What asks no model, downloads and the "
-            "site are not in it",
+            f"training stops early; paths that may grow take {NEEDED} nodes. What asks no model, "
+            "downloads and the site are not in it",
         ]
         if self.made_up:
-            out.append(
-                "lengths declared, since their tables are not at hand (attreval fetch): "
-                f"{', '.join(self.made_up)}"
-            )
+            why = "since their tables are not at hand (attreval fetch)"
+            out.append(f"lengths declared, {why}: {', '.join(self.made_up)}")
         return out
 
 
 def make_plan(profile: Profile, notify: Callable[[str], None] = lambda step: None) -> Plan:
-    """The plan of a profile. notify: is told which step is looked at.
+    """The plan of a profile; ValueError for weights whose shape is not known here.
 
-    ValueError for weights whose shape is not known here.
+    notify: is told which step is looked at.
     """
     set_threads(profile.threads)
     graph = Graph(profile)
@@ -171,15 +145,14 @@ def make_plan(profile: Profile, notify: Callable[[str], None] = lambda step: Non
         notify(step.notebook)
         counted = counting.rows(step.rule)
         if not step.fields:  # one step for all tasks and models
-            counted = [Row(""), *(replace(row, steps=0) for row in counted)]
+            counted = [Work(""), *(replace(row, steps=0) for row in counted)]
         for row in counted:
             steps = row.steps
             if step.fields:
                 steps = sum(run[:2] == (row.task, row.model) for run in step.runs(graph))
             started = steps * start_seconds() * (profile.workers if step.side_by_side else 1)
-            rows.append(
-                replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started)
-            )
+            seconds = row.seconds + started
+            rows.append(replace(row, notebook=step.notebook, steps=steps, seconds=seconds))
     made_up = [task for task in profile.read_tasks() if not corpora.table_path(task).exists()]
     return Plan(profile, rows, made_up)
 
@@ -189,7 +162,7 @@ def mean_words(task: str) -> float:
     """Words of a text of a task: of its table where that is at hand, else as declared."""
     if not corpora.table_path(task).exists():
         return WORDS.get(task, OTHERWISE)
-    return float(np.mean([len(one.words) for one in corpora.load(task, None, LOOKED_AT)]))
+    return float(np.mean([len(one.words) for one in corpora.load_task(task, None, LOOKED_AT)]))
 
 
 class Counting:
@@ -215,12 +188,12 @@ class Counting:
         length = round(min(content + special, limit, most or limit))
         return length, max(1, length - special)
 
-    def rows(self, rule: str) -> list[Row]:
+    def rows(self, rule: str) -> list[Work]:
         """What the steps of one rule ask, by task and model."""
         given = self.profile
         if rule == "crossed":
             design = Counting(given.crossed_profile())
-            found: dict[tuple[str, str], Row] = {}
+            found: dict[tuple[str, str], Work] = {}
             for part in ("train", "explain", "joint"):
                 for row in design.rows(part):
                     key = (row.task, row.model)
@@ -241,43 +214,41 @@ class Counting:
         rows = []
         for pair, times in Counter(run[:2] for run in runs.get(rule, ())).items():
             one = getattr(self, f"_{rule}")(*pair)
-            rows.append(Row("", *pair).plus(one, times))
+            rows.append(Work("", *pair).plus(one, times))
         return rows
 
     def asked(
         self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0
-    ) -> Row:
+    ) -> Work:
         """So many evaluations of each of some texts, so many of them with a gradient."""
         speed = self.speed(model)
         length, _ = self.lengths(task, model)
         passes = evaluations + (GRADIENT - 1) * gradients
         seconds = texts * passes * length * speed.seconds(length)
         counts = (texts * evaluations, texts * gradients, texts * evaluations * length)
-        return Row("", task, model, 0, texts, *counts, seconds, speed.memory(False, BATCH_TOKENS))
+        return Work("", task, model, 0, texts, *counts, seconds, speed.memory(False, BATCH_TOKENS))
 
     def explained(
         self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget
-    ) -> Row:
+    ) -> Work:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths(task, model)
         layers = 1
         if self.family(model) == "transformer":
             layers, _, _ = shape_of(self.profile.models[model])
         budget = settled(budget)
-        costs = {
-            name: METHODS[name].cost(length, content, budget, layers)
-            for name in self.applying(methods, model)
-        }
-        sloped = sum(
-            cost
-            for name, cost in costs.items()
-            if METHODS[name].kind in ("gradient", "propagation")
-        )
-        return self.asked(task, model, texts, 1 + sum(costs.values()), sloped)
+        evaluations = 1.0
+        gradients = 0.0
+        for method in (METHODS[name] for name in self.applying(methods, model)):
+            cost = method.cost(length, content, budget, layers)
+            evaluations += cost
+            if method.kind in ("gradient", "propagation"):
+                gradients += cost
+        return self.asked(task, model, texts, evaluations, gradients)
 
     def trained(
         self, task: str, model: str, rows: tuple[float, float, float], spec: TrainingSpec
-    ) -> Row:
+    ) -> Work:
         """A training on so many rows, checked on so many and tested on so many."""
         train, dev, test = rows
         speed = self.speed(model)
@@ -291,107 +262,96 @@ class Counting:
         own = replace(own.plus(self.asked(task, model, checked, 1)), texts=train)
         return replace(own, memory=speed.memory(True, spec.batch_rows * length)) if train else own
 
-    def _train(self, task: str, model: str) -> Row:
+    def _train(self, task: str, model: str) -> Work:
         spec = self.profile.task_of(task, model)
-        more = sum(also.rows * max(1, len(also.around_marks)) for also in spec.also_train.values())
-        train = spec.train_rows + more if spec.train_rows else 0
-        return self.trained(
-            task,
-            model,
-            (train, spec.dev_rows, spec.test_rows),
-            self.profile.training_of(task, model),
-        )
+        train = spec.train_rows or 0
+        if train:
+            for also in spec.also_train.values():
+                train += also.rows * max(1, len(also.around_marks))
+        rows = (train, spec.dev_rows or 0, spec.test_rows or 0)
+        return self.trained(task, model, rows, self.profile.training_of(task, model))
 
-    def _explain(self, task: str, model: str) -> Row:
+    def _explain(self, task: str, model: str) -> Work:
         spec = self.profile.explaining_of(task)
         texts = self.profile.rows_explained(task, model) + len(self.profile.tasks[task].examples)
         return self.explained(task, model, texts, spec.methods, spec)
 
-    def _seeds(self, task: str, model: str) -> Row:
+    def _seeds(self, task: str, model: str) -> Work:
         study = self.profile.seed_study
+        assert study
         spec = self.profile.study_explaining()
         rows = (study.train_rows, study.dev_rows, study.test_rows)
         one = self.trained(task, model, rows, self.profile.study_training())
         one = one.plus(self.explained(task, model, study.explain_rows, spec.methods, spec))
-        return Row("", task, model).plus(one, len(study.seeds))
+        return Work("", task, model).plus(one, len(study.seeds))
 
-    def erased(self, task: str, model: str, texts: float) -> Row:
-        """Texts erased by the scores of each method: hard at every ratio in two ways, soft in as
-        many draws.
-        """
+    def erased(self, task: str, model: str, texts: float) -> Work:
+        """Texts erased by each method's scores in two ways: at every ratio, and in every draw."""
         spec = self.profile.faithfulness_of(task)
         methods = {"random", *self.applying(self.profile.explaining_of(task).methods, model)}
         hard = 2 * len(spec.ratios) * len(methods)
         softly = 2 * spec.draws * len(methods & set(spec.methods))
         return self.asked(task, model, texts, 2 + hard + softly)
 
-    def _faithfulness(self, task: str, model: str) -> Row:
+    def _faithfulness(self, task: str, model: str) -> Work:
         spec = self.profile.faithfulness_of(task)
         texts = self.profile.rows_explained(task, model)
         released = texts if spec.released_rows is None else spec.released_rows
-        ways = [
-            (texts, 1),
-            (released, 1),
-            (spec.scale_rows, 2),
-            (spec.control_rows, 6),
-            (spec.driver_rows, 2),
-        ]
-        more = sum(times * min(rows, texts) for rows, times in ways)
+        besides = {"scale_rows": 2, "control_rows": 6, "driver_rows": 2}
+        more = texts + min(released, texts)
+        more += sum(times * min(getattr(spec, rows), texts) for rows, times in besides.items())
         noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
         disturbed = self.asked(task, model, min(spec.control_rows, texts), noise)
         own = self.erased(task, model, texts + more).plus(disturbed)
         return replace(own, texts=texts)
 
-    def _explain_types(self, task: str, model: str) -> Row:
+    def _explain_types(self, task: str, model: str) -> Work:
         spec = self.profile.diagnosis
         budget = self.profile.explaining_of(task).changed(units=spec.units)
         own = self.asked(task, model, spec.oracle.rows, 2**spec.oracle.units)
         more = max(0, spec.agents.rows - spec.rows)
         for techniques, rows in ((spec.techniques, spec.rows), (spec.agents.techniques, more)):
-            methods = [
-                method for technique in techniques for method in TECHNIQUES[technique].values()
-            ]
+            by_type = (TECHNIQUES[technique].values() for technique in techniques)
+            methods = list(chain.from_iterable(by_type))
             own = own.plus(self.explained(task, model, rows, methods, budget))
         return own
 
-    def _agents(self, task: str, model: str) -> Row:
-        """A training a condition and seed, and one without explanations; these make texts about
-        twice as long.
+    def _agents(self, task: str, model: str) -> Work:
+        """A training for each condition and seed, and one without explanations.
+
+        Explanations make texts about twice as long.
         """
         spec = self.profile.diagnosis.agents
-        training = self.profile.training_of(self.profile.read_by(task), model).changed(
-            **spec.training
-        )
-        rows = tuple(share * spec.rows for share in spec.split)
+        training = self.profile.training_of(self.profile.read_by(task), model)
+        training = training.changed(**spec.training)
+        train, dev, test = spec.split
+        rows = (train * spec.rows, dev * spec.rows, test * spec.rows)
         conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
         times = conditions * len(spec.seeds) if spec.rows else 0
-        return Row("", task, model).plus(self.trained(task, model, rows, training), times)
+        return Work("", task, model).plus(self.trained(task, model, rows, training), times)
 
-    def _diagnosis(self, task: str, model: str) -> Row:
-        """Comprehensiveness and sufficiency of four types by every technique, at every number of
-        pieces.
-        """
+    def _diagnosis(self, task: str, model: str) -> Work:
+        """Two ways of erasing four types by every technique, at every number of pieces."""
         spec = self.profile.diagnosis
         pieces = len(spec.thresholds) or spec.most_pieces
-        return self.asked(
-            task, model, spec.rows, 2 * 4 * pieces * (len(spec.techniques) + spec.random_draws)
-        )
+        evaluations = 2 * 4 * pieces * (len(spec.techniques) + spec.random_draws)
+        return self.asked(task, model, spec.rows, evaluations)
 
-    def _joint(self, task: str, model: str) -> Row:
+    def _joint(self, task: str, model: str) -> Work:
         """What no earlier step has asked."""
         spec = self.profile.joint
         rows = self.profile.rows_explained(task, model)
         own = self.erased(task, model, spec.asked_of(task, rows))
         return replace(own, texts=spec.rows_of(task, rows))
 
-    def _joint_settings(self, task: str, model: str) -> Row:
+    def _joint_settings(self, task: str, model: str) -> Work:
         """Sampled methods at growing budgets, and orders of short texts."""
         given = self.profile
         spec = given.joint
-        own = Row("", task, model)
-        for name in (
-            spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ()
-        ):
+        own = Work("", task, model)
+        first = given.first_explained(task)
+        is_first = first is not None and first[1] == model
+        for name in spec.budgets.tasks.get(task, ()) if is_first else ():
             for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
                 budget = METHODS[name].limited(given.explaining_of(task), size)
                 explained = self.explained(task, model, spec.budgets.rows, [name], budget)

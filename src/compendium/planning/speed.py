@@ -1,5 +1,4 @@
-"""How fast this machine is: processor seconds a token of a model, measured on a network of its
-shape, and its memory.
+"""How fast this machine is: processor seconds a token, measured on a network of a model's shape.
 
 The weights are random, so nothing has to be fetched.
 """
@@ -7,6 +6,7 @@ The weights are random, so nothing has to be fetched.
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -21,10 +21,8 @@ from compendium.config import ModelSpec
 
 VOCABULARY = 30522  # of BERT, whose size MPNet's nearly has
 EOS = 102
-KNOWN = {
-    "minilm": (6, 384, 12),
-    "mpnet": (12, 768, 12),
-}  # weights of the registry: layers, hidden, heads
+# weights of the registry: layers, hidden, heads
+KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}
 # passes that one with a gradient counts as: forward, and backward, which is about twice as long
 GRADIENT = 3
 LEAST = 0.25  # processor seconds that a rate is measured for
@@ -41,10 +39,10 @@ def shape_of(spec: ModelSpec) -> tuple[int, int, int]:
     ValueError for weights of a hub, whose shape nobody here knows.
     """
     if spec.weights is None:
-        layers = (spec.layers or 1) + (
-            spec.decoder_layers if spec.architecture == "encoder_decoder" else 0
-        )
-        return layers, spec.hidden, spec.heads or 1
+        layers = spec.layers or 1
+        if spec.architecture == "encoder_decoder":
+            layers += spec.decoder_layers
+        return layers, spec.hidden or 1, spec.heads or 1
     if spec.weights in KNOWN:
         return KNOWN[spec.weights]
     from transformers import AutoConfig
@@ -55,8 +53,7 @@ def shape_of(spec: ModelSpec) -> tuple[int, int, int]:
     except (OSError, AttributeError) as error:
         raise ValueError(
             f"the shape of {spec.weights!r} is not known here, so nothing can be measured on it: "
-            f"{error}; give a "
-            f"folder that has its config.json, or one of: {', '.join(KNOWN)}"
+            f"{error}; give a folder that has its config.json, or one of: {', '.join(KNOWN)}"
         ) from None
 
 
@@ -68,40 +65,27 @@ class _Tokenizer(SimpleNamespace):
 
 
 def build_random(spec: ModelSpec) -> torch.nn.Module:
-    """A network of the shape that a profile gives to a model, of two classes, with random
-    weights.
-    """
+    """A network of a model's shape, of two classes, with random weights."""
+    layers, hidden, heads = shape_of(spec)
     if spec.architecture not in ("transformer", "encoder_decoder"):
-        about = (
-            spec.embedding_size,
-            spec.hidden,
-            spec.bidirectional,
-            spec.kernel,
-            spec.dropout,
-            spec.gate,
-            spec.order,
-        )
-        return freeze(Network(Sizes(spec.architecture, 1000, 2, *about)))
+        size = spec.embedding_size
+        sizes = Sizes(spec.architecture, 1000, 2, size, hidden, spec.bidirectional, spec.kernel)
+        return freeze(Network(replace(sizes, gate=spec.gate, order=spec.order)))
     if spec.architecture == "encoder_decoder":
-        ids = {
-            "pad_token_id": 0,
-            "cls_token_id": 101,
-            "sep_token_id": EOS,
-            "mask_token_id": 103,
-            "eos_token_id": EOS,
-        }
-        return freeze(build(spec, _Tokenizer(unk_token_id=100, **ids), {"num_labels": 2}))
+        ids = {"cls_token_id": 101, "sep_token_id": EOS, "mask_token_id": 103, "eos_token_id": EOS}
+        tokenizer = _Tokenizer(pad_token_id=0, unk_token_id=100, **ids)
+        return freeze(build(spec, tokenizer, {"num_labels": 2}))
     from transformers import BertConfig, BertForSequenceClassification
 
-    layers, hidden, heads = shape_of(spec)
-    sizes = {
-        "num_hidden_layers": layers,
-        "hidden_size": hidden,
-        "num_attention_heads": heads,
-        "num_labels": 2,
-    }
-    wide = BertConfig(vocab_size=VOCABULARY, intermediate_size=4 * hidden, **sizes)
-    return freeze(BertForSequenceClassification(wide))
+    shape = BertConfig(
+        vocab_size=VOCABULARY,
+        num_hidden_layers=layers,
+        hidden_size=hidden,
+        intermediate_size=4 * hidden,
+        num_attention_heads=heads,
+        num_labels=2,
+    )
+    return freeze(BertForSequenceClassification(shape))
 
 
 class Speed:
@@ -110,18 +94,18 @@ class Speed:
     def __init__(self, spec: ModelSpec, device: str = "auto"):
         self.spec = spec
         self.words = spec.architecture not in ("transformer", "encoder_decoder")
-        self.depth, self.width = (1, spec.hidden) if self.words else shape_of(spec)[:2]
+        self.depth, self.width, _ = shape_of(spec)
         self.network = build_random(spec).to(pick_device(device))
         self.weights = sum(p.numel() for p in self.network.parameters())
         self.measure = cache(self._measure)
 
     def seconds(self, length: int, rows: int | None = None) -> float:
-        """Of one token in a forward pass over rows of so many. rows: of a batch; as many as a
-        ledger takes if None.
+        """Of one token in a forward pass over rows of so many.
+
+        rows: of a batch; as many as a ledger takes where None.
         """
-        length = 2 ** round(
-            float(np.log2(max(1, min(length, self.spec.max_length))))
-        )  # of about a length, one rate
+        longest = max(1, min(length, self.spec.max_length))
+        length = 2 ** round(float(np.log2(longest)))  # of about a length, one rate
         return self.measure(length, min(rows or BATCH_TOKENS, max(1, BATCH_TOKENS // length)))
 
     def _measure(self, length: int, rows: int) -> float:
@@ -142,21 +126,16 @@ class Speed:
         return float(np.median(taken[1:])) / (rows * length)
 
     def memory(self, trains: bool, batch_tokens: int) -> float:
-        """GiB at the peak: libraries, copies of the weights, and what a backward pass keeps of its
-        largest batch.
-        """
-        copies = (
-            6 if trains else 1.5
-        )  # weights, gradients, two moments, the average and its copy; or a faster copy
+        """GiB at the peak: libraries, weights, and what a backward pass keeps of a batch."""
+        # weights, gradients, two moments, the average and its copy; or a faster copy
+        copies = 6 if trains else 1.5
         kept = batch_tokens * self.depth * self.width * KEPT
         return (0.35 if self.words else 0.75) + 4 * (copies * self.weights + kept) / GIB
 
 
 @cache
 def start_seconds() -> float:
-    """Processor seconds in which a step's process and its notebook's kernel import what they need,
-    each by itself.
-    """
+    """Processor seconds that a step's process and its kernel spend on imports."""
     code = f"import os, {LIBRARIES}; print(sum(os.times()[:2]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return 2 * float(done.stdout.split()[-1])

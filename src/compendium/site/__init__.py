@@ -1,3 +1,1 @@
-"""The manuscript and its site, from what a run has left; by Quarto, or by pandoc in
-pandoc_route.
-"""
+"""The manuscript and its site, from what a run has left; by Quarto, or by pandoc."""

@@ -1,8 +1,6 @@
-"""Committed runs: where they lie, what is read from them, links to their notebooks, and verdicts
-that differ there.
+"""Committed runs: where they lie, links to their notebooks, and verdicts that differ there.
 
-And a run's files as they are committed: smaller, without corpus texts, and with nothing of the
-machine.
+And a run's files as they are committed: smaller, without corpus texts, with nothing of the machine.
 """
 
 import base64
@@ -10,7 +8,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
@@ -25,10 +23,8 @@ from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
 from compendium.site.quotes import outputs_of
 from compendium.workflow.parameters import NOTEBOOKS
 
-COMMITTED = {
-    "reference": "full",
-    "quick": "quick",
-}  # profile -> folder below results/reference, the main run first
+# profile -> folder below results/reference, the main run first
+COMMITTED = {"reference": "full", "quick": "quick"}
 MAIN = next(iter(COMMITTED))  # which the site shows
 ELSEWHERE = "elsewhere.json"
 ALONE = "No other run is committed."
@@ -39,30 +35,21 @@ ROW = re.compile(
 )
 LONG_BYTES = 10_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
-MOST_BYTES = (
-    5_000_000  # of a table with all digits; about three quarters of that would be committed
-)
-OF_TEXTS = (
-    "_instances",
-    "_predictions",
-    "_uninformed",
-    "_heads",
-)  # tables that nothing of the site is made from
+MOST_BYTES = 5_000_000  # of a table with all digits; three quarters of that would be committed
+# tables that nothing of the site is made from
+OF_TEXTS = ("_instances", "_predictions", "_uninformed", "_heads")
 LONG_NUMBER = re.compile(r"(?<![\w#.-])-?\d+\.\d{3,}(?:e-?\d+)?(?![\w.])")
 COLOURS = 128
 KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 OF_THE_RUN = ("papermill", "execution", "widgets", "vscode", "ExecuteTime")
 LINK = re.compile(r"(?<=\]\()\.\./([^)]+)(?=\))")
 UP = "../../../.."  # the project folder, as seen from a committed notebook
-Quoted = Mapping[
-    str, list[str]
-]  # place, as quotes.written names it -> ids of the texts that it quotes
+# place, as quotes.written names it -> ids of the texts that it quotes
+Quoted = Mapping[str, list[str]]
 
 
 def committed(profile: str) -> Results:
-    """The committed copy of a profile's run. ValueError for a profile of which none is
-    committed.
-    """
+    """The committed copy of a profile's run; ValueError for a profile of which none is there."""
     if profile not in COMMITTED:
         raise ValueError(
             f"of profile {profile!r} no run is committed; of these there are: "
@@ -80,9 +67,7 @@ def committed_runs() -> dict[str, Results]:
 
 
 def read_elsewhere(run: Results) -> list[dict]:
-    """What other machines said of a committed run's claims: verdict, value, processor, commit and
-    date.
-    """
+    """What other machines said of a committed run's claims, with processor, commit and date."""
     path = run.root / ELSEWHERE
     return project.read_json(path) if path.exists() else []
 
@@ -93,19 +78,16 @@ def claims_json(tables: Path) -> str:
 
 
 def link_line(notebook: str, start: Path) -> str:
-    """Links to a notebook's executed copies, relative to the folder `start`; empty where there is
-    none.
+    """Links to a notebook's executed copies, relative to the folder `start`; "" where none is.
 
-    Of a notebook with many runs in a profile the link leads to that with its own parameters, where
-    it is there.
+    Of a notebook that ran several times in a profile, the link leads to the run with the
+    notebook's own parameters, if there is one.
     """
     shown = []
     for profile, run in committed_runs().items():
         own = run.executed(step_name(notebook, *NOTEBOOKS[notebook]().run()))
-        copies = [own] if own.exists() else []
-        copies += [
-            path for path in sorted(run.notebooks.glob(f"{notebook}-*.ipynb")) if path != own
-        ]
+        there = {own, *run.notebooks.glob(f"{notebook}-*.ipynb")}
+        copies = sorted(filter(Path.exists, there), key=lambda path: (path != own, path))
         if copies:
             more = len(copies) - 1
             folder = f" and [{more} more]({os.path.relpath(run.notebooks, start)})" if more else ""
@@ -114,15 +96,15 @@ def link_line(notebook: str, start: Path) -> str:
 
 
 def write_links() -> list[Path]:
-    """Bring the links in the source notebooks and in docs/notebooks.md up to date; give the files
-    that changed.
+    """Bring the links in the notebooks and docs/notebooks.md up to date; return changed files.
 
-    A notebook's links say nothing to its step: the file keeps its time, so that nothing runs again
-    for them.
+    Links decide nothing in a notebook's step, so the file keeps its time and nothing runs again.
     """
     home = project.home()
     changed = []
-    for path in filter(Path.exists, (home / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS)):
+    for path in (home / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS):
+        if not path.exists():
+            continue
         node = nbformat.read(path, as_version=4)
         first = node.cells[0]
         links = link_line(path.stem, path.parent)
@@ -137,12 +119,12 @@ def write_links() -> list[Path]:
         changed.append(path)
     table = home / "docs" / "notebooks.md"
     text = table.read_text(encoding="utf-8") if table.exists() else ""
-    new = ROW.sub(
-        lambda row: (
-            f"| `{row['name']}` | {row['question']} | {link_line(row['name'], table.parent)} |"
-        ),
-        text,
-    )
+
+    def with_links(row: re.Match[str]) -> str:
+        links = link_line(row["name"], table.parent)
+        return f"| `{row['name']}` | {row['question']} | {links} |"
+
+    new = ROW.sub(with_links, text)
     if new != text:
         with write_whole(table) as part:
             part.write_text(new, encoding="utf-8")
@@ -152,83 +134,74 @@ def write_links() -> list[Path]:
 
 def without_links(source: str) -> str:
     """A notebook's first cell without its links to executed copies, or to its source."""
-    return "\n".join(
-        line for line in source.splitlines() if not line.startswith((LEAD, SOURCE))
-    ).rstrip()
+    lines = [line for line in source.splitlines() if not line.startswith((LEAD, SOURCE))]
+    return "\n".join(lines).rstrip()
 
 
 def other_runs(profile: str, results: Results) -> tuple[str, str]:
-    """A sentence on how many verdicts differ, and a table of these conclusions, of a run beside the
-    committed ones.
+    """A sentence on how many verdicts differ from the committed runs', and a table of them.
 
     A committed run that has the same claims, to the digit, is the run itself. A conclusion that
     only one of two runs tests is none on which they differ.
     """
     said = claims_json(results.tables) if has_claims(results.tables) else "[]"
     here = _judged(said)
-    others = {
-        name: (run.root / "claims.json").read_text(encoding="utf-8")
-        for name, run in committed_runs().items()
-    }
-    there = {
-        name: _judged(claims)
-        for name, claims in others.items()
-        if claims != said and _judged(claims)
-    }
+    there = {}
+    for name, run in committed_runs().items():
+        claims = (run.root / "claims.json").read_text(encoding="utf-8")
+        if claims != said and (judged := _judged(claims)):
+            there[name] = judged
     if not here or not there:
         return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
     sentences = []
-    differing = set()
-    for name, claims in there.items():
-        both = [claim for claim in here if claim in claims]
-        turned = [claim for claim in both if here[claim]["verdict"] != claims[claim]["verdict"]]
-        differing.update(turned)
+    differing: set[str] = set()
+    for name, other in there.items():
+        both = here.keys() & other.keys()
+        turned = {claim for claim in both if here[claim]["verdict"] != other[claim]["verdict"]}
+        differing |= turned
         sentences.append(
             f"of the {len(both)} conclusions that both test, {len(turned)} have another verdict "
-            "in the committed run "
-            f"of profile {name}"
+            f"in the committed run of profile {name}"
         )
     text = "; ".join(sentences) + "."
-    headers = [
-        "paper",
-        "conclusion",
-        f"this run ({profile})",
-        *(f"committed run ({name})" for name in there),
-    ]
+    headers = ["paper", "conclusion", f"this run ({profile})"]
+    headers += [f"committed run ({name})" for name in there]
     rows = []
     for claim, row in here.items():
         if claim in differing:
-            cells = [_cell(run.get(claim)) for run in (here, *there.values())]
+            cells = [_describe_claim(run.get(claim)) for run in (here, *there.values())]
             rows.append([row["paper"].rstrip("0123456789").capitalize(), row["statement"], *cells])
-    rows = rows or [["", "no conclusion has another verdict", *[""] * (1 + len(there))]]
+    if not rows:
+        rows = [["", "no conclusion has another verdict", "", *("" for _ in there)]]
     return text[0].upper() + text[1:], pipe_table(headers, rows, ["left"] * len(headers))
 
 
 def _judged(claims: str) -> dict[str, dict]:
     """The conclusions that a run tests, by id. claims: a claims.json."""
-    rows = json.loads(claims)
-    return {
-        row["claim"]: row
-        for row in rows
-        if row["verdict"] != UNTESTABLE and row["value"] is not None
-    }
+    tested = {}
+    for row in json.loads(claims):
+        if row["verdict"] != UNTESTABLE and row["value"] is not None:
+            tested[row["claim"]] = row
+    return tested
 
 
-def _cell(row: dict | None) -> str:
-    """Value, interval, texts and verdict in one cell; a dash where the run does not test the
-    conclusion.
-    """
+def _describe_claim(row: dict | None) -> str:
+    """Value, interval, texts and verdict; a dash where the run does not test the conclusion."""
     if row is None:
         return "–"
     number = with_minus(f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]")
     return f"{number}, {row['texts']:.0f} texts: {row['verdict']}"
 
 
-def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
+def _only(files: Iterable[Path], suffix: str) -> list[Path]:
+    return sorted(path for path in files if path.suffix == suffix)
+
+
+def copy_tables(files: Sequence[Path], copy: Results, quoted: Quoted) -> list[str]:
     """Copy the tables that are small enough and quote nothing; say which are left out."""
     copy.tables.mkdir(exist_ok=True)
     said = []
-    for path in sorted(run.tables.glob("[!.]*.csv")):
+    for path in _only(files, ".csv"):
         size = path.stat().st_size
         if path.stem.endswith(OF_TEXTS):
             said.append(f"table {path.name}: a row for each single text")
@@ -245,17 +218,16 @@ def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
 
 
 def copy_figures(
-    run: Results, copy: Results, quoted: Quoted, vector: bool = True
+    files: Sequence[Path], copy: Results, quoted: Quoted, vector: bool
 ) -> tuple[set[bytes], list[str]]:
-    """Copy the figures that show no text; give the bytes of these PNGs, and what is left out.
+    """Copy the figures that show no text; return the bytes of these PNGs, and what is left out.
 
-    A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too; the main
-    run's alone are shown.
+    A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too.
     """
     copy.figures.mkdir(exist_ok=True)
     shown = set()
     said = []
-    for path in sorted(run.figures.glob("[!.]*.png")):
+    for path in _only(files, ".png"):
         svg = path.with_suffix(".svg")
         if not svg.exists():
             said.append(f"figure {path.stem}: it has no SVG in which its words are told")
@@ -265,16 +237,13 @@ def copy_figures(
             shown.add(path.read_bytes())
             (copy.figures / path.name).write_bytes(shrink_png(path.read_bytes()))
             if vector:
-                (copy.figures / svg.name).write_text(
-                    shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8"
-                )
+                small = shrink_svg(svg.read_text(encoding="utf-8"))
+                (copy.figures / svg.name).write_text(small, encoding="utf-8")
     return shown, said
 
 
 def shrink_png(data: bytes, part: int = 1) -> bytes:
-    """The same picture with few colours, on white, without anything said about it. part: 2 makes it
-    half as wide.
-    """
+    """The picture with few colours, on white, without metadata. part: 2 makes it half as wide."""
     from PIL import Image
 
     shown = Image.open(io.BytesIO(data)).convert("RGBA")
@@ -288,36 +257,39 @@ def shrink_png(data: bytes, part: int = 1) -> bytes:
 
 
 def shrink_svg(text: str) -> str:
-    """The same picture with points to a tenth of their unit, and without names that
-    nothing uses.
-    """
-    text = re.sub(
-        r"(?<![\w#.-])-?\d+\.\d{3,}",
-        lambda found: f"{float(found[0]):.1f}".removesuffix(".0"),
-        text,
-    )
+    """The picture with points to a tenth of their unit, and without names that nothing uses."""
+
+    def rounded(found: re.Match[str]) -> str:
+        return f"{float(found[0]):.1f}".removesuffix(".0")
+
+    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", rounded, text)
     used = set(re.findall(r"#([\w-]+)", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 
 
-def copy_notebooks(run: Results, copy: Results, quoted: Quoted, shown: set[bytes]) -> list[str]:
-    """Copy the executed notebooks; say which of their outputs are left out. shown: the PNGs that
-    are committed.
+def copy_notebooks(
+    files: Sequence[Path], copy: Results, quoted: Quoted, shown: set[bytes]
+) -> list[str]:
+    """Copy the executed notebooks; say which of their outputs are left out.
+
+    shown: the PNGs that are committed.
     """
     copy.notebooks.mkdir(exist_ok=True)
     said = []
-    for path in sorted(run.notebooks.glob("[!.]*.ipynb")):
+    for path in _only(files, ".ipynb"):
         node, more = clean_notebook(path, quoted, shown)
         nbformat.write(node, copy.notebooks / path.name)
         said += more
     return said
 
 
-def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
+def clean_notebook(
+    path: Path, quoted: Quoted, shown: set[bytes]
+) -> tuple[nbformat.NotebookNode, list[str]]:
     """An executed notebook as it is committed, and what was left out of it, in words.
 
-    A picture that is no committed figure of the run cannot be shown to hold no text, and is left
-    out.
+    Nobody can tell that a picture holds no text unless it is a committed figure of the run: it is
+    left out.
     """
     node = nbformat.read(path, as_version=4)
     said = []
@@ -325,11 +297,9 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
         instead = None
         if place in quoted:
             names = _name(quoted[place])
-            html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
-            told = {
-                "text/html": html,
-                "text/plain": f"Not in the committed copy: words of {names}.",
-            }
+            absent = "Not in the committed copy: words of"
+            told = {"text/html": f"<p><em>{absent} <code>{names}</code>.</em></p>"}
+            told["text/plain"] = f"{absent} {names}."
             instead = nbformat.v4.new_output("display_data", told)
             said.append(f"{place}: words of {names}")
         elif "data" in output:
@@ -348,16 +318,13 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(lambda found: f"{UP}/{found[1]}", cell.source)
     source = path.stem.partition("-")[0]
-    node.cells[
-        0
-    ].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
+    link = f"[notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
+    node.cells[0].source += f"\n\n{SOURCE} {link}"
     return node, said
 
 
-def strip_run(node) -> None:
-    """Take out of an executed notebook what belongs to the machine that ran it, and links to
-    executed copies.
-    """
+def strip_run(node: nbformat.NotebookNode) -> None:
+    """Take the machine's traces, and links to executed copies, out of an executed notebook."""
     for holder in (node, *node.cells):
         for name in OF_THE_RUN:
             holder.metadata.pop(name, None)

@@ -1,18 +1,17 @@
-"""docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why;
-and far cells.
+"""docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why.
 
 Claims, values and verdicts are those of claims.json; reasons are what turning one thing at a time
-gave. Cells of the papers' tables from which ours lie far stand on the site with what was tried on
-them: a share is far where it differs by more than FAR; a count, points or an entropy, by more than
-    that part of what is published.
+gave. The site also shows which cells of the papers' tables lie far from ours, with what was tried
+on them: a share is far where it differs by more than FAR; a count, points or an entropy, where it
+differs by more than that part of what is published.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import nbformat
@@ -27,8 +26,8 @@ from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
 from compendium.site.markdown import pipe_rows, pipe_table, with_minus
-from compendium.site.tables import title_of
-from compendium.workflow.steps import STEPS, Step
+from compendium.site.tables import cell_title
+from compendium.workflow.steps import STEPS, StepKind
 
 NOT_FOUND = "not yet found"
 MAKES_CLAIMS = 'step.table("claims"'
@@ -38,13 +37,19 @@ PAPERS = {
     "zhao2023": "Zhao and Aletras (2023)",
     "sun2024": "Sun, Atanasova and Augenstein (2024)",
 }
-STEP_OF = {
-    step.notebook.partition("_")[2]: step for step in STEPS
-}  # by paper, the step that judges its claims
+# by paper, the step that judges its claims
+STEP_OF = {step.notebook.partition("_")[2]: step for step in STEPS}
 FAR = 0.15
-Part = tuple[
-    str, pd.DataFrame, str
-]  # where, cells with columns `ours` and `published`, what was tried on them
+
+
+class Part(NamedTuple):
+    """Cells of a paper's table, with columns `ours` and `published`, and what was tried on them."""
+
+    where: str
+    cells: pd.DataFrame
+    tried: str
+
+
 # of the rows of Table 2 of Poerner et al. (2018), by how they begin; and the choices that move them
 FAMILIES = {
     "grad": ("gradients", ("ties",)),
@@ -55,31 +60,30 @@ FAMILIES = {
 }
 HEAD = """# Claim by claim
 
-Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. {runs} {count} No \
-reason yet: {unknown}. [The notebooks' page](notebooks.md#verdicts) says what the verdicts mean.
+Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. \
+{runs} {count} No reason yet: {unknown}. [The notebooks' page](notebooks.md#verdicts) says what \
+the verdicts mean.
 
-*Published*: the number made from the paper's own tables where they decide it, else what the paper says. *Ours*: the \
-value with its interval, followed by the range that the claim asks for. *Minutes*: processor time of the notebook \
-alone and, after the slash, with all training and explaining that it rests on. A `+` after a commit: with uncommitted \
-files beside it; each step's own commit is in the run's `manifest.json`.
-"""  # noqa: E501
+*Published*: the number made from the paper's own tables where they decide it, else what the paper \
+says. *Ours*: the value with its interval, followed by the range that the claim asks for. \
+*Minutes*: processor time of the notebook alone and, after the slash, with all training and \
+explaining that it rests on. A `+` after a commit: with uncommitted files beside it; each step's \
+own commit is in the run's `manifest.json`.
+"""
 COLUMNS = """
 | claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |
 |:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|
 """
 
 
-def write_fidelity() -> Path:
+def write_fidelity() -> None:
     path = project.home() / "docs" / "fidelity.md"
     with write_whole(path) as part:
         part.write_text(fidelity_markdown(), encoding="utf-8")
-    return path
 
 
 def fidelity_markdown() -> str:
-    """The text of docs/fidelity.md: of each paper by its main run, with another run's verdict where
-    it differs.
-    """
+    """The text of docs/fidelity.md: each paper by its main run, and where other runs differ."""
     runs = committed_runs()
     if not runs:
         raise FileNotFoundError(
@@ -90,55 +94,47 @@ def fidelity_markdown() -> str:
         for profile, run in runs.items()
     }
     main = main_runs(claims)
-    rows = [
-        row
-        for paper, profile in main.items()
-        for row in claims[profile].values()
-        if row["paper"] == paper
-    ]
-    turned = {profile: read_turned(run) for profile, run in runs.items()}
-    why = {
-        row["claim"]: reason_of(row, turned[main[row["paper"]]].get(row["claim"], ()))
-        for row in rows
-    }
-    found = [row["verdict"] for row in rows if row["kind"] == CONCLUSION]
     against = objections()
-    counts = ", ".join(
-        f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found
-    )
-    count = f"Verdicts on {len(found)} claims, beside {len(rows) - len(found)} checks: {counts}."
-    text = HEAD.format(
-        runs=_name_runs(runs, main), count=count, unknown=list(why.values()).count(NOT_FOUND)
-    )
+    found: list[str] = []  # verdicts on conclusions
+    reasons: list[str] = []
+    tables = ""
     for paper, profile in main.items():
+        rows = [row for row in claims[profile].values() if row["paper"] == paper]
         made = _made_by(runs[profile], profile, STEP_OF[paper])
-        text += f"\n## {PAPERS[paper]}\n{COLUMNS}"
-        for row in sorted(
-            (row for row in rows if row["paper"] == paper),
-            key=lambda row: row["kind"] != CONCLUSION,
-        ):
-            other = {name: claims[name].get(row["claim"], {}) for name in runs if name != profile}
-            verdict = _verdict(row, other, read_elsewhere(runs[profile]))
+        turned = read_turned(runs[profile])
+        tables += f"\n## {PAPERS[paper]}\n{COLUMNS}"
+        for row in sorted(rows, key=lambda row: row["kind"] != CONCLUSION):
+            claim = row["claim"]
+            others = {name: claims[name].get(claim, {}) for name in runs if name != profile}
+            verdict = _verdict(row, others, read_elsewhere(runs[profile]))
+            reasons.append(reason_of(row, turned.get(claim, ())))
             words = f" “{row['words']}”" if row["words"] else ""
-            kind = "" if row["kind"] == CONCLUSION else f"*{row['kind'].capitalize()}*: "
-            said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
-            if row["claim"] in against:
-                said += f" *A second reader*: {against[row['claim']]}"
-            cells = [said, *_measured(row), verdict, why[row["claim"]], *made]
-            text += pipe_rows([[cell.replace("|", "\\|") for cell in cells]]) + "\n"
-    return text
+            kind = f"*{row['kind'].capitalize()}*: "
+            if row["kind"] == CONCLUSION:
+                found.append(row["verdict"])
+                kind = ""
+            said = f"{kind}{row['statement']}{words} ({row['where']}; `{claim}`)"
+            if claim in against:
+                said += f" *A second reader*: {against[claim]}"
+            cells = [said, *_measured(row), verdict, reasons[-1], *made]
+            tables += pipe_rows([[cell.replace("|", "\\|") for cell in cells]]) + "\n"
+    named = [f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found]
+    checks = len(reasons) - len(found)
+    count = f"Verdicts on {len(found)} claims, beside {checks} checks: {', '.join(named)}."
+    unknown = reasons.count(NOT_FOUND)
+    return HEAD.format(runs=_name_runs(runs, main), count=count, unknown=unknown) + tables
 
 
 def main_runs(claims: Mapping[str, Mapping[str, dict]]) -> dict[str, str]:
-    """By paper, the profile of the first committed run that judges its claims. claims: by profile
-    and id.
+    """By paper, the profile of the first committed run that judges its claims.
+
+    claims: by profile and id.
     """
-    judged = {profile: {row["paper"] for row in rows.values()} for profile, rows in claims.items()}
-    first = {
-        paper: next((profile for profile in judged if paper in judged[profile]), "")
-        for paper in PAPERS
-    }
-    return {paper: profile for paper, profile in first.items() if profile}
+    first: dict[str, str] = {}
+    for profile, rows in claims.items():
+        for row in rows.values():
+            first.setdefault(row["paper"], profile)
+    return {paper: first[paper] for paper in PAPERS if paper in first}
 
 
 def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
@@ -156,9 +152,7 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
 
 
 def read_turned(run: Results) -> dict[str, list[dict]]:
-    """By contradicted claim, what turning one thing at a time gave: the rows of the run's tables
-    `claims_turned`.
-    """
+    """By contradicted claim, the rows of the run's tables `claims_turned`."""
     out: dict[str, list[dict]] = defaultdict(list)
     for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
         for row in read_csv(path).to_dict("records"):
@@ -167,35 +161,28 @@ def read_turned(run: Results) -> dict[str, list[dict]]:
 
 
 def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
-    """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody
-    knows.
+    """Why a claim has its verdict; a dash where it holds, NOT_FOUND where nobody knows.
 
     turned: of a contradicted claim, rows of `claims_turned`.
     """
-    nulls = {name: row[column] for name, column in verdicts.MADE.items() if row[column] is not None}
-    said = ", ".join(f"{name} {value:.3f}" for name, value in nulls.items())
+    made = verdicts.MADE.items()
+    nulls = [f"{name} {row[key]:.3f}" for name, key in made if row[key] is not None]
+    said = ", ".join(nulls)
     match row["verdict"]:
         case verdicts.REPRODUCED:
-            return (
-                f"The null is the edge of the range; beside it, {said}."
-                if said and row["null_p"] is None
-                else "–"
-            )
+            beside = said and row["null_p"] is None
+            return f"The null is the edge of the range; beside it, {said}." if beside else "–"
         case verdicts.UNTESTABLE:
             return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
         case verdicts.INCONCLUSIVE:
-            return (
-                f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted)."
-            )
+            where = "on both sides, or near an edge"
+            return f"The interval lies {where} (p = {row['q']:.2f}, adjusted)."
         case verdicts.CHANCE:
-            return (
-                f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on "
-                f"average: {said})."
-            )
+            worlds = f"{row['null_p']:.0%} of worlds with {row['null_world']}"
+            return f"{worlds} support it as much (on average: {said})."
         case verdicts.DIRECTION:
-            return (
-                "Beyond chance on the claimed side, but not surely in the range, after adjusting."
-            )
+            side = "Beyond chance on the claimed side"
+            return f"{side}, but not surely in the range, after adjusting."
     return say_turned(turned) if turned else NOT_FOUND
 
 
@@ -213,9 +200,7 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
 
 
 def _measured(row: dict) -> tuple[str, str, str, str]:
-    """The published value or what the paper says; ours with its interval and the claimed range;
-    null; texts.
-    """
+    """The published value or words; ours with its interval and the claimed range; null; texts."""
     published = row["published"]
     value = row["value"]
     reported = f"{published:.3f}" if published is not None else row["reported"]
@@ -227,7 +212,7 @@ def _measured(row: dict) -> tuple[str, str, str, str]:
     return reported, ours, row["null_world"], f"{row['texts']:.0f}"
 
 
-def _made_by(run: Results, profile: str, judging: Step) -> list[str]:
+def _made_by(run: Results, profile: str, judging: StepKind) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
     facts = project.read_json(run.root / "manifest.json")
     notebook = judging.notebook
@@ -247,17 +232,13 @@ def _made_by(run: Results, profile: str, judging: Step) -> list[str]:
 
 
 def steps_before(facts: Mapping[str, Any], judge: str) -> list[str]:
-    """The steps of a manifest that a judge's notebook rests on: training, and explaining; 07
-    explains by itself.
+    """The steps of a manifest that a judge's notebook rests on: training and explaining.
 
-    The manifest is read as plain data: the schema of profiles may have changed since the run was
-    made.
+    The manifest is read as plain data: profiles may have had other keys when the run was made.
     """
-    explaining = (
-        ("07_sun2024_explanations", "07_sun2024_agents")
-        if judge == "diagnosis"
-        else ("03_explain",)
-    )
+    explaining = ["03_explain"]
+    if judge == "diagnosis":  # explains by itself
+        explaining = ["07_sun2024_explanations", "07_sun2024_agents"]
     explained = []
     trained = set()
     for name, record in facts["steps"].items():
@@ -275,13 +256,13 @@ def steps_before(facts: Mapping[str, Any], judge: str) -> list[str]:
 
 @cache
 def heading_above(notebook: str, code: str) -> str:
-    """The last heading above the cell of a source notebook that holds some code. ValueError: no
-    cell does.
+    """The last heading above the cell of a source notebook that holds this code.
+
+    Raises ValueError where no cell does.
     """
     heading = ""
-    for cell in nbformat.read(
-        project.home() / "notebooks" / f"{notebook}.ipynb", as_version=4
-    ).cells:
+    path = project.home() / "notebooks" / f"{notebook}.ipynb"
+    for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
             heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
         elif code in cell.source:
@@ -290,26 +271,28 @@ def heading_above(notebook: str, code: str) -> str:
 
 
 def far_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
-    """One row for each part of a paper's tables with a cell that is far: how many are, by how much,
-    what was tried.
+    """A row for each part of a paper's tables in which a cell is far.
 
-    tables: the files of a run by name; a paper whose tables it lacks is left out. Columns paper,
-    where, cells, far, gap (ours less published, mean over those that are far), tried.
+    Columns paper, where, cells, far (how many are), gap (ours less published, mean over the far
+    cells), tried.
+
+    tables: the files of a run by name; a paper whose tables it lacks is left out.
     """
     rows = []
-    for paper, (ask, *names) in FAR_TABLES.items():
+    for paper, (parts_of, names) in FAR_TABLES.items():
         files = [f"{name}.csv" for name in names]
         if not tables.keys() >= set(files):
             continue
-        for where, part, tried in ask(*(read_csv(tables[name]) for name in files)):
-            gap = part.ours - part.published
-            far = gap.abs() > FAR
-            if far.any():
-                rows.append((paper, where, len(part), int(far.sum()), gap[far].mean(), tried))
+        for part in parts_of(*(read_csv(tables[name]) for name in files)):
+            gap = part.cells.ours - part.cells.published
+            far = gap[gap.abs() > FAR]
+            if len(far):
+                rows.append((paper, part.where, len(gap), len(far), far.mean(), part.tried))
     return pd.DataFrame(rows, columns=["paper", "where", "cells", "far", "gap", "tried"])
 
 
 def far_cells_markdown(tables: Mapping[str, Path]) -> str:
+    """The far cells as a Markdown table."""
     rows = []
     for one in far_cells(tables).itertuples():
         count = f"{one.far} of {one.cells}"
@@ -320,23 +303,14 @@ def far_cells_markdown(tables: Mapping[str, Path]) -> str:
 
 
 def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) -> Iterator[Part]:
-    """Table 2, the cells that could be read with confidence, by experiment and family of
-    methods.
-    """
+    """Table 2, the cells that could be read with confidence, by experiment and family."""
     known = table[table.confidence.isin(["H", "M"])].dropna(subset=["ours", "published"])
-    family = known.method.map(
-        lambda name: next(start for start in FAMILIES if name.startswith(start))
-    )
+    family = known.method.map(lambda name: next(filter(name.startswith, FAMILIES)))
     for (experiment, start), part in known.groupby(["experiment", family], sort=False):
         named, own = FAMILIES[start]
-        asked = choices[choices.choice.isin(own) & choices.game.isin(part.metric)].dropna(
-            subset="largest"
-        )
-        most = (
-            asked.sort_values("largest", key=abs)
-            .drop_duplicates(["choice", "value"], keep="last")
-            .sort_index()
-        )
+        asked = choices[choices.choice.isin(own) & choices.game.isin(part.metric)]
+        by_size = asked.dropna(subset="largest").sort_values("largest", key=abs)
+        most = by_size.drop_duplicates(["choice", "value"], keep="last").sort_index()
         tried = [
             f"{one.choice}: {one.value} in place of {one.instead_of} ({one.largest:+.2f} at most)"
             for one in most.itertuples()
@@ -344,19 +318,17 @@ def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) 
         behind = models[models.experiment == experiment].ours_less_published.mean()
         if pd.notna(behind):
             tried.append(f"our models' accuracy less the published is {behind:+.2f}")
-        yield f"Table 2, {experiment}, {named}", part, "; ".join(tried)
+        yield Part(f"Table 2, {experiment}, {named}", part, "; ".join(tried))
 
 
 def _agreement(dynamic: pd.DataFrame, rules: pd.DataFrame) -> Iterator[Part]:
     """Mean dynamic k of e-SNLI, in parts of the published one."""
     known = dynamic[(dynamic.task == "esnli") & dynamic.published_k.notna()]
-    other = (
-        rules[(rules.task == "esnli") & rules.voter.isin(known.voter)]
-        .groupby("rule", sort=False)
-        .k.mean()
-    )
-    tried = "; ".join(f"rule {rule} (mean k {k:.1f})" for rule, k in other.items())
-    yield "mean dynamic k", known.assign(ours=known.k / known.published_k, published=1.0), tried
+    others = rules[(rules.task == "esnli") & rules.voter.isin(known.voter)]
+    mean = others.groupby("rule", sort=False).k.mean()
+    tried = "; ".join(f"rule {rule} (mean k {k:.1f})" for rule, k in mean.items())
+    cells = known.assign(ours=known.k / known.published_k, published=1.0)
+    yield Part("mean dynamic k", cells, tried)
 
 
 def _diagnosticity(
@@ -375,44 +347,33 @@ def _diagnosticity(
                 tried.append(f"rule {rule} (brings {count} of {len(near)} near)")
         for one in drivers[drivers.metric == metric].itertuples():
             tried.append(f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})")
-        yield f"Table 6, {title_of('metric', metric)}", part, "; ".join(tried)
+        yield Part(f"Table 6, {cell_title('metric', metric)}", part, "; ".join(tried))
 
 
 def _diagnosis(complexity: pd.DataFrame, agreement: pd.DataFrame) -> Iterator[Part]:
-    """Tables 3 to 6, 11 and 12: entropies in parts of the published ones, agreement with people as
-    it is.
-    """
-    for where, table, tried in (
-        ("Tables 11 and 12, entropy", complexity, "nothing"),
-        (
-            "Tables 3 to 6, agreement with people",
-            agreement,
-            "other people's marks stand in for those of SpanEx",
-        ),
-    ):
-        cells = (
-            table[["token", "pair", "span"]].stack().astype(str).str.extract(r"^(\S+) \[(\S+)\]$")
-        )
-        numbers = cells.apply(pd.to_numeric, errors="coerce").set_axis(
-            ["ours", "published"], axis=1
-        )
-        scale = numbers.published if table is complexity else 100
-        yield where, numbers.div(scale, axis=0).dropna(), tried
+    """Tables 11 and 12: entropies, in parts of the published ones. Tables 3 to 6: agreement."""
+    entropy = _with_published(complexity)
+    cells = entropy.div(entropy.published, axis=0).dropna()
+    yield Part("Tables 11 and 12, entropy", cells, "nothing")
+    cells = _with_published(agreement).div(100).dropna()
+    tried = "other people's marks stand in for those of SpanEx"
+    yield Part("Tables 3 to 6, agreement with people", cells, tried)
 
 
-FAR_TABLES = {  # of a run, from which a paper's far cells are found
-    "poerner2018": (
-        _pointing,
-        "04_poerner2018_table2",
-        "04_poerner2018_choices",
-        "04_poerner2018_models",
-    ),
-    "kamp2023": (_agreement, "05_kamp2023_dynamic_k", "05_kamp2023_rules"),
-    "zhao2023": (
-        _diagnosticity,
-        "06_zhao2023_table6",
-        "06_zhao2023_table6_rules",
-        "06_zhao2023_largest_drivers",
-    ),
-    "sun2024": (_diagnosis, "07_sun2024_table_complexity", "07_sun2024_table_agreement"),
+def _with_published(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells such as `0.52 [0.76]` as two numbers, ours and the published one."""
+    texts = table[["token", "pair", "span"]].stack().astype(str)
+    cells = texts.str.extract(r"^(?P<ours>\S+) \[(?P<published>\S+)\]$")
+    return cells.apply(pd.to_numeric, errors="coerce")
+
+
+Asked = tuple[Callable[..., Iterator[Part]], tuple[str, ...]]
+POINTING = ("04_poerner2018_table2", "04_poerner2018_choices", "04_poerner2018_models")
+DRIVERS = ("06_zhao2023_table6", "06_zhao2023_table6_rules", "06_zhao2023_largest_drivers")
+# by paper, what finds its far cells, and in which tables of a run
+FAR_TABLES: dict[str, Asked] = {
+    "poerner2018": (_pointing, POINTING),
+    "kamp2023": (_agreement, ("05_kamp2023_dynamic_k", "05_kamp2023_rules")),
+    "zhao2023": (_diagnosticity, DRIVERS),
+    "sun2024": (_diagnosis, ("07_sun2024_table_complexity", "07_sun2024_table_agreement")),
 }

@@ -1,6 +1,4 @@
-"""Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks; the error of
-a bad source.
-"""
+"""Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks."""
 
 import base64
 import difflib
@@ -13,13 +11,12 @@ from pathlib import Path
 import nbformat
 import yaml
 
-# Backslash escapes work for every ASCII punctuation mark; these are the ones that can start a
-# construct.
+# the punctuation that can start a construct
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|~^$@!&'\"])")
 # Characters that no HTML page may hold; pandoc would pass them on.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-OPTION = re.compile(r"^#\|\s?(.*)$")
+OPTION = re.compile(r"^#\|")
 PICTURES = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 
 
@@ -37,11 +34,10 @@ def hint(asked: str, known: Iterable[str]) -> str:
 
 
 def escape(text: str, at_start: bool = True) -> str:
-    """One line of Markdown that renders as `text`; control characters become U+FFFD, line breaks
-    spaces.
+    """One line of Markdown that renders as `text`.
 
-    at_start: whether it begins a block, where it must begin no list; inside of one its spaces are
-        kept.
+    Control characters become U+FFFD, line breaks spaces. at_start: whether it begins a block, where
+    it must begin no list; elsewhere its spaces are kept.
     """
     flat = CONTROL.sub("\ufffd", re.sub(r"[ \t\r\n\u2028\u2029]+", " ", str(text)))
     flat = SPECIAL.sub(r"\\\1", flat)
@@ -53,9 +49,7 @@ def escape(text: str, at_start: bool = True) -> str:
 
 
 def with_minus(text: str) -> str:
-    """The same text with minus signs, not hyphens, before its negative numbers; nought has
-    no sign.
-    """
+    """The text with minus signs, not hyphens, before its negative numbers; zero has no sign."""
     text = re.sub(r"(?<![\w.-])[-+](?=0(?:\.0*)?(?![\w.]))", "", text)
     return re.sub(r"(?<![\w.-])-(?=\.?\d)", "−", text)
 
@@ -67,8 +61,7 @@ def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Seq
         [re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(cell)) for cell in row]
         for row in (headers, *rows)
     ]
-    # Where a line is long, the dashes give the columns their share of the width: as many as the
-    # widest cell.
+    # Where a line is long, the dashes give each column its share: as many as its widest cell.
     widths = [max(3, *(len(row[at]) for row in cells)) for at in range(len(headers))]
     rule = [
         "-" * (width - 1) + ":" if side == "right" else ":" + "-" * (width - 1)
@@ -89,19 +82,15 @@ def fence(body: str, attributes: str) -> str:
 
 
 def raw_html(html: str) -> str:
-    """HTML output as a raw block, without the styles that pandas gives every table, and without
-    scripts.
-    """
+    """HTML output as a raw block, without scripts, and without pandas' styles."""
     html = re.sub(r"<(style scoped|script)\b.*?</(style|script)>", "", html, flags=re.S | re.I)
     html = re.sub(r"""\s(?:border=(["']).*?\1|style="text-align: right;")""", "", html).strip()
     return fence(html, "=html")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell without its option lines. key: its label, or `cell-N` (N counts from 1 over the
-    notebook).
-    """
+class NotebookCell:
+    """A cell without its option lines. key: its label, or `cell-N`, counted from 1."""
 
     kind: str
     key: str
@@ -122,15 +111,15 @@ class Notebook:
     name: str
     title: str
     language: str
-    cells: tuple[Cell, ...]
+    cells: tuple[NotebookCell, ...]
 
-    def cell(self, label: str) -> Cell:
+    def cell(self, label: str) -> NotebookCell:
         """The cell with a label; raises ReportError with the labels that exist."""
         labels = {cell.options["label"]: cell for cell in self.cells if "label" in cell.options}
         if label not in labels:
+            known = hint(label, labels)
             raise ReportError(
-                f"notebook {self.name} has no cell labelled {label!r}; labels: "
-                f"{hint(label, labels)}"
+                f"notebook {self.name} has no cell labelled {label!r}; labels: {known}"
             )
         return labels[label]
 
@@ -153,22 +142,24 @@ def read_notebook(path: Path) -> Notebook:
     return Notebook(path.stem, title, language, cells)
 
 
-def _read_cell(cell, number: int, path: Path) -> Cell:
+def _read_cell(cell: nbformat.NotebookNode, number: int, path: Path) -> NotebookCell:
     """One nbformat cell: `#| key: value` lines at its top become options."""
     lines = cell.source.splitlines()
     told = []
     if cell.cell_type == "code":
-        told = [found[1] for found in takewhile(bool, map(OPTION.match, lines))]
+        told = [line.removeprefix("#|") for line in takewhile(OPTION.match, lines)]
     try:
         options = yaml.safe_load("\n".join(told)) or {}
     except yaml.YAMLError as error:
         raise ReportError(f"{path}, cell {number}: the `#|` lines are not YAML: {error}") from None
     key = str(options.get("label", f"cell-{number}"))
     source = "\n".join(lines[len(told) :]).strip("\n")
-    return Cell(cell.cell_type, key, source, options, tuple(cell.get("outputs", ())))
+    return NotebookCell(cell.cell_type, key, source, options, tuple(cell.get("outputs", ())))
 
 
-def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams: bool) -> str:
+def outputs_markdown(
+    cell: NotebookCell, folder: str, assets: dict[str, bytes], streams: bool
+) -> str:
     """A cell's outputs as Markdown blocks; pictures go into `assets` under `folder`/<key>.<ext>.
 
     `streams`: also show what was printed (a notebook page), or only results (an embed).
@@ -191,11 +182,8 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
             assets[name] = text.encode() if kind == "image/svg+xml" else base64.b64decode(text)
             width = output.metadata.get(kind, {}).get("width")
             size = f"{{width={int(width)}}}" if width else ""
-            alt = re.sub(
-                r"([\\\[\]`*_$<>@~^&])",
-                r"\\\1",
-                " ".join(str(cell.options.get("fig-alt", "")).split()),
-            )
+            words = " ".join(str(cell.options.get("fig-alt", "")).split())
+            alt = re.sub(r"([\\\[\]`*_$<>@~^&])", r"\\\1", words)
             blocks.append(f"![{alt}]({name}){size}")
         elif "text/markdown" in data:
             blocks.append("".join(data["text/markdown"]))
@@ -205,12 +193,9 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
 
 
 def _text_block(text: str, classes: str) -> str:
-    """Printed text: terminal colours dropped, lines overwritten by a carriage return shown as they
-    ended.
-    """
-    lines = [
-        line.rstrip("\r").rsplit("\r", 1)[-1] for line in ANSI.sub("", "".join(text)).split("\n")
-    ]
+    """Printed text as a terminal shows it in the end, without colours."""
+    plain = ANSI.sub("", "".join(text))
+    lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in plain.split("\n")]
     body = CONTROL.sub("\ufffd", "\n".join(lines).strip("\n"))
     return fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
 

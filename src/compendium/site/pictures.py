@@ -1,5 +1,4 @@
-"""Pictures that no notebook draws: the scorecard, which takes the claims of all papers, and time to
-accuracy.
+"""Pictures that no notebook draws: the scorecard of all papers' claims, and time to accuracy.
 
 And what is said in the place of a picture that is not there.
 """
@@ -21,9 +20,8 @@ NOT_HERE = "not part of this run"
 NO_PICTURE = f"This picture is {NOT_HERE}."
 NO_FIGURE = f"This figure is {NOT_HERE}."
 SHOWS_TEXT = "This figure shows a text of a corpus; it is left out of the committed copy."
-NO_LIMIT = (
-    "Integrated Gradients (plain)",
-)  # sums of which layer normalisation leaves nothing but rounding
+# sums of which layer normalisation leaves nothing but rounding
+NO_LIMIT = ("Integrated Gradients (plain)",)
 ASKED = "reliability"  # settings that ask for a quality, and not for a budget
 PRICES = {"evaluations": "model evaluations of a text", "seconds": "processor seconds of a text"}
 
@@ -36,17 +34,17 @@ def has_claims(tables: Path) -> bool:
 def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
     """Write scorecard and scorecard-<paper>, as PNG and SVG, into `folder`; return the paths.
 
-    tables: a run's CSV files. A paper whose claims the run has not judged gets a picture that says
-        so.
+    A paper whose claims the run has not judged gets a picture that says so. tables: a run's CSV
+    files.
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else None
     overview = draw_nothing(NO_PICTURE) if found is None else draw_overview(found, read_claims())
     paths = write_picture(overview, folder / "scorecard")
     for paper in PAPERS:
         judged = found is not None and (found.paper == paper).any()
-        picture = (
-            draw_paper(found, paper, read_claims(paper)) if judged else draw_nothing(NO_PICTURE)
-        )
+        picture = draw_nothing(NO_PICTURE)
+        if judged:
+            picture = draw_paper(found, paper, read_claims(paper))
         paths += write_picture(picture, folder / f"scorecard-{paper}")
     return paths
 
@@ -55,24 +53,20 @@ def draw_prices(table: Path, folder: Path) -> list[Path]:
     """Write `time-to-accuracy`, as PNG and SVG, into `folder`; return the paths.
 
     table: of benchmarks/accuracy.py, a row a method and budget: spearman, low, high, and the
-        columns of PRICES.
+    columns of PRICES.
     """
-    if not table.exists():
-        return write_picture(draw_nothing(NO_PICTURE), folder / "time-to-accuracy")
-    found = read_csv(table)
-    return write_picture(
-        time_to_accuracy(found[~found.method.isin(NO_LIMIT)]), folder / "time-to-accuracy"
-    )
+    picture = draw_nothing(NO_PICTURE)
+    if table.exists():
+        found = read_csv(table)
+        picture = time_to_accuracy(found[~found.method.isin(NO_LIMIT)])
+    return write_picture(picture, folder / "time-to-accuracy")
 
 
-def time_to_accuracy(found: pd.DataFrame):
-    """The axes of the first of two panels: the correlation with the limit over evaluations, and
-    over seconds.
-    """
+def time_to_accuracy(found: pd.DataFrame) -> plt.Axes:
+    """Correlation with the limit over evaluations, and over seconds; the first panel's axes."""
     use_style()
-    colours = dict(
-        zip(found.method.unique(), plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False)
-    )
+    cycle = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    colours = dict(zip(found.method.unique(), cycle, strict=False))
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
     for axes, (price, title) in zip(panels, PRICES.items(), strict=True):
         ends = []
@@ -80,19 +74,14 @@ def time_to_accuracy(found: pd.DataFrame):
             asked = rows.setting.str.startswith(ASKED)
             line = rows[~asked].sort_values(price)
             marks = rows[asked]
+            colour = colours[method]
             axes.fill_between(
-                line[price], line.low, line.high, color=colours[method], alpha=0.12, linewidth=0
+                line[price], line.low, line.high, color=colour, alpha=0.12, linewidth=0
             )
-            axes.plot(line[price], line.spearman, color=colours[method], marker="o", markersize=4)
-            axes.plot(
-                marks[price],
-                marks.spearman,
-                color=colours[method],
-                marker="D",
-                markersize=5,
-                linestyle="none",
-            )
-            ends.append((method, line[price].iloc[-1], line.spearman.iloc[-1], colours[method]))
+            axes.plot(line[price], line.spearman, color=colour, marker="o", markersize=4)
+            diamonds = {"marker": "D", "markersize": 5, "linestyle": "none"}
+            axes.plot(marks[price], marks.spearman, color=colour, **diamonds)
+            ends.append((method, line[price].iloc[-1], line.spearman.iloc[-1], colour))
         axes.set(xscale="log", xlabel=title, ylim=(0, 1.02))
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -105,7 +94,5 @@ def time_to_accuracy(found: pd.DataFrame):
 
 
 def say_no_figure(said: str) -> NotebookNode:
-    """The output of a cell that says in words, NO_FIGURE or SHOWS_TEXT, why its figure is not
-    there.
-    """
+    """The output of a cell whose figure is not there. said: NO_FIGURE or SHOWS_TEXT."""
     return v4.new_output("display_data", {"text/markdown": f"*{said}*", "text/plain": said})

@@ -12,7 +12,7 @@ import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from itertools import chain, groupby, zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import nbformat
@@ -46,8 +46,10 @@ def find_quotes(
 ) -> dict[str, list[str]]:
     """For each piece that quotes a text, the ids of the texts in which its quotes were found first.
 
-    pieces: by name, the ways in which a piece of writing can be read. texts: those of the corpora.
-    exempt: texts whose words may be quoted, whichever other text has them.
+    Args:
+        pieces: by name, the ways in which a piece of writing can be read.
+        texts: those of the corpora.
+        exempt: texts whose words may be quoted, whichever other text has them.
     """
     streams = {name: [letters(text) for text in readings] for name, readings in pieces.items()}
     together = [stream for readings in streams.values() for stream in readings]
@@ -56,11 +58,10 @@ def find_quotes(
     allowed = [letters(text) for text in exempt]
     quotes: dict[str, str] = {}  # quoted letters -> the first text that has them
     for name, segments in texts:
-        for quote in chain.from_iterable(
-            _quotable(segment, windows, begins) for segment in segments
-        ):
-            if not any(quote in text for text in allowed):
-                quotes.setdefault(quote, name)
+        for segment in segments:
+            for quote in _quotable(segment, windows, begins):
+                if not any(quote in text for text in allowed):
+                    quotes.setdefault(quote, name)
     found = {}
     for piece, readings in streams.items():
         names = [name for quote, name in quotes.items() if any(quote in one for one in readings)]
@@ -70,14 +71,12 @@ def find_quotes(
 
 
 def _pieces_of(streams: Iterable[str], size: int) -> set[str]:
-    """All that so many letters in a row are in any of these."""
+    """Every run of so many letters in any of these."""
     return {stream[at : at + size] for stream in streams for at in range(len(stream) - size + 1)}
 
 
 def _quotable(segment: str, windows: set[str], begins: set[str]) -> Iterator[str]:
-    """What of a segment may be quoted: windows that are known, or all of a short one whose
-    beginning is.
-    """
+    """The known windows of a segment, or all of a short segment whose beginning is known."""
     words = WORD.findall(segment.casefold())
     stream = "".join(words)
     if len(stream) < WINDOW:
@@ -100,17 +99,13 @@ def corpus_texts(profile: Profile) -> Iterator[Text]:
     if absent := [task for task in tasks if not corpora.table_path(task).exists()]:
         raise FileNotFoundError(
             f"the tables of {', '.join(absent)} are not there, and without them nobody can tell "
-            "whether their "
-            f"texts are quoted: `attreval fetch --profile {profile.name}` makes them"
+            f"whether their texts are quoted: `attreval fetch --profile {profile.name}` makes them"
         )
     for task in tasks:
-        for batch in pq.ParquetFile(corpora.table_path(task)).iter_batches(
-            columns=["id", "segments"]
-        ):
-            for name, segments in zip(
-                *(column.to_pylist() for column in batch.columns), strict=True
-            ):
-                yield name, tuple(segments)
+        table = pq.ParquetFile(corpora.table_path(task))
+        for batch in table.iter_batches(columns=["id", "segments"]):
+            for row in batch.to_pylist():
+                yield row["id"], tuple(row["segments"])
 
 
 def printed_by_papers(profile: Profile) -> list[str]:
@@ -121,33 +116,30 @@ def printed_by_papers(profile: Profile) -> list[str]:
 
 
 def written(path: Path) -> dict[str, list[str]]:
-    """What a file says, by place, each in the ways in which it can be read; a PNG says nothing that
-    could be read.
-    """
+    """What a file says, by place, each in the ways in which it can be read; nothing of a PNG."""
     if path.suffix == ".png":
         return {}
     if path.suffix == ".ipynb":
         notebook = nbformat.read(path, as_version=4)
-        return {
-            place: list(_read_output(output)) for place, output in outputs_of(notebook, path.stem)
-        }
+        outputs = outputs_of(notebook, path.stem)
+        return {place: list(_read_output(output)) for place, output in outputs}
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".csv":
         return {path.name: list(_read_rows(list(csv.reader(text.splitlines()))))}
     return {path.name: [unescape(TAG.sub(" ", text)) if path.suffix == ".svg" else text]}
 
 
-def outputs_of(notebook, name: str) -> Iterator[tuple[str, dict]]:
+def outputs_of(
+    notebook: nbformat.NotebookNode, name: str
+) -> Iterator[tuple[str, nbformat.NotebookNode]]:
     """The outputs of a notebook with their places: `name, cell 4, output 1`."""
     for at, cell in enumerate(notebook.cells, 1):
         for number, output in enumerate(cell.get("outputs", ()), 1):
             yield f"{name}, cell {at}, output {number}", output
 
 
-def _read_output(output) -> Iterator[str]:
-    """All that an output says but pictures: as a reader sees it, as its source has it, and tables
-    by column.
-    """
+def _read_output(output: nbformat.NotebookNode) -> Iterator[str]:
+    """An output but pictures: as a reader sees it, as its source has it, and tables by column."""
     if output.output_type == "stream":
         held = [output.text]
     elif output.output_type == "error":
@@ -158,9 +150,8 @@ def _read_output(output) -> Iterator[str]:
         text = one if isinstance(one, str) else "".join(map(str, one))
         yield unescape(TAG.sub(" ", text))
         yield text  # attributes stand in the source alone
-        yield from _read_rows(
-            [[TAG.sub(" ", c) for c in TABLE_CELL.findall(row)] for row in TABLE_ROW.findall(text)]
-        )
+        rows = map(TABLE_CELL.findall, TABLE_ROW.findall(text))
+        yield from _read_rows([[TAG.sub(" ", cell) for cell in row] for row in rows])
 
 
 def _read_rows(rows: list[list[str]]) -> Iterator[str]:
@@ -174,18 +165,15 @@ def _read_rows(rows: list[list[str]]) -> Iterator[str]:
         yield " ".join(cell for cell, _ in groupby(column))
 
 
-def check_folder(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> None:
-    """Raise ValueError that names file and place where a file below the folder quotes a text or
-    names the machine.
-    """
+def refuse_quotes(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> None:
+    """Raise ValueError where a file below the folder quotes a text or names the machine."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if told := machine_facts(files):
         raise ValueError("not to be committed, since it names a machine:\n  " + "\n  ".join(told))
-    pieces = {
-        f"{path.parent.name}/{place}": text
-        for path in files
-        for place, text in written(path).items()
-    }
+    pieces = {}
+    for path in files:
+        for place, text in written(path).items():
+            pieces[f"{path.parent.name}/{place}"] = text
     if quoted := find_quotes(pieces, texts, exempt):
         lines = [f"{place} quotes {', '.join(names[:3])}" for place, names in quoted.items()]
         raise ValueError("not to be committed, since it quotes a corpus:\n  " + "\n  ".join(lines))
@@ -193,11 +181,8 @@ def check_folder(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> 
 
 def machine_facts(files: Iterable[Path]) -> list[str]:
     """Files that hold a path of a machine, or the name of its user or host, and which."""
-    own = [
-        rf"{START}{re.escape(str(path))}\b"
-        for path in (project.home(), Path.home())
-        if len(path.parts) > 1
-    ]
+    homes = [path for path in (project.home(), Path.home()) if len(path.parts) > 1]
+    own = [rf"{START}{re.escape(str(path))}\b" for path in homes]
     own.append(rf"\b{re.escape(getpass.getuser())}@")
     host = platform.node()
     if len(host) > 5 and host != "localhost":

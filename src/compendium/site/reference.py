@@ -10,12 +10,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import chain
+from string import ascii_uppercase
 from textwrap import dedent, indent
 from typing import Annotated, Any, get_args, get_origin
 
 import attreval
 from attreval.api import evaluating, explaining, explanation, explanations, loading
 from attreval.api.catalogue import LEVELS, list_methods, list_metrics
+from attreval.core.section import Section
 from attreval.methods import METHODS
 from attreval.methods.method import Budget, Method, UnitSettings
 from attreval.metrics import METRICS
@@ -74,9 +76,7 @@ def methods_markdown(works: Iterable[str]) -> str:
 
 
 def coverage_markdown(methods: list[dict]) -> str:
-    """A table of methods by family of models: applied, or a dash, and the reason that lies in the
-    method.
-    """
+    """A table of methods by family of models: `yes` or a dash, and the method's reason."""
     heads = ["Method", *(name[0].upper() + name[1:] for name in FAMILY_NAMES.values()), "Why not"]
     rows = [heads, [":--", *[":-:"] * len(FAMILY_NAMES), ":--"]]
     for row in methods:
@@ -98,14 +98,12 @@ def metrics_markdown(works: Iterable[str]) -> str:
 
 
 def judged_markdown(methods: list[dict], metrics: list[dict]) -> list[str]:
-    """Groups of methods that the same metrics judge; where each metric judges each group, or which
-    reason; reasons.
-    """
+    """Groups of methods that the same metrics judge; metrics by group, or why not; the reasons."""
     groups: dict[tuple[str, ...], list[dict]] = {}
     for method in methods:
         why_not = tuple(metric["why_not"].get(method["name"], "") for metric in metrics)
         groups.setdefault(why_not, []).append(method)
-    letters = [chr(ord("A") + at) for at in range(len(groups))]
+    letters = ascii_uppercase[: len(groups)]
     members = [["Group", "Methods"], [":--", ":--"]]
     for letter, of in zip(letters, groups.values(), strict=True):
         members.append([letter, ", ".join(_link(method, "methods.qmd#method-") for method in of)])
@@ -113,11 +111,9 @@ def judged_markdown(methods: list[dict], metrics: list[dict]) -> list[str]:
     rows = [["Metric", *letters, "Computed in"], [":--", *[":-:"] * len(groups), ":--"]]
     for at, metric in enumerate(metrics):
         cells = [f"({1 + reasons.index(found[at])})" if found[at] else "yes" for found in groups]
-        ordered = [
-            metric["computed"].get(method["name"])
-            for method in chain.from_iterable(groups.values())
-        ]
-        where = inline(", ".join(dict.fromkeys(filter(None, ordered)))) or "nowhere"
+        of_all = chain.from_iterable(groups.values())
+        ordered = dict.fromkeys(metric["computed"].get(method["name"]) for method in of_all)
+        where = inline(", ".join(filter(None, ordered))) or "nowhere"
         rows.append([_link(metric, "#metric-"), *cells, where])
     numbered = "\n".join(f"{1 + at}. {inline(one)}" for at, one in enumerate(reasons))
     return [pipe_rows(members), pipe_rows(rows), numbered]
@@ -128,12 +124,13 @@ def _link(row: dict, start: str) -> str:
 
 
 def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) -> str:
-    """The card of a method: what it computes, and its facts. methods: all rows, for those that
-    share its draws.
+    """The card of a method: what it computes, and its facts.
+
+    methods: all rows, for those that share its draws.
     """
-    signed = (
-        "the sign tells evidence for from evidence against" if row["signed"] else "without a sign"
-    )
+    signed = "without a sign"
+    if row["signed"]:
+        signed = "the sign tells evidence for from evidence against"
     shared = []
     for one in methods:
         if one["draws"] and one["draws"] == row["draws"] and one is not row:
@@ -142,23 +139,21 @@ def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) 
     if shared:
         draws += f", the same as {', '.join(shared)}"
     requires = ", ".join(map(code, row["requires"]))
-    papers = {
-        f"@{key}" if key in works else code(key): name for key, name in row["in_papers"].items()
-    }
+    papers = []
+    for key, name in row["in_papers"].items():
+        papers.append(f"{f'@{key}' if key in works else code(key)}, {code(name)}")
+    limits = [f"{code(limit)} ({value})" for limit, value in row["defaults"].items()]
+    models = ", ".join(FAMILY_NAMES[one] for one in row["models"])
     sampled = "; may be answered in the faster precision" if row["sampled"] else ""
     facts = {
         "Name": _names(row),
         "Scores": f"{LEVELS[row['level']]}; {signed}",
         "Evaluations": f"{code(row['evaluations'])} a text{sampled}",
-        "Limited by": ", ".join(
-            f"{code(limit)} ({value})" for limit, value in row["defaults"].items()
-        ),
+        "Limited by": ", ".join(limits),
         "Random": draws if row["stochastic"] else "no",
-        "Models": ", ".join(FAMILY_NAMES[one] for one in row["models"])
-        if row["why_not"]
-        else "all",
+        "Models": models if row["why_not"] else "all",
         "Requires": requires and f"{requires}; {code(row['install'])} installs what is missing",
-        "In papers": "; ".join(f"{paper}, {code(name)}" for paper, name in papers.items()),
+        "In papers": "; ".join(papers),
         "Source": cite(row["source"], works),
         "Code": code(row["function"]),
     }
@@ -167,15 +162,15 @@ def method_card(row: dict, works: frozenset[str], methods: Iterable[dict] = ()) 
 
 def metric_card(row: dict, works: frozenset[str]) -> str:
     """The card of a metric: what it says, and its facts."""
-    places = ["[`attreval.evaluate`](api.qmd#api-evaluate)"] if row["python"] else []
-    places += (
-        ["notebook 08_joint, where all methods stand before all metrics"] if row["joint"] else []
-    )
+    better = row["direction"].partition(" ")[0]
+    places = []
+    if row["python"]:
+        places.append("[`attreval.evaluate`](api.qmd#api-evaluate)")
+    if row["joint"]:
+        places.append("notebook 08_joint, where all methods stand before all metrics")
     facts = {
         "Name": _names(row),
-        "Better": "neither direction"
-        if row["direction"] == "neither"
-        else row["direction"].partition(" ")[0],
+        "Better": {"neither": "neither direction"}.get(better, better),
         "Range": row["range"].replace("to inf", "and more"),
         "Needs": "; ".join(NEEDS[need] for need in row["needs"]),
         "Judges": "explanations by pairs" if row["level"] == "pair" else "",
@@ -204,10 +199,8 @@ def cite(source: str, works: frozenset[str]) -> str:
 def _card(prefix: str, row: dict, about: str, facts: dict[str, str]) -> str:
     """A section: heading, what it says, and a list of facts; those that are empty are left out."""
     rows = "\n\n".join(f"{fact}\n:   {said}" for fact, said in facts.items() if said)
-    return (
-        f"## {escape(row['title'])} {{#{prefix}-{row['name']}}}\n\n{about}\n\n::: "
-        f"{{.facts}}\n{rows}\n:::"
-    )
+    head = f"## {escape(row['title'])} {{#{prefix}-{row['name']}}}"
+    return f"{head}\n\n{about}\n\n::: {{.facts}}\n{rows}\n:::"
 
 
 def _names(row: dict) -> str:
@@ -216,9 +209,7 @@ def _names(row: dict) -> str:
 
 
 def inline(text: str, at_start: bool = True) -> str:
-    """Plain text as Markdown on one line; what it has between backquotes is code. at_start: see
-    markdown.escape.
-    """
+    """Plain text as one line of Markdown, with code in backquotes. at_start: see escape."""
     flat = re.sub(r"\s+", " ", text)
     first, *parts = CODE.split(flat.strip() if at_start else flat)
     blocks = [escape(first, at_start)]
@@ -236,16 +227,13 @@ def code(text: str) -> str:
     return f"{fence}{room}{text}{room}{fence}"
 
 
-def describe(doc: str) -> str:
-    """A docstring in Google style as Markdown blocks: paragraphs, and a list of terms for each
-    section.
-    """
-    before, *parts = SECTION.split(inspect.cleandoc(doc))
+def docstring_markdown(documented: object) -> str:
+    """A docstring in Google style as Markdown: paragraphs, and a list of terms for each section."""
+    before, *parts = SECTION.split(inspect.cleandoc(documented.__doc__ or ""))
     blocks = _paragraphs(before)
     for title, body in zip(parts[::2], parts[1::2], strict=True):
-        section, *after = re.split(
-            r"\n(?=\S)", body, maxsplit=1
-        )  # what is indented, then paragraphs that are not
+        # what is indented, then paragraphs that are not
+        section, *after = re.split(r"\n(?=\S)", body, maxsplit=1)
         if title in LISTED:
             _, *entries = ENTRY.split(dedent(section))
             mark = "Raises " if title == "Raises" else ""
@@ -263,9 +251,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def constants(function: Callable) -> str:
-    """A sentence for each tuple that a function's docstring names by its constant, with what is in
-    it; or nothing.
-    """
+    """A sentence for each tuple that a function's docstring names by its constant."""
     values = getattr(inspect.unwrap(function), "__globals__", {})
     said = []
     for name in dict.fromkeys(CONSTANT.findall(function.__doc__ or "")):
@@ -276,9 +262,7 @@ def constants(function: Callable) -> str:
 
 
 def signature(name: str, called: Callable) -> str:
-    """`name(argument: type = default, ...) -> type` as Python writes it, an argument a line where
-    one line is short.
-    """
+    """`name(argument: type = default, ...) -> type`, an argument a line where one is too short."""
     found = inspect.signature(called)
     given = [one for one in found.parameters.values() if one.name not in ("self", "cls")]
     arguments = []
@@ -295,18 +279,14 @@ def signature(name: str, called: Callable) -> str:
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    """One argument with its type and default; of a record of settings, whose own are told
-    elsewhere, its type alone.
-    """
+    """One argument with its type and default; of a record of settings, the type alone."""
     text = parameter.name
     default = parameter.default
     if parameter.annotation is not inspect.Parameter.empty:
         text += f": {_type(parameter.annotation)}"
     if default is inspect.Parameter.empty:
         return text
-    shown = (
-        f"{type(default).__name__}()" if hasattr(type(default), "model_fields") else repr(default)
-    )
+    shown = f"{type(default).__name__}()" if isinstance(default, Section) else repr(default)
     return f"{text} = {'...' if shown.startswith('<') else shown}"
 
 
@@ -316,59 +296,48 @@ def _type(annotation: Any) -> str:
         return annotation
     if get_origin(annotation) is Annotated:
         return _type(get_args(annotation)[0])
-    return (
-        annotation.__name__ if inspect.isclass(annotation) else inspect.formatannotation(annotation)
-    )
+    if inspect.isclass(annotation):
+        return annotation.__name__
+    return inspect.formatannotation(annotation)
 
 
-ORDER = tuple(
-    module.__name__ for module in (loading, explaining, evaluating, explanation, explanations)
-)
+MODULES = (loading, explaining, evaluating, explanation, explanations)
+ORDER = [module.__name__ for module in MODULES]
 RECORDS = (Budget, UnitSettings, Method, Metric)
 
 
 def public_names() -> dict[str, Any]:
-    """What `attreval` offers, by name, in the order in which it is used: loaded, explained,
-    evaluated, looked at.
-    """
-    offered = {
-        name: getattr(attreval, name)
-        for name in sorted(attreval.__all__)
-        if not name.startswith("_")
-    }
+    """What `attreval` offers, by name, in the order in which it is used."""
+    offered = {name: getattr(attreval, name) for name in attreval.__all__ if name[0] != "_"}
 
-    def place(named: tuple[str, Any]) -> int:
-        module = getattr(named[1], "__module__", "")
-        return ORDER.index(module) if module in ORDER else len(ORDER)
+    def place(name: str) -> tuple[int, str]:
+        module = getattr(offered[name], "__module__", "")
+        return ORDER.index(module) if module in ORDER else len(ORDER), name
 
-    return dict(sorted(offered.items(), key=place))
+    return {name: offered[name] for name in sorted(offered, key=place)}
 
 
 def python_markdown() -> str:
-    """The page's body: functions, what they give, the records that they take, and the
-    registries.
-    """
+    """The page's body: functions, what they give, the records that they take, and registries."""
     functions = ["# Functions"]
     classes = ["# What they give"]
     records = ["# Registries and their records"]
     for name, one in public_names().items():
         if inspect.isclass(one):
             members = [_member(name, part, member) for part, member in public_members(one).items()]
-            classes.append(_section(name, describe(one.__doc__), *members))
+            classes.append(_section(name, docstring_markdown(one), *members))
         else:
             listing = f"```python\n{signature(f'attreval.{name}', one)}\n```"
-            functions.append(_section(name, listing, describe(one.__doc__), constants(one)))
+            functions.append(_section(name, listing, docstring_markdown(one), constants(one)))
     for name, registry, kind in (("METHODS", METHODS, "Method"), ("METRICS", METRICS, "Metric")):
         page = name.lower()  # with the cards
-        told = (
-            f"`from attreval.{page} import {name}`: name to [{code(kind)}](#api-{kind}), "
-            f"{len(registry)} of them"
-        )
+        told = f"`from attreval.{page} import {name}`: name to [{code(kind)}](#api-{kind})"
+        told += f", {len(registry)} of them"
         records.append(_section(name, f"{told}; each has a [card]({page}.qmd)."))
     for record in RECORDS:
         name = record.__name__
         lines = f"from {record.__module__} import {name}\n\n{signature(name, record)}"
-        records.append(_section(name, f"```python\n{lines}\n```", describe(record.__doc__)))
+        records.append(_section(name, f"```python\n{lines}\n```", docstring_markdown(record)))
     return "\n\n".join([*functions, *classes, *records]) + "\n"
 
 
@@ -378,24 +347,21 @@ def _section(name: str, *blocks: str) -> str:
 
 
 def public_members(documented: type) -> dict[str, Any]:
-    """The properties and methods that a class defines itself, but for those whose names begin with
-    an underscore.
-    """
-    return {
-        name: member
-        for name, member in vars(documented).items()
-        if not name.startswith("_") and (isinstance(member, property) or inspect.isfunction(member))
-    }
+    """The public properties and methods that a class defines itself."""
+    members = {}
+    for name, member in vars(documented).items():
+        if name[0] != "_" and (isinstance(member, property) or inspect.isfunction(member)):
+            members[name] = member
+    return members
 
 
 def _member(owner: str, name: str, member: Any) -> str:
     """A property or method: its signature as the term, its docstring below."""
-    function = member.fget if isinstance(member, property) else member
+    is_property = isinstance(member, property)
+    function = member.fget if is_property else member
     shown = signature(name, function)
-    if isinstance(member, property):
+    if is_property:
         shown = name + shown.removeprefix(f"{name}()").replace(" -> ", ": ")
-    told = "\n\n".join(filter(None, [describe(function.__doc__), constants(function)]))
-    return (
-        f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}\n:   "
-        f"{indent(told, '    ').lstrip()}"
-    )
+    term = f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}"
+    told = "\n\n".join(filter(None, [docstring_markdown(function), constants(function)]))
+    return f"{term}\n:   {indent(told, '    ').lstrip()}"

@@ -1,5 +1,4 @@
-"""The site: one profile's notebooks, tables and numbers are put where pages look for them, then the
-pages rendered.
+"""The site: a profile's results are put where pages look for them, then the pages rendered.
 
 The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/,
 _variables.yml): paths in a page cannot be parameters. The explorer's page is made here too, since
@@ -29,7 +28,7 @@ from compendium.site.committed import MAIN, committed, other_runs, strip_run
 from compendium.site.fidelity import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
-from compendium.site.pandoc_route.site import build, staged_site
+from compendium.site.pandoc_route.site import build_site, staged_site
 from compendium.site.pictures import (
     NO_FIGURE,
     NOT_HERE,
@@ -38,19 +37,19 @@ from compendium.site.pictures import (
     has_claims,
     say_no_figure,
 )
+from compendium.site.quotes import outputs_of
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
 from compendium.site.tables import (
     html_with_titles,
-    in_words,
     read_declarations,
     read_declared_numbers,
     read_numbers,
+    replace_keys,
     table_markdown,
 )
 from compendium.workflow.manifest import JUDGES
 
-# the text is written for these: what is missing in them is an error, in a run of one's own it is
-# named
+# the text is written for these: what is missing is an error; in a run of one's own it is named
 WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
 EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
 VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
@@ -66,92 +65,74 @@ EXPLORER = {  # of _quarto.yml, where a run has explained texts
 }
 EXPLORED = f"- [Explore single texts]({PAGE}): any two methods, and what each judge says of them\n"
 NOT_EXPLORED = (
-    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your "
-    "own (a committed run "
-    "holds no texts)\n"
+    "- Single texts, any two methods beside each other: `attreval explore`, for a run of your own "
+    "(a committed run holds no texts)\n"
 )
 
 
 def stage(profile: str, results: Results | None = None) -> dict[str, str]:
-    """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale
-    ones.
+    """Copy a profile's notebooks, tables and numbers to where the pages read them.
 
-    Gives the texts of numbers by dotted key. results: those of `results/<profile>` where not given;
-    a committed copy has all but single explained texts. Raises ReportError where the profile has no
-    results, or where paper/tables.yml asks for a table or column that is not there; for a profile
-    of one's own, and a committed copy, the gaps say so.
+    What an earlier stage left is removed.
+
+    Args:
+        profile: its name.
+        results: of `results/<profile>` where not given; a committed copy has all but single texts.
+
+    Returns:
+        The texts of numbers by dotted key.
+
+    Raises:
+        ReportError: the profile has no results, or paper/tables.yml asks for a table or column that
+            is not there. For a profile of one's own, and a committed copy, the gaps say so.
     """
     home = project.home()
     own = project.results(profile)
     results = results or own
     gaps = allows_gaps(profile) or results.root != own.root
-    sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
+    sources = {path.name: path for path in sorted(results.notebooks.glob("[!.]*.ipynb"))}
     if not sources:
         raise ReportError(
             f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
             f"make them with: attreval run --profile {profile}"
         )
-    variables = _run_facts(profile, results.root / "manifest.json")
+    # no run measures what `make bench` does
+    measured = home / "results" / "reference" / "benchmark"
+    tables = _csv_files(measured) | _csv_files(results.tables)
     # hours of a run, or minutes of an accelerator: a run without the crossed design shows the
     # committed one's
-    study = next(
-        (one for one in (results, committed(MAIN)) if one.executed(STUDY).exists()), results
-    )
-    numbers = read_declared_numbers(home / "paper" / "numbers.yml")
-    of_study = {key: given for key, given in numbers.items() if given["table"].startswith(STUDY)}
-    variables |= read_numbers(
-        results.tables, {key: numbers[key] for key in numbers.keys() - of_study}
-    )
-    variables |= read_numbers(study.tables, of_study)
-    variables |= _count_verdicts(results.tables)
-    variables["run.others"], beside = other_runs(profile, results)
-    folders = (
-        home / "results" / "reference" / "benchmark",
-        results.tables,
-    )  # no run measures what `make bench` does
-    tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
-    if study is not results:
-        sources = sorted([*sources, study.executed(STUDY)], key=lambda path: path.name)
+    study = results
+    if not results.executed(STUDY).exists() and committed(MAIN).executed(STUDY).exists():
+        study = committed(MAIN)
+        sources |= {f"{STUDY}.ipynb": study.executed(STUDY)}
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
-    copies = {path.name: _for_readers(path) for path in sources}
-    listed = [
-        f"- [{escape(path.stem)}](notebooks/{path.name}): {escape(read_notebook(path).title)}\n"
-        for path in sources
-    ]
+    variables, beside = _read_variables(profile, results, study)
     explorer = write_page(results)
-    if gaps:
-        paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
-        pages = "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
-        variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
-        copies = with_missing_cells(pages, copies)
+    names = sorted(sources)
+    copies = {name: _for_readers(sources[name]) for name in names}
     texts = {
-        "_notebooks.md": "".join(listed),
+        "_notebooks.md": "".join(_list_notebook(sources[name]) for name in names),
         "_other-runs.md": beside,
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
         "_far-cells.md": far_cells_markdown(tables),
     }
-    for name, declared in read_declarations(home / "paper" / "tables.yml").items():
-        try:
-            texts[f"_{name}.md"] = table_markdown(name, declared, tables, variables)
-        except ReportError:
-            if not gaps:
-                raise
-            texts[f"_{name}.md"] = MISSING_TABLE
-    drawn = draw_scorecards(results.tables, home / "paper" / "figures")
-    drawn += draw_prices(folders[0] / "benchmark_accuracy.csv", home / "paper" / "figures")
-    _remove_others(home / "paper" / "figures", {path.name for path in drawn})
-
+    if gaps:
+        pages = _read_pages(home)
+        variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
+        copies = with_missing_cells(pages, copies)
+    texts |= _declared_tables(tables, variables, gaps)
+    figures = home / "paper" / "figures"
+    drawn = draw_scorecards(results.tables, figures)
+    drawn += draw_prices(measured / "benchmark_accuracy.csv", figures)
+    _remove_others(figures, {path.name for path in drawn})
     reference = reference_pages(home / "paper" / "references.bib")
     for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
         for name, text in made.items():
-            with write_whole(home / "paper" / folder / name) as part:
-                part.write_text(text, encoding="utf-8")
+            _write_text(home / "paper" / folder / name, text)
         _remove_others(home / "paper" / folder, set(made))
-    with write_whole(home / "_variables.yml") as part:
-        part.write_text(
-            yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8"
-        )
+    numbers = yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000)
+    _write_text(home / "_variables.yml", numbers)
     menu = home / "_explorer.yml"
     menu.unlink(missing_ok=True)
     if explorer:
@@ -159,11 +140,60 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     return variables
 
 
-def _second_reading(tables: Path) -> str:
-    """What a second reader holds against the questions that claims are asked by, and what our
-    numbers rest on.
+def _read_pages(home: Path) -> str:
+    paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
+    return "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
+
+
+def _declared_tables(
+    tables: dict[str, Path], variables: dict[str, str], gaps: bool
+) -> dict[str, str]:
+    """The tables of paper/tables.yml, by file name. gaps: whether one may be missing."""
+    texts = {}
+    declarations = read_declarations(project.home() / "paper" / "tables.yml")
+    for name, declared in declarations.items():
+        try:
+            texts[f"_{name}.md"] = table_markdown(name, declared, tables, variables)
+        except ReportError:
+            if not gaps:
+                raise
+            texts[f"_{name}.md"] = MISSING_TABLE
+    return texts
+
+
+def _csv_files(folder: Path) -> dict[str, Path]:
+    return {path.name: path for path in sorted(folder.glob("[!.]*.csv"))}
+
+
+def _write_text(path: Path, text: str) -> None:
+    with write_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _list_notebook(path: Path) -> str:
+    title = escape(read_notebook(path).title)
+    return f"- [{escape(path.stem)}](notebooks/{path.name}): {title}\n"
+
+
+def _read_variables(profile: str, results: Results, study: Results) -> tuple[dict[str, str], str]:
+    """The texts of numbers by dotted key, and a table of verdicts that differ in other runs.
+
+    study: the run that has the crossed design.
     """
-    basis = {}
+    declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
+    of_study = {key: one for key, one in declared.items() if one["table"].startswith(STUDY)}
+    of_run = {key: declared[key] for key in declared.keys() - of_study}
+    variables = _run_facts(profile, results.root / "manifest.json")
+    variables |= read_numbers(results.tables, of_run)
+    variables |= read_numbers(study.tables, of_study)
+    variables |= _count_verdicts(results.tables)
+    variables["run.others"], beside = other_runs(profile, results)
+    return variables, beside
+
+
+def _second_reading(tables: Path) -> str:
+    """What a second reader objects to in claims, and what our numbers rest on."""
+    basis = pd.Series()
     if has_claims(tables):
         basis = scorecard(tables).set_index("claim").basis.dropna()
     rows = [
@@ -175,12 +205,9 @@ def _second_reading(tables: Path) -> str:
 
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
-    """The parts of the reference pages, by file name. bibliography: the BibTeX file whose works may
-    be cited.
-    """
-    works = re.findall(
-        r"^@\w+\{\s*([^,\s]+)", bibliography.read_text(encoding="utf-8"), re.MULTILINE
-    )
+    """The parts of the reference pages, by file name. bibliography: of the works to be cited."""
+    text = bibliography.read_text(encoding="utf-8")
+    works = re.findall(r"^@\w+\{\s*([^,\s]+)", text, re.MULTILINE)
     return {
         "_api.md": python_markdown(),
         "_methods.md": methods_markdown(works),
@@ -189,15 +216,12 @@ def reference_pages(bibliography: Path) -> dict[str, str]:
 
 
 def _for_readers(path: Path) -> str:
-    """An executed notebook with titles in its tables, without what belongs to the machine that ran
-    it, or links.
-    """
+    """An executed notebook with titles in its tables, without traces of the machine, or links."""
     node = nbformat.read(path, as_version=4)
     strip_run(node)
-    for output in (output for cell in node.cells for output in cell.get("outputs", ())):
-        if html := output.get("data", {}).pop(
-            "text/html", None
-        ):  # for HTML, Quarto loads scripts from afar
+    for _, output in outputs_of(node, path.stem):
+        # for HTML, Quarto loads scripts from afar
+        if html := output.get("data", {}).pop("text/html", None):
             output.data["text/markdown"] = raw_html(html_with_titles("".join(html)))
     return nbformat.writes(node)
 
@@ -214,28 +238,24 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
 def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = project.read_json(manifest) if manifest.exists() else {}
-    samples = {
-        judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES
-    }
-    return {
+    told = {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
-        **{f"run.sample_{judge}": text for judge, text in samples.items()},
-        **{
-            f"run.texts_{judge}": text.partition(" Intervals:")[0]
-            for judge, text in samples.items()
-        },
     }
+    for judge in JUDGES:
+        sample = replace_keys(facts.get("samples", {}).get(judge, NOT_RECORDED))
+        told[f"run.sample_{judge}"] = sample
+        told[f"run.texts_{judge}"] = sample.partition(" Intervals:")[0]
+    return told
 
 
 def _count_verdicts(tables: Path) -> dict[str, str]:
-    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has
-    judged any.
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where none is judged.
 
-    random_too: reproduced ones that random scores support as much. alone: tested ones on one model
-        trained once.
+    random_too: reproduced ones that random scores support as much. alone: tested on one model,
+    trained once.
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
@@ -243,13 +263,10 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
     ranges = {claim.id: claim.expect for claim in read_claims()}
     as_much = [ranges[row.claim].as_much(row.value, row.null_scores) for row in held.itertuples()]
     alone = (found.models == 1) & (found.seeds == 1)
-    counts |= {
-        "random_too": sum(map(int, as_much)),
-        "alone": (alone & (found.verdict != UNTESTABLE)).sum(),
-    }
-    return {"run.claims": str(len(found))} | {
-        f"run.claims_{name}": str(count) for name, count in counts.items()
-    }
+    counts["random_too"] = sum(map(int, as_much))
+    counts["alone"] = (alone & (found.verdict != UNTESTABLE)).sum()
+    told = {f"run.claims_{name}": str(count) for name, count in counts.items()}
+    return {"run.claims": str(len(found))} | told
 
 
 def nest(variables: dict[str, str]) -> dict:
@@ -274,8 +291,9 @@ def allows_gaps(profile: str) -> bool:
 
 
 def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
-    """Notebooks as JSON, by file name, with each cell that pages embed; one that the run does not
-    have says so.
+    """Notebooks as JSON, by file name, with every cell that pages embed.
+
+    A cell that the run does not have says so.
     """
     out = dict(notebooks)
     for stem, label in dict.fromkeys(EMBED.findall(pages)):
@@ -283,25 +301,25 @@ def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
         if re.search(rf"#\| label: {label}\b(?!-)", notebooks.get(name, "")):
             continue
         title = nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")
-        node = (
-            nbformat.reads(out[name], as_version=4)
-            if name in out
-            else nbformat.v4.new_notebook(cells=[title])
-        )
-        cell = nbformat.v4.new_code_cell(
-            f"#| label: {label}", id=label, outputs=[say_no_figure(NO_FIGURE)]
-        )
+        node = nbformat.v4.new_notebook(cells=[title])
+        if name in out:
+            node = nbformat.reads(out[name], as_version=4)
+        outputs = [say_no_figure(NO_FIGURE)]
+        cell = nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=outputs)
         node.cells.append(cell)
         out[name] = nbformat.writes(node)
     return out
 
 
-def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:
+def render_site(profile: str, route: str = "auto", results: Results | None = None) -> Path:
     """Stage a profile's results and render the site; return its folder, `_site` in the project.
 
-    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is
-    installed. results: those of `results/<profile>` where not given. The folder changes all at
-    once: a broken run leaves the site that was there.
+    The folder changes all at once: a broken run leaves the site that was there.
+
+    Args:
+        profile: its name.
+        route: `quarto` (needs that program), `pandoc`, or `auto`: Quarto where it is installed.
+        results: those of `results/<profile>` where not given.
     """
     if route not in ROUTES:
         raise ReportError(f"unknown route {route!r}; there are: {', '.join(ROUTES)}")
@@ -309,32 +327,28 @@ def render(profile: str, route: str = "auto", results: Results | None = None) ->
     if route == "quarto" and not quarto:
         raise ReportError(
             "route 'quarto' needs the program `quarto`, which is not on the PATH: install Quarto "
-            "1.9 "
-            "(the extra `attreval[quarto]` does, where GitHub can be reached), or use route "
+            "1.9 (the extra `attreval[quarto]` does, where GitHub can be reached), or use route "
             "'pandoc'"
         )
     stage(profile, results)
     home = project.home()
     with replace_folder(home / "_site") as folder:
         if quarto:
-            _render_site(quarto, home, folder)
+            _run_quarto(quarto, home, folder)
         else:
-            for address, data in sorted(build(home).items()):
+            for address, data in sorted(build_site(home).items()):
                 path = folder / address
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
         (folder / "paper").mkdir(exist_ok=True)
         for name, make in (("attreval.pdf", make_pdf), ("attreval-jats.zip", make_jats)):
-            (folder / "paper" / name).write_bytes(
-                make(staged_site(home), home / "paper" / "index.qmd")
-            )
+            made = make(staged_site(home), home / "paper" / "index.qmd")
+            (folder / "paper" / name).write_bytes(made)
     return home / "_site"
 
 
-def _render_site(program: str, home: Path, folder: Path) -> None:
-    """Let Quarto render the project into a folder inside it. ReportError with what it says where it
-    fails.
-    """
+def _run_quarto(program: str, home: Path, folder: Path) -> None:
+    """Let Quarto render the project into a folder inside it; ReportError says why it fails."""
     command = [program, "render", str(home), "--output-dir", folder.name]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     if done.returncode or not (folder / "index.html").exists():

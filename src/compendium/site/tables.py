@@ -35,16 +35,8 @@ TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", 
 COLUMN_KEYS = ("header", "text", "align", "missing", "once")
 TEXT_KEYS = COLUMN_KEYS[:4]
 NUMBER_KEYS = (
-    "table",
-    "where",
-    "highest",
-    "lowest",
-    "column",
-    "text",
-    "take",
-    "label",
-    "format",
-    "otherwise",
+    *("table", "where", "highest", "lowest", "column", "text"),
+    *("take", "label", "format", "otherwise"),
 )
 TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
 SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
@@ -53,11 +45,9 @@ SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 @cache
 def titles_by_kind() -> dict[str, dict[str, str]]:
     """The titles of methods, tasks and models, each by key."""
-    methods = {name: method.title for name, method in METHODS.items()} | {
-        "random_drawn": "Random (one drawn word)"
-    }
+    methods = {name: method.title for name, method in METHODS.items()}
     return {
-        "methods": methods,
+        "methods": methods | {"random_drawn": "Random (one drawn word)"},
         "tasks": {name: task.short for name, task in TASKS.items()},
         "models": MODELS,
     }
@@ -68,32 +58,27 @@ def titles() -> dict[str, str]:
     return of["methods"] | of["tasks"] | of["models"]
 
 
-def title_of(field: str, value):
-    """A cell of a table as the site shows it: a title in place of a key, also of one
-    inside a text.
-    """
+def cell_title(field: str, value: Any) -> Any:
+    """A cell of a table as the site shows it: titles in place of keys, also inside a text."""
     if not isinstance(value, str):
         return value
     if field in METRIC_FIELDS and value in METRICS:
         return METRICS[value].title
-    return titles().get(value) or in_words(value)
+    return titles().get(value) or replace_keys(value)
 
 
-def in_words(text: str) -> str:
-    """A text with titles in place of the keys of tasks, models and methods; keys that are English
-    words stay.
-    """
+def replace_keys(text: str) -> str:
+    """A text with titles for keys of tasks, models and methods; English words stay."""
     words, keys = _words()
     return words.sub(lambda found: keys.get(found[0], found[0]), text)
 
 
 @cache
 def _words() -> tuple[re.Pattern, dict[str, str]]:
-    """A whole title, which stays as it is, or what may be a key: not in a path, an address or a
-    longer name.
+    """What may be a key, and the title of each key that nobody would write in a sentence.
 
-    And the keys that nobody would write in a sentence: those with an underscore, and those of tasks
-    and models.
+    A whole title stays as it is, and so does what stands in a path, an address or a longer name.
+    Keys of tasks and models count, and those with an underscore.
     """
     words = re.compile(
         rf"{'|'.join(map(re.escape, titles().values()))}|(?<![\w/.-])[a-z]\w*(?![\w/-])"
@@ -109,10 +94,8 @@ def html_with_titles(html: str) -> str:
     def cell(found: re.Match) -> str:
         tag, attributes, text = found.groups()
         if tag == "td" and text.strip().lower() in NOTHING:
-            return (
-                f'<td{attributes} title="no value: not measured here, or it does not '
-                f'apply">{MISSING}</td>'
-            )
+            why = "no value: not measured here, or it does not apply"
+            return f'<td{attributes} title="{why}">{MISSING}</td>'
         return f"<{tag}{attributes}>{known.get(text.strip(), text)}</{tag}>"
 
     return CELL.sub(cell, html)
@@ -138,9 +121,8 @@ def read_declarations(path: Path) -> dict[str, dict]:
                     f"{', '.join(COLUMN_KEYS)} ({bad})"
                 )
         shown = [*table.get("names", {}).items(), ("dash", table.get("dash", ""))]
-        shown += [
-            (key, column[key]) for column in table["columns"] for key in TEXT_KEYS if key in column
-        ]
+        for column in table["columns"]:
+            shown += [(key, column[key]) for key in TEXT_KEYS if key in column]
         for key, text in shown:
             if not isinstance(text, str):
                 raise ReportError(
@@ -187,40 +169,31 @@ def table_markdown(
     if first := declared.get("first"):
         _check_columns([first["of"]], frame, where)
         frame = frame.groupby(first["of"], sort=False).head(first["rows"])
-    rows = []
-    for row in frame.to_dict("records"):
-        rows.append(
-            [
-                format_row(column["text"], row, names, column.get("missing", MISSING))
-                for column in columns
-            ]
-        )
+    records = frame.to_dict("records")
+    by_column = []
+    align = []
+    for column in columns:
+        missing = column.get("missing", MISSING)
+        by_column.append([format_row(column["text"], row, names, missing) for row in records])
+        align.append(column.get("align", "right" if ":" in column["text"] else "left"))
+    rows = [list(row) for row in zip(*by_column, strict=True)]
     _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.get("once")])
-    align = [
-        column.get("align", "right" if ":" in column["text"] else "left") for column in columns
-    ]
     made = pipe_table([column.get("header", "") for column in columns], rows, align)
-    return (
-        f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n"
-        if any(MISSING in row for row in rows)
-        else made
-    )
+    if any(MISSING in row for row in rows):
+        made += f"\n{MISSING} {declared.get('dash', NO_VALUE)}\n"
+    return made
 
 
 def read_matching(
     tables: dict[str, Path], patterns: list[str]
 ) -> tuple[list[str], pd.DataFrame | None]:
-    """The names of the files that match any of these patterns, and their rows together; None where
-    no file does.
-    """
+    """The names of the files that match any of these patterns, and their rows, if there are any."""
     names = sorted({file for file in tables for pattern in patterns if Path(file).match(pattern)})
     return names, read_csv(*(tables[name] for name in names)) if names else None
 
 
 def _leave_out_repeats(rows: list[list[str]], at: list[int]) -> None:
-    """Empty the cells of these columns that are as above, as long as those of them further left
-    are.
-    """
+    """Empty the cells of these columns that are as above, while those further left are, too."""
     above: list[str] = []
     for row in rows:
         shown = [row[place] for place in at]
@@ -243,34 +216,32 @@ def format_fields(text: str) -> list[str]:
 
 
 class _Cells(string.Formatter):
-    """Formats numbers by their format, and a cell that is a text already, such as `0.52 [0.76]`,
-    not at all.
-    """
+    """Formats numbers, but not a cell that is a text already, such as `0.52 [0.76]`."""
 
-    def format_field(self, value, spec):
+    def format_field(self, value: Any, spec: str) -> str:
         if isinstance(value, float) and math.isinf(value):
             return "∞"
         return value if isinstance(value, str) else super().format_field(value, spec)
 
 
 def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str:
-    """A format string filled with one row; or `missing` where any of its values is. names: go
-    before titles.
+    """A format string filled with one row, or `missing` where one of its values is.
+
+    names: go before titles.
     """
-    values = {field: row[field] for field in format_fields(text)}
-    if any(pd.isna(value) for value in values.values()):
-        return missing
-    shown = {
-        field: names[value] if value in names else title_of(field, value)
-        for field, value in values.items()
-    }
+    shown = {}
+    for field in format_fields(text):
+        value = row[field]
+        if pd.isna(value):
+            return missing
+        shown[field] = names[value] if value in names else cell_title(field, value)
     return with_minus(_Cells().format(text, **shown)).strip() or missing
 
 
 class _Unique(SafeLoader):
     """YAML in which a key given twice is an error."""
 
-    def construct_mapping(self, node, deep=False):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise ReportError(f"line {node.start_mark.line + 1}: {twice[0]!r} is given twice")
@@ -292,9 +263,8 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
             )
         if (take := given.get("take", "value")) not in TAKES:
             raise ReportError(f"{path.name}: {key} takes {take!r}; {hint(take, TAKES)}")
-        if "text" in given and (
-            extra := [word for word in ("column", "take", "format", "label") if word in given]
-        ):
+        extra = [word for word in ("column", "take", "format", "label") if word in given]
+        if "text" in given and extra:
             raise ReportError(
                 f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`"
             )
@@ -308,48 +278,37 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """The text of each declared number that the tables of a run have. tables: the folder of its CSV
-    files.
+    """The text of each declared number that the tables of a run have.
+
+    tables: the folder of its CSV files.
     """
     files = {path.name: path for path in tables.glob("[!.]*.csv")}
-    frame_of = cache(lambda name: read_matching(files, [f"{name}.csv"])[1])
+    frames: dict[str, pd.DataFrame | None] = {}
     texts = {}
     for key, given in declared.items():
-        frame = frame_of(given["table"])
-        text = None if frame is None else number_text(f"{key} ({given['table']})", frame, given)
-        if text is not None:
+        name = given["table"]
+        if name not in frames:
+            frames[name] = read_matching(files, [f"{name}.csv"])[1]
+        frame = frames[name]
+        if frame is not None and (text := number_text(f"{key} ({name})", frame, given)) is not None:
             texts[key] = text
     return texts
 
 
 def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
-    """One number as the text prints it; None where no row matches. ReportError: no such column, or
-    too many rows.
+    """One number as the text prints it; None where no row matches.
+
+    Raises ReportError where there is no such column, or too many rows.
     """
-    named = list(given.get("where", {}))
-    named += [given[word] for word in ("highest", "lowest", "column") if word in given]
-    named += format_fields(given.get("text", ""))
-    if unknown := [column for column in named if column not in frame.columns]:
-        raise ReportError(
-            f"{key}: there is no column {unknown[0]!r}; {hint(unknown[0], frame.columns)}"
-        )
-    for column, wanted in given.get("where", {}).items():
-        frame = frame[_matches(frame[column], wanted)]
-    for word, best in (("highest", "max"), ("lowest", "min")):
-        if word in given:
-            frame = frame[frame[given[word]] == getattr(frame[given[word]], best)()]
+    frame = _select_rows(key, frame, given)
     take = given.get("take", "value")
     if take == "count":
         return f"{len(frame):,}"
     if take in ("list", "distinct"):
-        names = list(
-            dict.fromkeys(_label(value, given) for value in frame[given["column"]].dropna())
-        )
-        return (
-            f"{len(names):,}"
-            if take == "distinct"
-            else ", ".join(names) or given.get("otherwise", "none")
-        )
+        names = frame[given["column"]].dropna().map(lambda value: _label(value, given)).unique()
+        if take == "distinct":
+            return f"{len(names):,}"
+        return ", ".join(names) or given.get("otherwise", "none")
     if frame.empty:
         return given.get("otherwise")
     if take == "value" and len(frame) > 1:
@@ -360,16 +319,27 @@ def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | N
         text = format_row(given["text"], frame.iloc[0].to_dict(), {})
         return given.get("otherwise", NOT_HERE) if text == MISSING else text
     cells = frame[given["column"]]
-    return _print(
-        key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given
-    )
+    value = cells.iloc[0] if take in ("value", "first") else getattr(cells, take)()
+    return _print(key, value, given)
+
+
+def _select_rows(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> pd.DataFrame:
+    """The rows of which a number is made."""
+    where = given.get("where", {})
+    named = [given[word] for word in ("highest", "lowest", "column") if word in given]
+    _check_columns([*where, *named, *format_fields(given.get("text", ""))], frame, key)
+    for column, wanted in where.items():
+        frame = frame[_matches(frame[column], wanted)]
+    for word, best in (("highest", "max"), ("lowest", "min")):
+        if word in given:
+            frame = frame[frame[given[word]] == frame[given[word]].agg(best)]
+    return frame
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:
     """Which cells are what is wanted: a value, one of several, or `> 0`, `not random` and the like.
 
-    `= not reproduced` is the text behind the sign. ReportError where `not ...` is itself a value of
-    the column.
+    `= not reproduced` is the text behind the sign; ReportError where `not ...` is itself a value.
     """
     if isinstance(wanted, list):
         return pd.concat([_matches(column, one) for one in wanted], axis=1).any(axis=1)
@@ -379,15 +349,15 @@ def _matches(column: pd.Series, wanted: Any) -> pd.Series:
             f"{column.name} has the value {wanted!r}; write '= {wanted}' where it is meant"
         )
     if sign in SIGNS and operand:
-        return getattr(column, SIGNS[sign])(
-            float(operand) if pd.api.types.is_numeric_dtype(column) else operand
-        )
+        compare = getattr(column, SIGNS[sign])
+        return compare(float(operand) if pd.api.types.is_numeric_dtype(column) else operand)
     return column.astype(str) == str(wanted) if isinstance(wanted, str) else column == wanted
 
 
 def _print(key: str, value: Any, given: dict[str, Any]) -> str:
-    """A cell as text. format: as Python has it; `.1%` with a space before the sign; `p` for a
-    p-value.
+    """A cell as text.
+
+    format: as Python has it; `.1%` with a space before the sign; `p` for a p-value.
     """
     if pd.isna(value):
         return given.get("otherwise", NOT_HERE)

@@ -1,10 +1,10 @@
 """What steps read, and what the workflow looks at to see that a step must run again.
 
 The files of one profile's run, and the values of the profile that decide over them. Code counts by
-what it does: of the modules that a notebook imports, and of those that they import in turn,
-comments and docstrings are left out. Some modules are not looked at: the schema of profiles, whose
-values are settings of the steps (workflow.steps), and what brings corpora here, since a step looks
-at a stamp beside each table, which changes when, and only when, the table does.
+what it does: comments and docstrings of the modules that a notebook imports, also by way of others,
+are left out. Two kinds of modules do not count: the schema of profiles, whose values are settings
+of the steps (workflow.steps), and what brings corpora here, since each table has a stamp beside it
+that changes when the table does.
 """
 
 import hashlib
@@ -38,9 +38,7 @@ def code_of(notebook: Path) -> str:
 
 
 def notebook_modules(notebook: str, not_run: Sequence[str] = ()) -> list[Path]:
-    """The files of the two packages that a notebook runs. not_run: modules that it imports and
-    never runs.
-    """
+    """The files of the two packages that a notebook runs. not_run: what it imports in vain."""
     source = code_of(project.home() / "notebooks" / f"{notebook}.ipynb")
     return closure([source], leave_out=(*SCHEMA, *BRINGS_DATA, *not_run))
 
@@ -59,15 +57,12 @@ def weights_stamp(name: str) -> Path:
 
 
 def folder_stamp(folder: Path | str) -> Path:
-    """The stamp of a model's folder of the user's, written anew where, and only where, a file of
-    the model has changed.
+    """The stamp of a user's model folder, written anew only where a file of the model has changed.
 
     Of what transformers reads there: weights, configuration and tokenizer, by their hashes.
     """
     folder = Path(folder)
-    files = sorted(
-        path for path in folder.iterdir() if path.is_file() and path.suffix in MODEL_FILES
-    )
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in MODEL_FILES]
     found = {"folder": str(folder), "sha256": {path.name: digest_once(path) for path in files}}
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
     path = project.processed() / f"folder-{place}.json"
@@ -77,9 +72,7 @@ def folder_stamp(folder: Path | str) -> Path:
 
 
 def write_stamps(tasks: Iterable[str], weights: Iterable[str] = ()) -> None:
-    """Write the stamp of each task's table, and of pretrained weights: the hashes of what they are
-    made of.
-    """
+    """Write a stamp for each task's table, and for pretrained weights: hashes of their content."""
     for task in tasks:
         write_json(stamp_path(task), {"task": task, "sha256": sha256_of(corpora.table_path(task))})
     for name in weights:
@@ -115,20 +108,14 @@ class Graph:
     @cached_property
     def from_baselines(self) -> list[Run]:
         """The runs that integrate gradients from every baseline."""
-        return [
-            run
-            for run in self.profile.explained_runs()
-            if run[0] in self.profile.joint.path_baselines
-        ]
+        wanted = self.profile.joint.path_baselines
+        return [run for run in self.profile.explained_runs() if run[0] in wanted]
 
     @cached_property
     def several_seeds(self) -> list[Run]:
         """The explained runs of the tasks that have several seeds of a model."""
-        return [
-            run
-            for run in self.profile.explained_runs("agreement")
-            if len(self.profile.tasks[run[0]].seeds) > 1
-        ]
+        several = {task for task, spec in self.profile.tasks.items() if len(spec.seeds) > 1}
+        return [run for run in self.profile.explained_runs("agreement") if run[0] in several]
 
     def models_of(self, runs: Iterable[Run]) -> list[Run]:
         """The trained models that read the instances of these runs, each once."""
@@ -136,11 +123,8 @@ class Graph:
 
     def shards(self, runs: Iterable[Run]) -> list[tuple]:
         """(task, model, seed, shard) of every shard of these runs."""
-        return [
-            (*run, shard)
-            for run in runs
-            for shard in range(self.profile.explaining_of(run[0]).shards)
-        ]
+        shards_of = self.profile.explaining_of
+        return [(*run, shard) for run in runs for shard in range(shards_of(run[0]).shards)]
 
     def parts(self, runs: Iterable[Run]) -> list[tuple]:
         """(task, model, seed, part) of every part of the diagnosis of these runs."""
@@ -148,12 +132,11 @@ class Graph:
 
     def executed(self, notebook: str, runs: Iterable[tuple] = ((),)) -> list[Path]:
         """The executed copies of a notebook, and the records of its runs."""
-        names = [step_name(notebook, *run) for run in runs]
-        return [
-            path
-            for name in names
-            for path in (self.results.executed(name), self.results.record(name))
-        ]
+        paths = []
+        for run in runs:
+            name = step_name(notebook, *run)
+            paths += [self.results.executed(name), self.results.record(name)]
+        return paths
 
     def tables(self, tasks: Iterable[str]) -> list[Path]:
         """A small file for each task, whose content changes when the task's table does."""
@@ -165,16 +148,17 @@ class Graph:
         return self.tables([*sorted({run[0] for run in runs}), *evidence])
 
     def pretrained(self, models: Iterable[str]) -> list[Path]:
-        """A small file for all that these models start from: of the registry, folders, and files of
-        word vectors.
-        """
-        specs = [self.profile.models[model] for model in models]
-        named = {
-            name for s in specs for name in (s.weights, s.tokenizer, s.start, s.embeddings)
-        } - {None}
-        folders = sorted(name for name in named if Path(name).is_absolute() and Path(name).is_dir())
-        own = sorted({s.embeddings for s in specs} - {None, "glove"})
+        """A small file for all that these models start from: weights, folders, word vectors."""
+        named: set[str] = set()
+        vectors: set[str] = set()
+        for spec in (self.profile.models[model] for model in models):
+            named |= set(filter(None, (spec.weights, spec.tokenizer, spec.start, spec.embeddings)))
+            vectors |= set(filter(None, [spec.embeddings]))
+        folders = [
+            name for name in sorted(named) if Path(name).is_absolute() and Path(name).is_dir()
+        ]
         stamps = [weights_stamp(name) for name in sorted(named & set(WEIGHTS))]
+        own = sorted(vectors - {"glove"})
         return [*stamps, *map(folder_stamp, folders), *map(vectors_file, own)]
 
     def trained(self, runs: Iterable[Run]) -> list[Path]:
@@ -186,19 +170,13 @@ class Graph:
 
     def explanations(self, runs: Iterable[Run]) -> list[Path]:
         """The attributions of these runs, and the tokens that they speak of."""
-        of = self.results
-        return [
-            path(*shard) for shard in self.shards(runs) for path in (of.attributions, of.tokens)
-        ]
+        made = (self.results.attributions, self.results.tokens)
+        return [path(*shard) for shard in self.shards(runs) for path in made]
 
     def typed_explanations(self, runs: Iterable[Run]) -> list[Path]:
         """The same of units, pairs and spans."""
-        of = self.results
-        return [
-            path(*part)
-            for part in self.parts(runs)
-            for path in (of.typed_attributions, of.typed_tokens)
-        ]
+        made = (self.results.typed_attributions, self.results.typed_tokens)
+        return [path(*part) for part in self.parts(runs) for path in made]
 
     def reported(self, paper: str) -> list[Path]:
         return sorted((project.home() / "paper" / "reported").glob(f"{paper}_*.csv"))
@@ -209,13 +187,10 @@ class Graph:
         return project.read_yaml(path) if path.exists() else []
 
     def claims(self, paper: str) -> list[dict]:
-        """What a paper claims. What a claim is called, and why it does not hold, decides
-        nothing.
-        """
+        """What a paper claims; titles, and reasons why a claim does not hold, decide nothing."""
+        told = {"title", "reasons"}
         own = [claim for claim in self._claims if claim["paper"] == paper]
-        return [
-            {key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in own
-        ]
+        return [{key: claim[key] for key in claim if key not in told} for claim in own]
 
     def sections(self, *names: str) -> dict[str, Any]:
         """These sections of the profile, and how many threads its sums are taken by."""
@@ -229,11 +204,12 @@ class Graph:
         """What decides over the explanations of these runs."""
         given = self.profile
         files = self.sections("attributions")
-        return [
-            [*run, given.models[run[1]].model_dump(), given.explaining_of(run[0]).model_dump()]
-            + [given.rows_explained(*run[:2]), given.tasks[run[0]].examples, files]
-            for run in runs
-        ]
+        decides = []
+        for task, model, seed in runs:
+            specs = [given.models[model].model_dump(), given.explaining_of(task).model_dump()]
+            texts = [given.rows_explained(task, model), given.tasks[task].examples]
+            decides.append([task, model, seed, *specs, *texts, files])
+        return decides
 
     def training(self, task: str, model: str) -> list[dict]:
         """What decides over the weights of a model."""

@@ -1,4 +1,4 @@
-"""What was run, with which code, data and seeds, and what it took: results/<profile>/manifest.json.
+"""results/<profile>/manifest.json: what was run, with which code, data and seeds, and its cost.
 
 It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for
 their captions. The machine is told in words that name no host and no user.
@@ -7,6 +7,7 @@ their captions. The machine is told in words that name no host and no user.
 import contextlib
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Sequence
 from functools import cache
@@ -19,17 +20,13 @@ from compendium import config, corpora, project
 from compendium.config import Judge, Profile
 
 JUDGES = get_args(Judge)
-TOLD = (
-    "avx2",
-    "avx512f",
-    "avx512_bf16",
-    "amx_bf16",
-)  # instructions that decide how fast models are
+# instructions that decide how fast models are
+TOLD = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 
 def make_manifest(profile: str) -> Path:
     """Write the manifest of a profile from the records of its steps."""
-    settings = config.load(profile)
+    settings = config.load_profile(profile)
     folder = project.results(settings.name)
     if not (steps := folder.records()):
         raise FileNotFoundError(
@@ -49,9 +46,7 @@ def make_manifest(profile: str) -> Path:
 
 
 def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
-    """What a manifest says that follows from its steps, and from the profile today. steps: their
-    records.
-    """
+    """The part of a manifest that follows from the records of its steps, and the profile."""
     return {
         "commit": commit(),
         "date": max(s["finished"] for s in steps)[:10],
@@ -64,36 +59,32 @@ def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
 
 
 def describe_samples(profile: Profile) -> dict[str, str]:
-    """For each judge: the profile, its models and numbers of texts by task, seeds, and what
-    intervals are.
-    """
+    """For each judge a sentence: models and numbers of texts by task, seeds, and intervals."""
     return {judge: _describe_sample(profile, judge) for judge in JUDGES}
 
 
-def _describe_sample(profile: Profile, judge: str) -> str:
+def _describe_sample(profile: Profile, judge: Judge) -> str:
     found: dict[tuple[str, int], dict[str, None]] = {}
     runs = profile.explained_runs(judge)
     for task, model, _ in runs:
-        rows = (
-            profile.diagnosis.rows if judge == "diagnosis" else profile.rows_explained(task, model)
-        )
+        rows = profile.rows_explained(task, model)
+        if judge == "diagnosis":
+            rows = profile.diagnosis.rows
         found.setdefault((task, rows), {})[model] = None
     parts: dict[str, list[str]] = {}
     for (task, rows), models in found.items():
-        parts.setdefault(_enumerate_words(list(models)), []).append(
-            f"{rows} ({corpora.TASKS[task].short})"
-        )
+        texts = f"{rows} ({corpora.TASKS[task].short})"
+        parts.setdefault(_enumerate_words(list(models)), []).append(texts)
     if not parts:
         return f"Profile {profile.name}: no texts."
     seeds = len({seed for *_, seed in runs})
-    texts = "; ".join(
-        f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items()
-    )
+    told = [f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items()]
     share = f"{profile.bootstrap.confidence:.0%}".replace("%", " %")
     seeded = f"{seeds} seed{'s' if seeds > 1 else ''}"
     if judge == "agreement" and seeds > 1 and profile.agreement.runs == "lowest_apd":
         seeded = f"of {seeded} the run with the lowest average pairwise difference"
-    return f"Profile {profile.name}: {texts}; {seeded}. Intervals: {share} bootstrap over texts."
+    samples = "; ".join(told)
+    return f"Profile {profile.name}: {samples}; {seeded}. Intervals: {share} bootstrap over texts."
 
 
 def _enumerate_words(words: list[str]) -> str:
@@ -103,18 +94,15 @@ def _enumerate_words(words: list[str]) -> str:
 
 @cache
 def commit() -> str:
-    """The commit of the checkout, with `+` where files differ from it; empty outside a
-    repository.
-    """
+    """The commit of the checkout, with `+` where files differ from it; "" outside a repository."""
 
     def git(*words: str) -> str:
-        options = {"cwd": project.home(), "capture_output": True, "text": True, "check": True}
-        return subprocess.run(["git", *words], **options).stdout.strip()
+        command = ["git", "-C", str(project.home()), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return git("rev-parse", "--short=10", "HEAD") + (
-            "+" if git("status", "--porcelain") else ""
-        )
+        head = git("rev-parse", "--short=10", "HEAD")
+        return f"{head}+" if git("status", "--porcelain") else head
     except (OSError, subprocess.CalledProcessError):
         return ""
 
@@ -126,9 +114,7 @@ def count_processors() -> int:
 
 @cache
 def describe_machine() -> dict[str, str | int | float]:
-    """System, processor, its instructions of TOLD, cores that this process may use, memory in GB,
-    any accelerators.
-    """
+    """System, processor and its instructions of TOLD, usable cores, memory in GB, accelerators."""
     # without what the kernel's builder added
     system = f"{platform.system()} {platform.release().partition('-')[0]}"
     with contextlib.suppress(OSError):  # outside Linux nothing tells
@@ -142,14 +128,9 @@ def describe_machine() -> dict[str, str | int | float]:
         "cores": count_processors(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
     }
-    if cards := sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        lines = [
-            line
-            for card in cards
-            for line in card.read_text().splitlines()
-            if line.startswith("Model:")
-        ]
-        found["accelerator"] = ", ".join(line.partition(":")[2].strip() for line in lines)
+    cards = sorted(Path("/proc/driver/nvidia/gpus").glob("*/information"))
+    if told := "\n".join(card.read_text() for card in cards):
+        found["accelerator"] = ", ".join(re.findall(r"^Model:\s*(.*?)\s*$", told, re.MULTILINE))
     return found
 
 

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from attreval.core.records import Instance
@@ -30,17 +31,13 @@ from compendium.imports import PACKAGES
 from compendium.project import Results
 
 READ = ("models", "attributions", "tokens")  # folders of results that parts are made from
-LATE = (
-    "torch._dynamo",
-    "transformers.modeling_utils",
-)  # imported when a model is opened, at four seconds each time
+# imported when a model is opened, at four seconds each time
+LATE = ("torch._dynamo", "transformers.modeling_utils")
 Notify = Callable[[int, int], None] | None
 
 
 def end_with_parent() -> None:
-    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves
-    nothing behind.
-    """
+    """Ask the kernel (Linux) to end this process when its parent dies."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
 
@@ -59,19 +56,21 @@ def map_side_by_side(
     notify: Notify = None,
     settings: dict | None = None,
 ) -> list[Any]:
-    """What `work(*job)` gives for each job, in order. `work` is a function of a module.
+    """What `work(*job)` gives for each job, in order.
 
-    notify: called with (jobs done, of). settings: of the profile, whose own corpora and
-    attributions every process is to know.
+    Args:
+        work: a function of a module.
+        jobs: its arguments.
+        workers: processes; 1 does all in this one.
+        notify: called with (jobs done, of).
+        settings: of the profile, whose own corpora and attributions every process is to know.
     """
     if workers == 1:
         return _collect((work(*job) for job in jobs), len(jobs), notify)
-    # forks of a server that has imported what the work needs, and runs no threads whose locks they
-    # could inherit
+    # forks of a server that has imported what the work needs, and that has no threads
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        sorted({part.__module__ for part in (work, *jobs[0]) if callable(part)}.union(LATE))
-    )
+    modules = {part.__module__ for part in (work, *jobs[0]) if callable(part)}
+    context.set_forkserver_preload(sorted(modules.union(LATE)))
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_begin, initargs=(settings or {},)
     ) as pool:
@@ -97,37 +96,27 @@ def _collect(found: Iterable[Any], of: int, notify: Notify) -> list[Any]:
 def part_paths(
     step: str, profile: Profile, results: Results, names: Sequence[tuple], of_models: bool = True
 ) -> list[Path]:
-    """Where the parts of these names lie. of_models: whether they are made from models and
-    explanations of the run.
+    """Where the parts of these names lie.
 
-    TypeError for a name that does not say what it stands for.
+    of_models: whether they are made from models and explanations of the run. TypeError for a name
+    that does not say what it stands for.
     """
-    places = [(root, "*.py") for root in PACKAGES.values()]
-    places += [
-        (project.processed(), "*"),
-        *((results.root / name, "*") for name in READ if of_models),
-    ]
-    files = [
-        path
-        for folder, pattern in places
-        for path in sorted(folder.rglob(pattern))
-        if path.is_file()
-    ]
-    said = [
-        f"{path.name} {digest_once(path)}" for path in files if not path.name.startswith(".")
-    ]  # finished ones
+    files = [path for root in PACKAGES.values() for path in sorted(root.rglob("[!.]*.py"))]
+    folders = [project.processed(), *(results.root / name for name in READ if of_models)]
+    for folder in folders:
+        files += [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
+    said = [f"{path.name} {digest_once(path)}" for path in files]
     state = hashlib.sha256("\n".join([profile.model_dump_json(), *said]).encode()).hexdigest()
-    texts = [json.dumps([state, name], default=_as_text) for name in names]
-    return [
-        results.parts(step) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.pickle"
-        for text in texts
-    ]
+    paths = []
+    for name in names:
+        text = json.dumps([state, name], default=_as_text)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+        paths.append(results.parts(step) / f"{digest}.pickle")
+    return paths
 
 
 def kept_or_made(path: Path, work: Callable[..., Any], *job: object) -> Any:
-    """What `work(*job)` gives, from the path if it is there, else made and put there whole, what it
-    cost beside it.
-    """
+    """What `work(*job)` gives: from the path, or made and put there with what it cost."""
     if path.exists():
         return pickle.loads(path.read_bytes())
     before = time.process_time()
@@ -144,6 +133,6 @@ def _as_text(thing: object) -> str:
         return type(thing).__name__
     if isinstance(thing, Instance):
         return thing.id
-    if callable(thing):
+    if isinstance(thing, FunctionType):
         return f"{thing.__module__}.{thing.__qualname__}"
     raise TypeError(f"a part of a step cannot be named by a {type(thing).__name__}")

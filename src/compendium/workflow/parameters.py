@@ -1,6 +1,4 @@
-"""What each notebook may be given: typed parameters; an unknown or mistyped one is an error that
-names the allowed.
-"""
+"""What each notebook may be given: typed parameters; a wrong one is an error."""
 
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, ClassVar
@@ -14,15 +12,12 @@ class Parameters(Section):
     """What every notebook takes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    identity: ClassVar[
-        tuple[str, ...]
-    ] = ()  # the parameters that tell its runs in one profile apart
+    # the parameters that tell its runs in one profile apart
+    identity: ClassVar[tuple[str, ...]] = ()
     profile: str = "quick"
 
     def run(self) -> tuple:
-        """What tells this run of the notebook from its other runs in the same profile: task, model,
-        seed and part.
-        """
+        """What tells this run from others of the same profile: task, model, seed and part."""
         return tuple(getattr(self, name) for name in self.identity)
 
 
@@ -74,50 +69,35 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "08_joint_crossed": Parameters,
     "09_planted": Parameters,
 }
-OF_THE_SHELL = {
-    "In",
-    "Out",
-    "get_ipython",
-    "exit",
-    "quit",
-    "open",
-}  # what IPython itself puts into a namespace
+# what IPython itself puts into a namespace
+OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 
 
-def check(notebook: str, given: dict[str, Any]) -> Parameters:
-    """The parameters of a notebook, checked. Raises ValueError that names the allowed parameters
-    and their types.
-    """
+def check_parameters(notebook: str, given: dict[str, Any]) -> Parameters:
+    """The parameters of a notebook, checked; ValueError names the allowed ones and their types."""
     if notebook not in NOTEBOOKS:
         raise ValueError(f"unknown notebook {notebook!r}; there are: {', '.join(NOTEBOOKS)}")
     schema = NOTEBOOKS[notebook]
     try:
         return schema(**given)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, p['loc']))}: "
-            + (
-                "unknown parameter"
-                if p["type"] == "extra_forbidden"
-                else f"{p['msg']} (got {p['input']!r})"
-            )
-            for p in error.errors()
-        ]
-        allowed = ", ".join(
-            f"{name}: {field.annotation}" for name, field in schema.model_fields.items()
-        )
+        problems = []
+        for one in error.errors():
+            said = f"{one['msg']} (got {one['input']!r})"
+            if one["type"] == "extra_forbidden":
+                said = "unknown parameter"
+            problems.append(f"{'.'.join(map(str, one['loc']))}: {said}")
+        types = [f"{name}: {field.annotation}" for name, field in schema.model_fields.items()]
+        allowed = ", ".join(types)
         allowed = allowed.replace("<class '", "").replace("'>", "")
         raise ValueError(f"{notebook}: {'; '.join(problems)}. Allowed are: {allowed}") from None
 
 
 def read_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The values that a notebook's parameter cells have set; imported modules and functions are not
-    parameters.
-    """
-    return {
-        name: value
-        for name, value in namespace.items()
-        if not name.startswith("_")
-        and name not in OF_THE_SHELL
-        and not isinstance(value, (ModuleType, FunctionType, BuiltinFunctionType, type))
-    }
+    """The values that a notebook's parameter cells have set, without modules and functions."""
+    values = {}
+    for name, value in namespace.items():
+        imported = isinstance(value, (ModuleType, FunctionType, BuiltinFunctionType, type))
+        if not (imported or name.startswith("_") or name in OF_THE_SHELL):
+            values[name] = value
+    return values

@@ -1,6 +1,4 @@
-"""Run one notebook: papermill executes it aside; a finished one takes its place, a failed one is
-kept apart.
-"""
+"""Run one notebook: papermill executes it aside; a finished one takes its place."""
 
 import contextlib
 import json
@@ -21,7 +19,7 @@ from compendium.workflow.manifest import commit, describe_machine
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
 
-def say(line: str, file: TextIO | None = None) -> None:
+def say_line(line: str, file: TextIO | None = None) -> None:
     """Tell the user a line: with the mark inside a workflow, as it is elsewhere.
 
     file: None is the standard error. The line is written at once, its end with it: many steps write
@@ -58,7 +56,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     step.set_threads(profile.threads)
     os.environ["PYTHONHASHSEED"] = "0"
     started = time.monotonic()
-    say(f"{name}: starting")
+    say_line(f"{name}: starting")
     progress = _told_progress(name, folder.root / "logs" / f"{name}.progress")
     with (
         progress,
@@ -67,14 +65,8 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     ):
         # Of many steps that start at once, two could be given the same port, and a port is open to
         # every user of the machine: the kernel is spoken to by sockets in a folder of its own.
-        config = Config(
-            {
-                "KernelManager": {
-                    "transport": "ipc",
-                    "connection_file": str(Path(sockets, "kernel.json")),
-                }
-            }
-        )
+        place = {"transport": "ipc", "connection_file": str(Path(sockets, "kernel.json"))}
+        config = Config({"KernelManager": place})
         source = project.home() / "notebooks" / f"{notebook}.ipynb"
         options = {
             "kernel_name": "python3",
@@ -88,18 +80,16 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
             failed.parent.mkdir(parents=True, exist_ok=True)
             if part.exists():
                 os.replace(part, failed)
-            said = (
-                f"{error.ename}: {error.evalue}"
-                if isinstance(error, PapermillExecutionError)
-                else str(error)
-            )
+            said = str(error)
+            if isinstance(error, PapermillExecutionError):
+                said = f"{error.ename}: {error.evalue}"
             raise StepFailed(f"{name} failed, its notebook is {failed}\n  {said}") from None
     failed.unlink(missing_ok=True)
-    if (path := folder.record(name)).exists():
-        write_json(
-            path, project.read_json(path) | {"commit": commit(), "machine": describe_machine()}
-        )
-    say(f"{name}: done in {time.monotonic() - started:.0f} s")
+    record = folder.record(name)
+    if record.exists():
+        made_by = {"commit": commit(), "machine": describe_machine()}
+        write_json(record, project.read_json(record) | made_by)
+    say_line(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
 
 
@@ -123,29 +113,24 @@ def _told_progress(name: str, log: Path) -> Iterator[None]:
 def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> None:
     """Print how far the notebook is, with the time left, whenever its progress log has grown."""
     said = 0
-    first = {}
+    first: dict[str, dict] = {}  # of each loop, by what it does
     while not done.wait(every):
-        lines = (
-            [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-            if log.exists()
-            else []
-        )
+        text = log.read_text(encoding="utf-8") if log.exists() else ""
+        lines = [json.loads(line) for line in text.splitlines()]
         for line in lines:
-            first.setdefault(line["what"].split(",")[0], line)
+            first.setdefault(line["what"].partition(",")[0], line)
         if len(lines) > said:
             now = lines[-1]
-            left = time_left(first[now["what"].split(",")[0]], now)
-            say(f"{name}: {now['what']}: {now['done']} of {now['of']}{left}")
+            left = time_left(first[now["what"].partition(",")[0]], now)
+            say_line(f"{name}: {now['what']}: {now['done']} of {now['of']}{left}")
         said = len(lines)
 
 
 def time_left(start: dict, now: dict) -> str:
-    """ ", about 40 s left", from two lines of a progress log; nothing where that cannot be told
-    yet.
-    """
+    """ ", about 40 s left", from two lines of a progress log; "" where nobody can tell yet."""
     if now["done"] <= start["done"] or now["done"] >= now["of"]:
         return ""
     seconds = (now["at"] - start["at"]) / (now["done"] - start["done"]) * (now["of"] - now["done"])
-    return (
-        f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
-    )
+    if seconds < 100:
+        return f", about {seconds:.0f} s left"
+    return f", about {seconds / 60:.0f} min left"

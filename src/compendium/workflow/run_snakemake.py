@@ -1,6 +1,4 @@
-"""Run the workflow: Snakemake decides what is stale, this module says in plain words how
-far it is.
-"""
+"""Run the workflow: Snakemake decides what is stale, this module says how far it is."""
 
 from __future__ import annotations
 
@@ -22,15 +20,13 @@ from compendium.workflow.parallel import end_with_parent
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.warm import WarmProcess, warm_process
 
-DRY = re.compile(
-    r"--dry-?run|-[^\W\dcjsdCTo]*n\w*"
-)  # also among short words without a value, such as -np
-ELSEWHERE = (
-    "--profile",
-    "--workflow-profile",
-    "--executor",
-    "-e",
-)  # words after which steps may run elsewhere
+# also among short words without a value, such as -np
+DRY = re.compile(r"--dry-?run|-[^\W\dcjsdCTo]*n\w*")
+# words after which steps may run elsewhere
+ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")
+
+
+ELSEWHERE_LOG = re.compile(r"\s+log: (?:.*, )?(\S+) \(check log file")
 
 
 class WorkflowFailed(RuntimeError):
@@ -39,9 +35,7 @@ class WorkflowFailed(RuntimeError):
 
 @contextlib.contextmanager
 def lock_results(folder: Path) -> Iterator[None]:
-    """Lock a profile's results for this run alone; the kernel lets go when the process ends,
-    however it ends.
-    """
+    """Lock a profile's results for this run alone; the kernel lets go when the process ends."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+") as handle:
         try:
@@ -54,14 +48,11 @@ def lock_results(folder: Path) -> Iterator[None]:
 
 
 def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
-    """The names of the steps that have a record whose files are gone. discard: remove it, so that
-    they run again.
-    """
-    broken = [
-        one["step"]
-        for one in folder.records()
-        if not all((folder.root / name).exists() for name in one["files"])
-    ]
+    """Steps that have a record whose files are gone. discard: remove it, so that they run again."""
+    broken = []
+    for record in folder.records():
+        if not all((folder.root / name).exists() for name in record["files"]):
+            broken.append(record["step"])
     for name in broken if discard else ():
         folder.record(name).unlink()
     return broken
@@ -70,11 +61,16 @@ def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
 def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = ()) -> bool:
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
-    cores: None takes what the machine gives this process, or what the profile of a cluster says.
-    extra: words passed on to snakemake; a dry run changes nothing, and may stand beside a run that
-    is at work. Raises WorkflowFailed where a step fails.
+    Args:
+        profile: its name or file.
+        cores: None takes what the machine gives this process, or what a cluster's profile says.
+        extra: words passed on to snakemake. A dry run changes nothing, and may stand beside a run
+            that is at work.
+
+    Raises:
+        WorkflowFailed: a step fails.
     """
-    settings = config.load(profile)
+    settings = config.load_profile(profile)
     folder = project.results(settings.name)
     dry = is_dry(extra)
     for task in [] if dry else settings.read_tasks():
@@ -88,23 +84,11 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if dry and broken:
             extra = [*extra, "--forcerun", *(str(folder.record(name)) for name in broken)]
-        command = [
-            *(
-                sys.executable,
-                "-m",
-                "snakemake",
-                "--snakefile",
-                str(project.home() / "workflow" / "Snakefile"),
-            ),
-            *(
-                "--directory",
-                str(project.home()),
-                "--config",
-                f"profile={profile}",
-                *name_cores(cores, extra),
-            ),
-            *("--rerun-incomplete", "--nolock", "--nocolor", *extra),
-        ]
+        home = project.home()
+        command = [sys.executable, "-m", "snakemake", "--directory", str(home)]
+        command += ["--snakefile", str(home / "workflow" / "Snakefile")]
+        command += ["--config", f"profile={profile}", *name_cores(cores, extra)]
+        command += ["--rerun-incomplete", "--nolock", "--nocolor", *extra]
         log = folder.root / "logs" / ("dry_run.log" if dry else "snakemake.log")
         log.parent.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
@@ -118,35 +102,32 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
         if dry:
             print("\n".join([*report.stats, "a dry run: nothing was run"]), flush=True)
         elif report.steps:
-            print(
-                f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True
-            )
+            seconds = time.monotonic() - started
+            print(f"all {report.steps} steps done in {seconds:.0f} s", flush=True)
         return bool(report.steps)
 
 
 def _run_reported(
     command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None
 ) -> int:
-    """Run snakemake, let the report read each line, and keep all in the log; give its exit
-    status.
-    """
-    # steps call `attreval` and start kernels: the warm ones, or those that are found where this
-    # Python is
+    """Run snakemake, let the report read each line, and log it; return the exit status."""
+    # steps call `attreval` and start kernels: the warm ones, or those beside this Python
     own = [str(warm.folder)] if warm else []
     given = {"ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": MARK}
     for name, places in (("PATH", [*own, str(Path(sys.executable).parent)]), ("JUPYTER_PATH", own)):
         given[name] = os.pathsep.join([*places, *filter(None, [os.environ.get(name)])])
-    options = {
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.STDOUT,
-        "text": True,
-        "preexec_fn": end_with_parent,
-    }
     with (
         log.open("w", encoding="utf-8") as handle,
-        subprocess.Popen(command, env=os.environ | given, **options) as process,
+        subprocess.Popen(
+            command,
+            env=os.environ | given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=end_with_parent,
+        ) as process,
     ):
-        for line in process.stdout:
+        for line in process.stdout or ():
             handle.write(line)
             report.read_line(line.rstrip("\n"))
     return process.returncode
@@ -163,23 +144,18 @@ def leaves_machine(extra: Sequence[str]) -> bool:
 
 
 def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
-    """The words that tell snakemake of processors; none where extra names a cluster's profile or
-    executor.
+    """The words that tell snakemake of processors.
 
-    There, the number is the most that one step is given, and the processors of this machine say
-    nothing about it.
+    None where extra names a cluster: there the number is the most that one step is given, of which
+    the processors of this machine say nothing.
     """
-    return (
-        []
-        if cores is None and leaves_machine(extra)
-        else ["--cores", str(cores or count_processors())]
-    )
+    if cores is None and leaves_machine(extra):
+        return []
+    return ["--cores", str(cores or count_processors())]
 
 
 def read_errors(log: Path) -> list[str]:
-    """What a step that ran on another machine said of its failure, as its log has it, and where the
-    log is.
-    """
+    """What a step that ran on another machine said of its failure, and where its log is."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     said = [line.removeprefix(MARK) for line in lines if line.startswith(MARK)]
     said = [line for line in said if "failed" in line or "error" in line.lower()]
@@ -190,14 +166,13 @@ def read_errors(log: Path) -> list[str]:
 class ProgressReport:
     """Turns what snakemake and the steps print into lines for people."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.steps = 0
         self.on_steps: Callable[[], None] | None = None  # called when there is something to do
         self.errors: list[str] = []
         self.tail: list[str] = []
-        self.stats: dict[
-            str, None
-        ] = {}  # lines such as `train    3`: how often each rule is to run
+        # lines such as `train    3`: how often each rule is to run
+        self.stats: dict[str, None] = {}
 
     def read_line(self, line: str) -> None:
         """Read one line of output, and print what a person wants to know of it."""
@@ -206,9 +181,7 @@ class ProgressReport:
             print(line.removeprefix(MARK), flush=True)
             if "failed" in line or "error" in line.lower():
                 self.errors.append(line.removeprefix(MARK))
-        elif found := re.match(
-            r"\s+log: (?:.*, )?(\S+) \(check log file", line
-        ):  # of a step on another machine
+        elif found := ELSEWHERE_LOG.match(line):
             self.errors += read_errors(Path(found[1]))
         elif (found := re.match(r"total\s+(\d+)", line)) and not self.steps:
             self.steps = int(found[1])
@@ -221,7 +194,5 @@ class ProgressReport:
             print(f"step {found[1]} of {found[2]} done", flush=True)
 
     def explain_failure(self, log: Path) -> str:
-        lines = (
-            list(dict.fromkeys(self.errors)) or [line for line in self.tail if line.strip()][-12:]
-        )
+        lines = [*dict.fromkeys(self.errors)] or [line for line in self.tail if line.strip()][-12:]
         return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"

@@ -1,5 +1,4 @@
-"""One run of one notebook: its parameters, profile and folders, and the tables and figures it
-leaves.
+"""One run of one notebook: its parameters, profile and folders, and what it leaves.
 
 Tables and figures are the same bytes from every run; what is not (seconds, versions) goes into the
 step's own record, from which the manifest is made.
@@ -46,12 +45,11 @@ VERSIONS = (
 )
 
 
-def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
-    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return
-    both paths.
+def write_picture(axes: Any, stem: Path, svg_text: bool = False) -> list[Path]:
+    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time, and close it.
 
     axes: matplotlib's, or seaborn's grid. It is laid out once, for both. svg_text: whether text
-        stays text in the SVG.
+    stays text in the SVG.
     """
     from matplotlib import pyplot as plt
 
@@ -75,8 +73,9 @@ def write_picture(axes, stem: Path, svg_text: bool = False) -> list[Path]:
 
 @dataclass
 class Step:
-    """A notebook run. `name` is the notebook and what tells this run from its others:
-    `03_explain-snli-minilm-s1-0`.
+    """A notebook run, with a name such as `03_explain-snli-minilm-s1-0`.
+
+    spent_elsewhere: processor seconds of parts that other processes, or an earlier start, made.
     """
 
     notebook: str
@@ -86,9 +85,7 @@ class Step:
     started: float = field(default_factory=time.monotonic)
     files: list[Path] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
-    spent_elsewhere: float = (
-        0.0  # processor seconds of parts made by an earlier start, or by processes side by side
-    )
+    spent_elsewhere: float = 0.0
 
     @property
     def name(self) -> str:
@@ -102,24 +99,17 @@ class Step:
         return frame
 
     def per_instance(self, frame: pd.DataFrame) -> None:
-        """Keep what the judge says of single instances in instances/<run>.parquet; columns as
-        tables.VALUE_SCHEMA.
-        """
+        """Keep values of single instances in instances/<run>.parquet; columns of VALUE_SCHEMA."""
         path = self.results.instances / f"{self.name}.parquet"
         write_values(path, frame)
         self.files.append(path)
 
-    def figure(self, name: str, axes):
-        """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it
-        back for display.
-        """
+    def figure(self, name: str, axes: Any) -> Any:
+        """Write a figure to figures/<run>_<name>.png and .svg and give it back for display."""
         from IPython.display import Image
 
-        self.files += (
-            paths := write_picture(
-                axes, self.results.figures / f"{self.name}_{name}", svg_text=True
-            )
-        )
+        paths = write_picture(axes, self.results.figures / f"{self.name}_{name}", svg_text=True)
+        self.files += paths
         return Image(filename=str(paths[0]), width=int(axes.figure.get_figwidth() * 100), alt=name)
 
     def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
@@ -157,27 +147,22 @@ class Step:
         return found
 
     def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
-        """Where parts of these names are kept until the step ends; the record counts those that are
-        there already.
-        """
+        """Where parts of these names are kept until the step ends; the record counts old ones."""
         paths = part_paths(self.name, self.profile, self.results, names, of_models)
-        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(
-            path.exists() for path in paths
-        )
+        there = sum(path.exists() for path in paths)
+        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + there
         self.spent_elsewhere += sum(map(seconds_of, paths))
         return paths
 
     def progress(self, what: str) -> Callable[..., None]:
-        """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the
-        workflow's log.
-        """
+        """A callback (done, of, words=None) that shows a bar, or writes to the workflow's log."""
         log = os.environ.get("ATTREVAL_PROGRESS")
         if not log:
             from tqdm.auto import tqdm
 
             bar = tqdm(desc=what)
 
-        def show(done, of, words=None):
+        def show(done: int, of: int, words: str | None = None) -> None:
             if log:
                 line = {"what": words or what, "done": done, "of": of, "at": time.time()}
                 with Path(log).open("a", encoding="utf-8") as handle:
@@ -210,42 +195,35 @@ class Step:
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.record(self.name)
-        if (
-            path.exists()
-        ):  # what an earlier run of the step wrote and this one did not is out of date
+        if path.exists():  # what an earlier run wrote and this one did not is out of date
             for name in set(project.read_json(path)["files"]) - set(record["files"]):
                 (self.results.root / name).unlink(missing_ok=True)
         write_json(path, record | self.notes)
         shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
+        folder = self.results.root.parent
         shown = [*dict.fromkeys(self.files), path]
-        return pd.DataFrame(
-            {"written": [str(one.relative_to(self.results.root.parent)) for one in shown]}
-        )
+        return pd.DataFrame({"written": [str(one.relative_to(folder)) for one in shown]})
 
 
 def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Parameters, config.Profile]:
     """The checked parameters of a notebook run, and its profile.
 
-    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model, seed or
-    shard.
+    Raises ValueError for a wrong parameter, profile, task, model, seed or shard.
     """
-    checked = parameters.check(notebook, given)
-    profile = config.load(checked.profile)
+    checked = parameters.check_parameters(notebook, given)
+    profile = config.load_profile(checked.profile)
     if isinstance(checked, parameters.OneModel):
         check_choice(profile, checked, notebook)
     return checked, profile
 
 
 def begin(notebook: str, namespace: dict[str, Any]) -> Step:
-    """Start a notebook run from the notebook's own globals(), with what check_run raises; set
-    threads and display.
-    """
+    """Start a notebook run from the notebook's own globals(); raises what check_run raises."""
     given, profile = check_run(notebook, parameters.read_namespace(namespace))
     set_threads(profile.threads)
     set_display()
-    warnings.filterwarnings(
-        "ignore", message="IProgress not found"
-    )  # without widgets, bars are text: no harm done
+    # without widgets, bars are text: no harm done
+    warnings.filterwarnings("ignore", message="IProgress not found")
     return Step(notebook, given, profile, project.results(profile.name))
 
 
@@ -291,14 +269,11 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
             f"task {given.task!r} has no seed {given.seed}; it has: "
             f"{', '.join(map(str, task.seeds))}"
         )
-    if (
-        notebook.startswith("07")
-        and "diagnosis" not in profile.task_of(given.task, given.model).judges
-    ):
+    judges = profile.task_of(given.task, given.model).judges
+    if notebook.startswith("07") and "diagnosis" not in judges:
         raise ValueError(
             f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before "
-            "the diagnosis; name "
-            "`diagnosis` among the task's judges"
+            "the diagnosis; name `diagnosis` among the task's judges"
         )
     shards = profile.explaining_of(given.task).shards
     if shard is not None and shard >= shards:
@@ -309,9 +284,7 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
 
 
 def set_threads(threads: int) -> None:
-    """Fix the number of threads: sums in another order are other floats, and tables must be the
-    same bytes.
-    """
+    """Fix the number of threads: sums in another order would be other floats in the tables."""
     os.environ.update(thread_variables(threads))
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

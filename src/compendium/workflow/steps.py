@@ -1,5 +1,4 @@
-"""The order of things, in one place: every step of a run, what it reads, what it makes, and what
-makes it run again.
+"""Every step of a run, in order: what it reads and makes, and what makes it run again.
 
 workflow/Snakefile loops over STEPS; manifests, the published run, docs/fidelity.md and the plan
 read them. A step runs again when a file that it reads changes, its settings (every value of the
@@ -15,21 +14,15 @@ from typing import Any
 
 from compendium import project
 from compendium.config.profile import Profile, Run
+from compendium.config.sections import Judge
 from compendium.corpora import TASKS
 from compendium.project import Results, step_name
 from compendium.workflow.graph import Graph, notebook_digest
 from compendium.workflow.parameters import NOTEBOOKS
 
-TASK_FACTS = (
-    "title",
-    "labels",
-    "segments",
-    "trained_on",
-    "evidence_from",
-    "splits",
-)  # of TASKS, that steps read
-# what training imports with the models, and never runs: a test traces trainings of all
-# architectures
+# of TASKS, that steps read
+TASK_FACTS = ("title", "labels", "segments", "trained_on", "evidence_from", "splits")
+# what training imports and never runs: a test traces trainings of all architectures
 NOT_TRAINED = (
     "attreval.models.transformer_deeplift",
     "attreval.models.transformer_lrp",
@@ -53,15 +46,20 @@ OF_CROSSED = (
 
 
 @dataclass(frozen=True)
-class Step:
-    """A kind of step: a rule of the workflow that runs one notebook, once or for each of its runs.
+class StepKind:
+    """A rule of the workflow that runs one notebook, once or for each of its runs.
 
-    runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing
-    for it; every profile has the step once where nothing is said. reads: the files of one run
-    besides the notebook; settings: the values of the profile that it uses. makes: its files besides
-    the executed copy and the record. judge: whose explained runs it reads. side_by_side: it starts
-    a process for each of the profile's workers. asks: it runs models, and takes an accelerator.
-    not_run: modules that it imports but never runs.
+    Attributes:
+        rule: its name.
+        notebook: what it runs.
+        reads: the files of one run besides the notebook.
+        settings: the values of the profile that it uses.
+        runs: the step's instances in a profile, [()] where it runs once; an empty list skips it.
+        makes: its files besides the executed copy and the record.
+        judge: whose explained runs it reads.
+        side_by_side: whether it starts a process for each of the profile's workers.
+        asks: whether it runs models, and takes an accelerator.
+        not_run: modules that it imports but never runs.
     """
 
     rule: str
@@ -92,9 +90,7 @@ class Step:
         return [*map(str, graph.executed(self.notebook, [run])), *map(str, made)]
 
     def state(self, graph: Graph, *run: Any) -> list:
-        """What makes one run stale when it changes, besides files: settings, what is known of its
-        tasks, and code.
-        """
+        """What makes a run stale besides files: settings, facts of its tasks, and code."""
         tasks = [run[0], graph.profile.read_by(run[0])] if run else graph.profile.read_tasks()
         facts = {task: [getattr(TASKS[task], name) for name in TASK_FACTS] for task in tasks}
         return [self.settings(graph, *run), facts, self.code]
@@ -105,11 +101,11 @@ class Step:
         return notebook_digest(self.notebook, self.not_run)
 
 
-def _runs(judge: str) -> Callable[[Graph], list[Run]]:
+def _runs(judge: Judge) -> Callable[[Graph], list[Run]]:
     return lambda graph: graph.profile.explained_runs(judge)
 
 
-def _judging(judge: str) -> Callable[[Graph], list[tuple]]:
+def _judging(judge: Judge) -> Callable[[Graph], list[tuple]]:
     """The runs of a step that runs once where the profile has explanations for a judge."""
     return lambda graph: [()] if graph.profile.explained_runs(judge) else []
 
@@ -118,7 +114,7 @@ def _read_explaining(graph: Graph, *run: Any) -> list[Path]:
     return [*graph.tables(run[:1]), *graph.trained([run[:3]])]
 
 
-def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Graph], list[Path]]:
+def _read_judged(paper: str, judge: Judge, trained: bool = False) -> Callable[[Graph], list[Path]]:
     """What a judge of stored explanations reads. trained: the models, too."""
 
     def read(graph: Graph) -> list[Path]:
@@ -135,10 +131,8 @@ def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Gra
     return read
 
 
-def _judged_settings(paper: str, judge: str, *more: str) -> Callable[[Graph], list]:
-    """What decides over a paper's notebook: its claims, how its judge is set, and what explained
-    its runs.
-    """
+def _judged_settings(paper: str, judge: Judge, *more: str) -> Callable[[Graph], list]:
+    """What decides over a paper's notebook: its claims, its judge, and its runs' explanations."""
     sections = (judge, "bootstrap", *more)
     return lambda graph: [
         graph.claims(paper),
@@ -236,13 +230,13 @@ def _compared(graph: Graph) -> list[tuple]:
 
 
 STEPS = (
-    Step(
+    StepKind(
         "data",
         "01_data",
         reads=lambda graph: graph.tables(graph.profile.read_tasks()),
         settings=lambda graph: [list(graph.profile.tasks)],
     ),
-    Step(
+    StepKind(
         "train",
         "02_train",
         runs=lambda graph: graph.profile.trained_runs(),
@@ -258,7 +252,7 @@ STEPS = (
         asks=True,
         not_run=NOT_TRAINED,
     ),
-    Step(
+    StepKind(
         "explain",
         "03_explain",
         runs=lambda graph: graph.shards(graph.profile.explained_runs()),
@@ -267,7 +261,7 @@ STEPS = (
         makes=(Results.attributions, Results.tokens),
         asks=True,
     ),
-    Step(
+    StepKind(
         "overview",
         "03_overview",
         reads=lambda graph: [
@@ -276,7 +270,7 @@ STEPS = (
         ],
         settings=lambda graph: [graph.sections("tasks")],
     ),
-    Step(
+    StepKind(
         "pointing_game",
         "04_poerner2018",
         runs=_judging("pointing"),
@@ -284,7 +278,7 @@ STEPS = (
         settings=_judged_settings("poerner2018", "pointing"),
         judge="pointing",
     ),
-    Step(
+    StepKind(
         "agreement",
         "05_kamp2023",
         runs=_judging("agreement"),
@@ -292,7 +286,7 @@ STEPS = (
         settings=_judged_settings("kamp2023", "agreement"),
         judge="agreement",
     ),
-    Step(
+    StepKind(
         "seeds",
         "05_kamp2023_seeds",
         runs=lambda graph: [()] if graph.profile.seed_study or graph.several_seeds else [],
@@ -302,7 +296,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "faithfulness",
         "06_zhao2023",
         runs=_judging("faithfulness"),
@@ -315,7 +309,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "explain_types",
         "07_sun2024_explanations",
         runs=lambda graph: graph.parts(_runs("diagnosis")(graph)),
@@ -324,7 +318,7 @@ STEPS = (
         makes=(Results.typed_attributions, Results.typed_tokens),
         asks=True,
     ),
-    Step(
+    StepKind(
         "agents",
         "07_sun2024_agents",
         runs=_runs("diagnosis"),
@@ -336,7 +330,7 @@ STEPS = (
         ],
         asks=True,
     ),
-    Step(
+    StepKind(
         "diagnosis",
         "07_sun2024",
         runs=_judging("diagnosis"),
@@ -346,7 +340,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "joint",
         "08_joint",
         runs=_compared,
@@ -360,7 +354,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "joint_models",
         "08_joint_models",
         runs=_compared,
@@ -370,7 +364,7 @@ STEPS = (
             {name: model.architecture for name, model in graph.profile.models.items()},
         ],
     ),
-    Step(
+    StepKind(
         "joint_settings",
         "08_joint_settings",
         runs=lambda graph: [()] if graph.explained_again else [],
@@ -384,7 +378,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "crossed",
         "08_joint_crossed",
         runs=lambda graph: [()] if graph.profile.crossed else [],
@@ -393,7 +387,7 @@ STEPS = (
         side_by_side=True,
         asks=True,
     ),
-    Step(
+    StepKind(
         "planted",
         "09_planted",
         reads=lambda graph: [],

@@ -1,5 +1,4 @@
-"""Warm processes: one process imports what every step needs, and each step, and each kernel, is a
-fork of it.
+"""A warm process imports what every step needs; each step, and each kernel, is a fork of it.
 
 Starting Python and importing torch, pandas and papermill costs a step eight seconds, twice what a
 small one computes. A fork shares nothing that is written: what a step does is what it would do in a
@@ -33,30 +32,23 @@ from compendium.workflow.parallel import end_with_parent, thread_variables
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
 LIBRARIES = (
-    "torch",
-    "transformers",
-    "papermill",
-    "ipykernel.kernelapp",
-    "scipy.stats",
-    "sklearn.linear_model",
+    *("torch", "transformers", "papermill", "ipykernel.kernelapp"),
+    *("scipy.stats", "sklearn.linear_model"),
+    # which an optimiser, a table and a transformer import, at one to three seconds each
+    *("torch._dynamo", "spacy", "transformers.models.bert.modeling_bert"),
 )
-# which an optimiser, a table and a transformer import, at one to three seconds each
-LIBRARIES += ("torch._dynamo", "spacy", "transformers.models.bert.modeling_bert")
 
 
 class WarmProcess:
-    """The warm process of a run of the workflow, and a folder with a command and a kernel that ask
-    it.
-    """
+    """The warm process of a run, and a folder with a command and a kernel that ask it."""
 
     def __init__(self, folder: Path, threads: int):
         self.folder = folder
         self.socket = folder / "socket"
         ask = [sys.executable, "-I", "-S", str(CLIENT), str(self.socket)]
         command = folder / "attreval"
-        command.write_text(
-            f'#!/bin/sh\nexec {shlex.join([*ask, "attreval.cli"])} "$@"\n', encoding="utf-8"
-        )
+        line = shlex.join([*ask, "attreval.cli"])
+        command.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
         command.chmod(0o755)
         kernel = get_kernel_dict()  # python -m ipykernel_launcher ...
         kernel["argv"] = [*ask, *kernel["argv"][kernel["argv"].index("-m") + 1 :]]
@@ -65,9 +57,7 @@ class WarmProcess:
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        """Start it, unless it has been; until it listens, commands start as they would
-        without it.
-        """
+        """Start it, unless it has been; until it listens, commands start without it."""
         if self.process is None:
             words = [sys.executable, "-m", "compendium.workflow.warm", str(self.socket)]
             given = os.environ | self.fixed
@@ -83,8 +73,7 @@ class WarmProcess:
 
 @contextlib.contextmanager
 def warm_process(threads: int) -> Iterator[WarmProcess | None]:
-    """The warm process of a run, not started yet; None where the system is not Linux, or
-    ATTREVAL_WARM is 0.
+    """The warm process of a run, not started yet; None outside Linux, or if ATTREVAL_WARM is 0.
 
     threads: of a step.
     """
@@ -118,8 +107,7 @@ def serve(path: str) -> None:
 
 
 def attend(client: socket.socket) -> None:
-    """In a fork: run the module that a client asks for as `python -m` would, and tell its status;
-    never return.
+    """In a fork: run the module that a client asks for, tell its status, and never return.
 
     The files, folder and environment are the client's. Where the client ends before, so does this.
     """
@@ -136,9 +124,8 @@ def attend(client: socket.socket) -> None:
             os.close(number)
         os.environ.clear()
         os.environ.update(request["environment"])
-        os.environ.pop(
-            "JPY_PARENT_PID", None
-        )  # a kernel would look for its parent, which is the client's
+        # by which a kernel would look for its parent, which is the client's
+        os.environ.pop("JPY_PARENT_PID", None)
         os.chdir(request["folder"])
         random.seed()
         if "numpy" in sys.modules:
@@ -154,7 +141,7 @@ def attend(client: socket.socket) -> None:
         traceback.print_exc()
     finally:
         with contextlib.suppress(Exception):  # what an interpreter does when it ends
-            threading._shutdown()
+            vars(threading)["_shutdown"]()
             atexit._run_exitfuncs()
             sys.stdout.flush()
             sys.stderr.flush()
@@ -169,32 +156,24 @@ def _end_with(client: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main() -> None:
-    """The warm process itself: import libraries and the modules of the packages that notebooks
-    name, then serve.
-    """
+def warm_up() -> None:
+    """The warm process itself: import libraries and what notebooks import, then serve."""
     from compendium import project
     from compendium.imports import closure, module_name
     from compendium.workflow.graph import code_of
 
-    sys.modules["rfc3987_syntax"] = (
-        None  # jsonschema does without this grammar, which takes two seconds to compile
-    )
-    files = closure(
-        [code_of(path) for path in sorted((project.home() / "notebooks").glob("*.ipynb"))]
-    )
+    # jsonschema does without this grammar, which takes two seconds to compile
+    sys.modules.update({"rfc3987_syntax": None})  # type: ignore[dict-item]
+    notebooks = sorted((project.home() / "notebooks").glob("*.ipynb"))
+    files = closure(map(code_of, notebooks))
     for name in (*LIBRARIES, *map(module_name, files)):
         with contextlib.suppress(ImportError):  # an optional extra: the step itself says so
             importlib.import_module(name)
     # a fork of a process with threads may inherit their locks; jemalloc sees to its own
-    others = [
-        path
-        for path in Path("/proc/self/task").glob("*/comm")
-        if not path.read_text().startswith("jemalloc")
-    ]
-    if len(others) == 1:
+    threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    if sum(not name.startswith("jemalloc") for name in threads) == 1:
         serve(sys.argv[1])
 
 
 if __name__ == "__main__":
-    main()
+    warm_up()

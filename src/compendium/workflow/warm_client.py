@@ -1,5 +1,4 @@
-"""Ask the warm process to run a module, as `python -m MODULE ARGUMENTS` would; without one, run it
-here.
+"""Ask the warm process to run a module as `python -m MODULE ARGUMENTS` would, or run it here.
 
     python -I -S warm_client.py SOCKET MODULE ARGUMENTS...
 
@@ -15,12 +14,11 @@ import socket
 import sys
 
 
-def main() -> int:
+def ask_warm() -> int:
     """Hand over arguments, environment, folder and open files; wait for the status."""
     path, module, *arguments = sys.argv[1:]
-    ctypes.CDLL(None).prctl(
-        1, signal.SIGKILL
-    )  # end with whoever started this: a notebook's runner, a job
+    # end with whoever started this: a notebook's runner, a job
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     request = {
         "module": module,
         "arguments": arguments,
@@ -41,6 +39,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(ask_warm())
     except KeyboardInterrupt:
         sys.exit(130)

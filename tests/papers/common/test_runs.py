@@ -116,15 +116,15 @@ def test_what_is_kept_for_a_run_is_that_of_one_profile_and_of_files_as_they_are(
         return asked[-1]
 
     results = SimpleNamespace(root="here")
-    one = config.load("smoke")
+    one = config.load_profile("smoke")
     edited = one.model_copy(update={"explain": one.explain.changed(shards=one.explain.shards + 1)})
-    for profile in (one, edited, one, config.load("smoke")):
+    for profile in (one, edited, one, config.load_profile("smoke")):
         assert load(results, profile, "snli", "m", 1) == (profile.explain.shards, ("snli", "m", 1))
     assert len(asked) == 2
     for path, more in ((files[0], "other scores"), (files[1], "scores")):
         path.write_text(more)
-        load(results, config.load("smoke"), "snli", "m", 1)
-        load(results, config.load("smoke"), "snli", "m", 1)
+        load(results, config.load_profile("smoke"), "snli", "m", 1)
+        load(results, config.load_profile("smoke"), "snli", "m", 1)
     assert len(asked) == 4
 
 
@@ -134,7 +134,7 @@ def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(
     results = Results(tmp_path)
     run = ("snli", "m", 1)
     text = models.instance("good film")
-    profile = config.load("smoke")
+    profile = config.load_profile("smoke")
     tokens = tiny.tokens(text)
     monkeypatch.setattr(readings, "to_explain", lambda *given: [text])
     step = SimpleNamespace(results=results, profile=profile)

@@ -76,7 +76,9 @@ def test_a_networks_accuracy_is_as_sure_as_the_profile_asks(monkeypatch):
     monkeypatch.setattr(training, "new_classifier", lambda *given, **more: network)
     tested = SimpleNamespace(correct=correct, accuracy=0.75, macro_f1=0.7, predicted=correct)
     monkeypatch.setattr(training, "measure_performance", lambda *given: tested)
-    monkeypatch.setattr(training.corpora, "load", lambda *given: [models.instance("a film")] * 40)
+    monkeypatch.setattr(
+        training.corpora, "load_task", lambda *given: [models.instance("a film")] * 40
+    )
     rows = dict.fromkeys(("train_rows", "dev_rows", "test_rows", "explain_rows"), 40)
     profile = Profile(
         name="made-up",

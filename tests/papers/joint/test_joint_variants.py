@@ -45,7 +45,7 @@ STEP = step_of(profile_of())
 def opened(tiny, monkeypatch):
     """Makes a step of a profile, in which every run has the tiny model and the same texts."""
     monkeypatch.setattr(trained_models, "load_model_once", lambda *run: tiny)
-    monkeypatch.setattr(limits.corpora, "load", lambda task, split, rows=None: TEXTS[:rows])
+    monkeypatch.setattr(limits.corpora, "load_task", lambda task, split, rows=None: TEXTS[:rows])
     monkeypatch.setattr(budgets.runs, "to_explain", lambda *run: TEXTS[:2])
     return lambda **given: step_of(profile_of(workers=1, **given))
 

@@ -554,7 +554,9 @@ def test_what_is_there_is_counted_and_what_is_not_says_so(tmp_path, monkeypatch)
     write_csv(step.results.table("accuracy", "02_train", "snli", "tiny", 1), accuracy)
     texts = {"dev": ["a b"], "test": ["a film was", "the film was very slow"]}
     monkeypatch.setattr(
-        corpora, "load", lambda task, split: [models.instance(t, "not bad") for t in texts[split]]
+        corpora,
+        "load_task",
+        lambda task, split: [models.instance(t, "not bad") for t in texts[split]],
     )
     found = tables.dataset_table(step).set_index("quantity")
     assert found.ours[["dev_rows", "test_rows", "words_min", "words_max"]].tolist() == [1, 2, 4, 7]

@@ -18,7 +18,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
 from compendium import corpora
-from compendium.config import AlsoTrain, ModelSpec, Profile, TaskSpec, load
+from compendium.config import AlsoTrain, ModelSpec, Profile, TaskSpec, load_profile
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
 from compendium.papers.pipeline import explaining, training
 from compendium.papers.pipeline.data import draw_lengths
@@ -32,7 +32,7 @@ from compendium.papers.pipeline.training import (
     training_set,
 )
 from compendium.project import Results
-from compendium.workflow.parameters import check
+from compendium.workflow.parameters import check_parameters
 from compendium.workflow.step import Step
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
@@ -84,7 +84,7 @@ def test_training_set_adds_the_other_task(monkeypatch):
             models.instance(text, name=f"{task}-{i}") for i, text in enumerate(given[task][:rows])
         ]
 
-    monkeypatch.setattr(corpora, "load", load)
+    monkeypatch.setattr(corpora, "load_task", load)
     spec = TaskSpec(**ROWS, also_train={"imdb": AlsoTrain(rows=2, last_words=2)})
     texts = [i.segments[0] for i in training_set("rotten_tomatoes", spec)]
     assert texts == ["a b c"] * 4 + ["g h"] * 2
@@ -233,8 +233,8 @@ def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
 def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(
     tiny, texts, tmp_path, monkeypatch
 ):
-    given = check("03_explain", {"model": "tiny", "methods": ["lime"]})
-    step = Step("03_explain", given, load("smoke"), Results(tmp_path))
+    given = check_parameters("03_explain", {"model": "tiny", "methods": ["lime"]})
+    step = Step("03_explain", given, load_profile("smoke"), Results(tmp_path))
     monkeypatch.setattr(explaining, "load_model", lambda *run: tiny)
     monkeypatch.setattr(explaining, "to_explain", lambda *which: texts[:2])
     found = explaining.explain_shard(step)

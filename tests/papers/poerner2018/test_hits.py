@@ -201,7 +201,7 @@ def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every
 
 @pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
 def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
-    profile = config.load(name)
+    profile = config.load_profile(name)
     rules = {
         task: profile.explaining_of(task).windows
         for task, _, _ in profile.explained_runs("pointing")

@@ -19,7 +19,7 @@ from attreval.models.scorer import Scorer
 from compendium import config
 from compendium.papers.sun2024 import agents, explanations
 from compendium.project import Results
-from compendium.workflow.parameters import check
+from compendium.workflow.parameters import check_parameters
 from compendium.workflow.step import Step
 
 SIDES = st.lists(st.sampled_from([0, 1]), min_size=1, max_size=30).map(sorted)
@@ -107,11 +107,11 @@ def test_the_head_for_all_classes_depends_on_neither_class_nor_text(tiny, texts)
 
 
 def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
-    profile = config.load("smoke")
+    profile = config.load_profile("smoke")
     only = profile.tasks["snli"].changed(models=["tiny"], of_model={})
     profile = profile.model_copy(update={"tasks": {"snli": only}})
     name = "07_sun2024_explanations"
-    step = Step(name, check(name, {"model": "tiny"}), profile, Results(tmp_path))
+    step = Step(name, check_parameters(name, {"model": "tiny"}), profile, Results(tmp_path))
     some = [models.instance("the brave film", "was not bad", name=f"i{n}") for n in range(3)]
     some += [
         models.instance("a slow plot was", "the film . very good", name=f"j{n}") for n in range(3)

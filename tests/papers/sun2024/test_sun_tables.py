@@ -443,7 +443,7 @@ def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
         (tmp_path / name).touch()
         assert corpora.evidence_tasks("snli") == tasks
     assert corpora.evidence_tasks("rotten_tomatoes") == []
-    assert config.load("smoke").read_tasks()[-2:] == ["spanex_snli", "esnli"]
+    assert config.load_profile("smoke").read_tasks()[-2:] == ["spanex_snli", "esnli"]
 
 
 @pytest.mark.parametrize(

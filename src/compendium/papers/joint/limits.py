@@ -46,7 +46,7 @@ def measure_limits(step: Step) -> pd.DataFrame:
 def _short_texts(profile: Profile, task: str) -> list[Instance]:
     """The first test instances of a task that are short enough."""
     spec = profile.joint.limits
-    every = corpora.load(task, "test")
+    every = corpora.load_task(task, "test")
     return [one for one in every if len(one.words) <= spec.words][: spec.tasks[task]]
 
 

@@ -78,7 +78,7 @@ def _ask_twin(opened: OpenRun, part: Part) -> Iterator[tuple]:
     """Accuracy and measures of erasure of one twin on a few texts."""
     task, model, _ = opened.run
     twins = opened.profile.joint.masked.twins[task]
-    texts = corpora.load(task, "test", max(twins.rows, twins.tested))
+    texts = corpora.load_task(task, "test", max(twins.rows, twins.tested))
     role = MASKED if model in twins.masked else PLAIN
     found = [*_read_twice(opened, texts[: twins.tested][slice(*part)])]
     found += _erase_texts(opened, texts[: twins.rows][slice(*part)])

@@ -134,7 +134,7 @@ def train_and_explain(
     study = profile.seed_study
     spec = profile.study_explaining()
     names = (STUDY, study.task, study.model, seed)
-    instances = corpora.load(study.task, "train", study.train_rows)
+    instances = corpora.load_task(study.task, "train", study.train_rows)
     model = new_classifier(
         profile.models[study.model],
         corpora.TASKS[study.task].labels,
@@ -145,10 +145,10 @@ def train_and_explain(
         resolve=corpora.resolve_weights,
         vectors=load_vectors,
     )
-    dev = corpora.load(study.task, "dev", study.dev_rows)
+    dev = corpora.load_task(study.task, "dev", study.dev_rows)
     folder = results.model(f"{STUDY}_{study.task}", study.model, seed)
     train(model, instances, dev, profile.study_training(), folder, names)
-    test = corpora.load(study.task, "test", study.test_rows)
+    test = corpora.load_task(study.task, "test", study.test_rows)
     tested = measure_performance(
         model, test, pick_precision(profile.training.precision, model.device)
     )

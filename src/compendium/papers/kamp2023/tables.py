@@ -115,8 +115,8 @@ def dataset_table(step: Step) -> pd.DataFrame:
 
 
 def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
-    dev = corpora.load(TASK, "dev")
-    test = corpora.load(TASK, "test")
+    dev = corpora.load_task(TASK, "dev")
+    test = corpora.load_task(TASK, "test")
     words = [len(" ".join(one.segments).split()) for one in (*dev, *test)]
     trained_on = step.profile.read_by(TASK)
     tables = [

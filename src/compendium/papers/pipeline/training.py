@@ -83,7 +83,7 @@ def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
         profile.device,
     )
     network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
-    dev = corpora.load(task, "dev", spec.dev_rows)
+    dev = corpora.load_task(task, "dev", spec.dev_rows)
     curve = train(network, instances, dev, profile.training_of(task, model), folder, names, **how)
     return network, len(instances), pd.DataFrame(curve)
 
@@ -106,7 +106,7 @@ def measure_accuracy(
     """Test a run's model. names: what the draws of the interval derive from; show: is told how far
     it has come.
     """
-    test = corpora.load(run[0], "test", profile.task_of(*run[:2]).test_rows)
+    test = corpora.load_task(run[0], "test", profile.task_of(*run[:2]).test_rows)
     precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
     tested = measure_performance(model, test, precision, show and running_total(show, len(test)))
     accuracy, low, high = mean_low_high(tested.correct, profile.bootstrap, "accuracy", *names)
@@ -154,9 +154,9 @@ def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
 
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:
     """The train instances of a task, and those that it also trains on, shortened."""
-    instances = list(corpora.load(task, "train", spec.train_rows))
+    instances = list(corpora.load_task(task, "train", spec.train_rows))
     for other, more in spec.also_train.items():
-        for instance in corpora.load(other, "train", more.rows):
+        for instance in corpora.load_task(other, "train", more.rows):
             instances += shortened(instance, more)
     return instances
 

@@ -161,7 +161,7 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
     longest = getattr(model, "longest", model.max_length)
     records = load_typed_attributions(step.results, profile, *run)
     inputs = defaultdict(list)
-    for instance in corpora.load(run[0], "test", settings.rows):
+    for instance in corpora.load_task(run[0], "test", settings.rows):
         tokens = model.tokens(instance)
         units = find_units(tokens, profile.diagnosis.units.unit)
         own = records[instance.id]

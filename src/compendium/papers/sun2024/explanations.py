@@ -83,7 +83,7 @@ def explain_types(step: Step) -> TypedExplanations:
             f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0"
         )
     scorer = open_scorer(step)
-    every = corpora.load(given.task, "test", max(settings.rows, settings.agents.rows))
+    every = corpora.load_task(given.task, "test", max(settings.rows, settings.agents.rows))
     names = ("levels", given.task, given.model, given.seed)
     budget = budget_of_types(profile, given.task)
     evaluated = every[: settings.rows][given.part :: settings.parts]
@@ -276,7 +276,7 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
         return len(units) <= most and min(np.bincount(units.side, minlength=2)) >= 2
 
     few_words = (
-        one for one in corpora.load(task, "test", LOOKED_THROUGH) if len(one.words) <= most
+        one for one in corpora.load_task(task, "test", LOOKED_THROUGH) if len(one.words) <= most
     )
     return list(islice(filter(short, few_words), rows))
 

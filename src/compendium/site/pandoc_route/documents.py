@@ -1,8 +1,4 @@
-"""The paper in other forms than HTML, with the numbers that its page has.
-
-A PDF, through pandoc's tree and Typst; and JATS, the XML that journals and archives take, in a zip
-with its pictures.
-"""
+"""The paper as PDF, by Typst, and as JATS, the XML that journals take, zipped with its pictures."""
 
 import io
 import posixpath
@@ -21,16 +17,14 @@ from compendium import project
 from compendium.site.markdown import ReportError, outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import Float, number, wrap_embed
-from compendium.site.pandoc_route.shortcodes import expand
+from compendium.site.pandoc_route.shortcodes import Page
 from compendium.site.pandoc_route.site import Site
 
 pf.elements.RAW_FORMATS.add("typst")  # pandoc knows it, panflute's list is older
 
 
 def make_pdf(site: Site, source: Path) -> bytes:
-    """A .qmd page as PDF: same text, numbers, figures and tables as its HTML. ReportError as for
-    the page.
-    """
+    """A .qmd page as PDF, with the text, numbers, figures and tables of its HTML."""
     doc, pictures = read_tree(site, source, _typst_float)
     template = resources.files("compendium.site.pandoc_route") / "assets" / "paper.typ"
     with tempfile.TemporaryDirectory() as made, resources.as_file(template) as path_of_template:
@@ -39,25 +33,22 @@ def make_pdf(site: Site, source: Path) -> bytes:
             path = folder / posixpath.normpath(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        text = pandoc.convert(
-            doc, ["-t", "typst", f"--template={path_of_template}"], site.bibliography
-        )
+        options = ["-t", "typst", f"--template={path_of_template}"]
+        text = pandoc.convert(doc, options, site.bibliography)
         (folder / "paper.typ").write_text(text, encoding="utf-8")
         return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
 
 
 def make_jats(site: Site, source: Path) -> bytes:
-    """A .qmd page as a zip of manuscript.xml and its pictures; authors and DOI are those of
-    CITATION.cff.
+    """A .qmd page as a zip of manuscript.xml and its pictures, the same bytes each time.
 
-    Equal pages give equal bytes. Raises ReportError as for the page.
+    Authors and DOI are those of CITATION.cff.
     """
     doc, pictures = read_tree(site, source, _jats_float)
     for name, value in read_authors(project.read_yaml(site.home / "CITATION.cff")).items():
         doc.metadata[name] = value
-    text = pandoc.convert(
-        doc, ["-t", "jats_publishing+element_citations", "--mathml"], site.bibliography
-    )
+    options = ["-t", "jats_publishing+element_citations", "--mathml"]
+    text = pandoc.convert(doc, options, site.bibliography)
     made = io.BytesIO()
     with ZipFile(made, "w") as archive:
         for name, data in {"manuscript.xml": text.encode(), **pictures}.items():
@@ -67,47 +58,42 @@ def make_jats(site: Site, source: Path) -> bytes:
 
 def read_authors(citation: dict) -> dict:
     """Authors, DOI and licence of CITATION.cff by the names that pandoc's template has for them."""
-    names = {
-        "family-names": "surname",
-        "given-names": "given-names",
-        "name": "name",
-        "email": "email",
-    }
     authors = []
     for given in citation["authors"]:
-        author = {ours: given[theirs] for theirs, ours in names.items() if theirs in given}
-        if "orcid" in given:
-            author["orcid"] = given["orcid"]
+        kept = ("family-names", "given-names", "name", "email", "orcid")
+        author = {
+            key.replace("family-names", "surname"): given[key] for key in kept if key in given
+        }
         if "affiliation" in given:
             author["affiliation"] = [{"organization": given["affiliation"]}]
         authors.append(author)
-    article = {"type": "research-article"} | ({"doi": citation["doi"]} if "doi" in citation else {})
+    article = {"type": "research-article"}
+    if "doi" in citation:
+        article["doi"] = citation["doi"]
     return {"author": authors, "article": article}
 
 
 def read_tree(
     site: Site, source: Path, draw: Callable[[Float], list]
 ) -> tuple[pf.Doc, dict[str, bytes]]:
-    """A .qmd page for another form than HTML: its tree, numbered, and its pictures by the names
-    they have in it.
+    """A .qmd page for another form than HTML: its numbered tree, and its pictures by name.
 
-    draw: the blocks of a figure or table. Raises ReportError as for the page.
+    draw: the blocks of a figure or table.
     """
     pictures: dict[str, bytes] = {}
 
     def embed(path: Path, label: str) -> str:
-        made = outputs_markdown(
-            read_notebook(path).cell(label), f"pictures/{path.stem}", pictures, streams=False
-        )
+        cell = read_notebook(path).cell(label)
+        made = outputs_markdown(cell, f"pictures/{path.stem}", pictures, streams=False)
         return wrap_embed(made, path.name, path.name)
 
-    page = expand(source, site.home, site.variables, embed)
-    doc = pandoc.read(page.text, filters=site.filters)
+    page = Page(source, site.home, site.variables, embed).expand()
+    doc = pandoc.read_markdown(page.text, filters=site.filters)
     doc.walk(_read_html)
     number(doc, page.where, bool(doc.get_metadata("number-sections")), draw)
     doc.walk(_fit_page)
 
-    def take_picture(element, doc) -> None:
+    def take_picture(element: pf.Element, doc: pf.Doc) -> None:
         """Put a picture that lies beside the page among the others."""
         if isinstance(element, pf.Image) and element.url not in pictures:
             path = source.parent / unquote(element.url)
@@ -121,17 +107,15 @@ def read_tree(
     return doc, pictures
 
 
-def _read_html(element, doc):
+def _read_html(element: pf.Element, doc: pf.Doc) -> list | None:
     """HTML that a cell has shown, such as a table of pandas, as pandoc's own elements."""
     if isinstance(element, pf.RawBlock) and element.format == "html":
-        return list(pandoc.read(element.text, "html").content)
+        return list(pandoc.read_markdown(element.text, "html").content)
     return None
 
 
 def _typst_float(found: Float) -> list:
-    """A figure or table in Typst: content, number and caption; the label is what references lead
-    to.
-    """
+    """A figure or table in Typst: content, number, caption, and the label that references need."""
     words = [pf.Strong(pf.Str(found.label)), pf.Space, *found.caption]
     side = "top" if found.kind == "Table" else "bottom"
     return [
@@ -144,10 +128,8 @@ def _typst_float(found: Float) -> list:
     ]
 
 
-def _fit_page(element, doc):
-    """Headings one level up again, links to other pages as plain text; pictures without sizes fit
-    into the page.
-    """
+def _fit_page(element: pf.Element, doc: pf.Doc) -> list | None:
+    """Headings one level up, links to other pages as text; pictures without sizes fit the page."""
     if isinstance(element, pf.Image):
         element.attributes.clear()
     if isinstance(element, pf.Header):
@@ -158,8 +140,7 @@ def _fit_page(element, doc):
 
 
 def _jats_float(found: Float) -> list:
-    """A figure with its pictures, or a table, under its number and caption; what refers to it finds
-    its name.
+    """A figure with its pictures, or a table, with number, caption and name.
 
     Of a figure without a picture, the words in its place.
     """

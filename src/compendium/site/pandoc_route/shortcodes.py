@@ -44,85 +44,95 @@ class PlacedError(ReportError):
     """A ReportError whose message already starts with its file and line."""
 
 
-def expand(
-    page: Path, home: Path, variables: Mapping[str, str], embed: Callable[[Path, str], str]
-) -> Expanded:
-    """Fill in the shortcodes of a page. `embed(notebook path, label)` gives the Markdown of a
-    cell's outputs.
+@dataclass(frozen=True)
+class Page:
+    """A page whose shortcodes are to be filled in.
 
-    Raises ReportError (file and line first) for an unknown shortcode, key, file, notebook or label,
-    and for files that include each other.
+    embed: gives the Markdown of a cell's outputs, from the notebook's path and the cell's label.
     """
 
-    def below(path: Path) -> str:
-        return path.relative_to(home).as_posix()
+    source: Path
+    home: Path
+    variables: Mapping[str, str]
+    embed: Callable[[Path, str], str]
 
-    def resolve(address: str) -> Path:
-        address = address.strip("\"'")
-        path = (
-            home / address.lstrip("/") if address.startswith("/") else page.parent / address
-        ).resolve()
-        if not path.is_relative_to(home):
-            raise ReportError(f"{address!r} leads out of the project")
-        return path
+    def expand(self) -> Expanded:
+        """The page with every shortcode filled in.
 
-    def read(path: Path, above: tuple[Path, ...]) -> Iterator[Line]:
+        Raises ReportError (file and line first) for an unknown shortcode, key, file, notebook or
+        label, and for files that include each other.
+        """
+        return Expanded(tuple(self._read(self.source, ())))
+
+    def _read(self, path: Path, above: tuple[Path, ...]) -> Iterator[Line]:
         """The lines of one file; above: the files that include it, outermost first."""
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            place = f"{below(path)}:{number}"
+            place = f"{self._below(path)}:{number}"
             try:
                 found = SHORTCODE.fullmatch(text.strip())
                 name, argument = found.groups() if found else ("", "")
                 if name == "include":
-                    yield from include(argument, (*above, path))
+                    yield from self._include(argument, (*above, path))
                 elif name == "embed":
-                    yield from (Line(made, place) for made in embed_cell(argument).splitlines())
+                    for made in self._embed_cell(argument).splitlines():
+                        yield Line(made, place)
                 else:
-                    yield Line(SHORTCODE.sub(lambda found: fill(found, variables), text), place)
+                    yield Line(fill(text, self.variables), place)
             except PlacedError:
                 raise
             except ReportError as error:
                 raise PlacedError(f"{place}: {error}") from None
 
-    def include(argument: str, chain: tuple[Path, ...]) -> Iterator[Line]:
+    def _include(self, argument: str, chain: tuple[Path, ...]) -> Iterator[Line]:
         """The lines of an included file, with an empty line after them."""
-        target = resolve(argument)
+        target = self._resolve(argument)
         if target in chain:
-            names = map(below, (*chain[chain.index(target) :], target))
+            names = map(self._below, (*chain[chain.index(target) :], target))
             raise ReportError(f"files include each other: {' -> '.join(names)}")
         if not target.is_file():
             siblings = [file.name for file in target.parent.glob("*") if file.is_file()]
             raise ReportError(
-                f"include of {argument!r}: no file {below(target)} (paths are relative to the "
-                "page, "
-                f"{below(page)}); in that folder {hint(target.name, siblings)}"
+                f"include of {argument!r}: no file {self._below(target)} (paths are relative to "
+                f"the page, {self._below(self.source)}); in that folder "
+                f"{hint(target.name, siblings)}"
             )
-        yield from read(target, chain)
-        yield Line("", f"{below(target)}:end")
+        yield from self._read(target, chain)
+        yield Line("", f"{self._below(target)}:end")
 
-    def embed_cell(argument: str) -> str:
+    def _embed_cell(self, argument: str) -> str:
         address, _, label = argument.partition("#")
         if not label:
             raise ReportError(f"embed of {argument!r} names no cell; write notebook.ipynb#label")
-        notebook = resolve(address)
-        if not notebook.is_file():
-            names = [file.name for file in notebook.parent.glob("*.ipynb")]
-            raise ReportError(
-                f"embed of {argument!r}: no notebook {below(notebook)}; "
-                f"{hint(notebook.name, names)}"
-            )
-        return embed(notebook, label)
+        path = self._resolve(address)
+        if not path.is_file():
+            near = hint(path.name, [file.name for file in path.parent.glob("*.ipynb")])
+            raise ReportError(f"embed of {argument!r}: no notebook {self._below(path)}; {near}")
+        return self.embed(path, label)
 
-    return Expanded(tuple(read(page, ())))
+    def _resolve(self, address: str) -> Path:
+        address = address.strip("\"'")
+        folder = self.home if address.startswith("/") else self.source.parent
+        path = (folder / address.lstrip("/")).resolve()
+        if not path.is_relative_to(self.home):
+            raise ReportError(f"{address!r} leads out of the project")
+        return path
+
+    def _below(self, path: Path) -> str:
+        return path.relative_to(self.home).as_posix()
 
 
-def fill(found: re.Match, variables: Mapping[str, str]) -> str:
-    """The text of a shortcode inside a line."""
-    name, argument = found.groups()
-    if name not in KNOWN:
-        raise ReportError(f"unknown shortcode {name!r} in {found.group(0)}; {hint(name, KNOWN)}")
-    if name != "var":
-        raise ReportError(f"{found.group(0)} must stand alone on its line")
-    if argument not in variables:
-        raise ReportError(f"no number {argument!r} in _variables.yml; {hint(argument, variables)}")
-    return variables[argument]
+def fill(text: str, variables: Mapping[str, str]) -> str:
+    """A text with the numbers that its shortcodes name."""
+
+    def number_of(found: re.Match[str]) -> str:
+        name, argument = found.groups()
+        if name not in KNOWN:
+            raise ReportError(f"unknown shortcode {name!r} in {found[0]}; {hint(name, KNOWN)}")
+        if name != "var":
+            raise ReportError(f"{found[0]} must stand alone on its line")
+        if argument not in variables:
+            near = hint(argument, variables)
+            raise ReportError(f"no number {argument!r} in _variables.yml; {near}")
+        return variables[argument]
+
+    return SHORTCODE.sub(number_of, text)

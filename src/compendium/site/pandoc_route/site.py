@@ -10,6 +10,7 @@ from html import escape
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pandas as pd
@@ -25,7 +26,7 @@ from compendium.site.markdown import (
 )
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import number, wrap_embed
-from compendium.site.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
+from compendium.site.pandoc_route.shortcodes import Expanded, Line, Page, fill
 
 
 @dataclass(frozen=True)
@@ -44,52 +45,51 @@ class Site:
     @property
     def resources(self) -> list[str]:
         """Files that are on the site as they are; a pattern stands for those that match."""
-        found = []
+        found: list[str] = []
         for pattern in _as_list(self.config["project"].get("resources")):
-            matching = sorted(
-                path.relative_to(self.home).as_posix() for path in self.home.glob(pattern)
-            )
-            found += matching if "*" in pattern else [pattern]
+            if "*" in pattern:
+                matching = self.home.glob(pattern)
+                found += sorted(path.relative_to(self.home).as_posix() for path in matching)
+            else:
+                found.append(pattern)
         return found
 
-    # the Lua filters of every page, the sources that are notebooks, and the options of HTML
-    filters = property(
-        lambda self: [self.home / one["path"] for one in self.config.get("filters", [])]
-    )
-    notebooks = property(lambda self: [path for path in self.pages if path.suffix == ".ipynb"])
-    html = property(lambda self: self.config.get("format", {}).get("html", {}))
+    @property
+    def filters(self) -> list[Path]:
+        """The Lua filters of every page."""
+        return [self.home / one["path"] for one in self.config.get("filters", [])]
+
+    @property
+    def notebooks(self) -> list[Path]:
+        return [path for path in self.pages if path.suffix == ".ipynb"]
+
+    @property
+    def html(self) -> dict:
+        """The options of HTML."""
+        return self.config.get("format", {}).get("html", {})
 
 
 def read_site(home: Path, variables: dict[str, str]) -> Site:
-    """Read _quarto.yml below `home`, and its metadata-files: which sources there are and where
-    their pages go.
-    """
+    """Read _quarto.yml below `home` and its metadata-files: the sources and their addresses."""
     config = project.read_yaml(home / "_quarto.yml")
     for path in (home / name for name in config.get("metadata-files", [])):
         config = _merge(config, project.read_yaml(path)) if path.exists() else config
-    pages = {}
+    pages: dict[Path, str] = {}
     for pattern in config["project"]["render"]:
         found = sorted(path for path in home.glob(pattern) if not path.name.startswith("."))
         if not found and "*" not in pattern:
             raise ReportError(f"_quarto.yml: project.render lists {pattern!r}, which is not there")
         pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
-    flat = {
-        key: str(text)
-        for row in pd.json_normalize(variables).to_dict("records")
-        for key, text in row.items()
-    }
-    return Site(home, config, flat, pages)
+    flat = pd.json_normalize(variables).astype(str)
+    texts = flat.iloc[0].to_dict() if len(flat.columns) else {}
+    return Site(home, config, texts, pages)
 
 
-def _merge(first, second):
-    """Two parts of a configuration as one, as Quarto has it: mappings key by key, lists one after
-    the other.
-    """
+def _merge(first: Any, second: Any) -> Any:
+    """Two parts of a configuration, as Quarto merges them: mappings by key, lists end to end."""
     if isinstance(first, dict) and isinstance(second, dict):
-        return first | {
-            key: _merge(first[key], value) if key in first else value
-            for key, value in second.items()
-        }
+        both = {key: _merge(first[key], second[key]) for key in first.keys() & second.keys()}
+        return first | second | both
     return [*first, *second] if isinstance(first, list) else second
 
 
@@ -103,16 +103,11 @@ def staged_site(home: Path) -> Site:
     return read_site(home, project.read_yaml(staged) or {})
 
 
-def build(home: Path) -> dict[str, bytes]:
-    """Every file of the site by its address; needs the staged notebooks, tables and
-    _variables.yml.
-    """
+def build_site(home: Path) -> dict[str, bytes]:
+    """Every file of the site by its address, from what is staged."""
     site = staged_site(home)
-    files: dict[str, bytes] = {
-        "assets/site.css": (
-            resources.files("compendium.site.pandoc_route") / "assets" / "site.css"
-        ).read_bytes()
-    }
+    assets = resources.files("compendium.site.pandoc_route") / "assets"
+    files = {"assets/site.css": (assets / "site.css").read_bytes()}
     for copied in [*_as_list(site.html.get("css")), *site.resources]:
         files[copied] = (home / copied).read_bytes()
     for source, address in site.pages.items():
@@ -121,9 +116,11 @@ def build(home: Path) -> dict[str, bytes]:
     return files
 
 
-def _as_list(value) -> list:
+def _as_list(value: list | str | None) -> list:
     """A YAML value that may be missing, one text or a list, as a list."""
-    return [] if value is None else value if isinstance(value, list) else [value]
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
@@ -145,24 +142,21 @@ def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
         link = f"{_relative(site.pages[path], address)}#{cell.anchor}"
         return wrap_embed(made, path.name, link)
 
-    page = expand(source, site.home, site.variables, embed)
-    doc = pandoc.read(page.text, filters=site.filters)
+    page = Page(source, site.home, site.variables, embed).expand()
+    doc = pandoc.read_markdown(page.text, filters=site.filters)
     meta = doc.get_metadata()
     numbered = meta.get("number-sections", site.html.get("number-sections", False))
     number(doc, page.where, bool(numbered))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
     _fix_links(doc, site, source, page)
 
-    def check_picture(element, doc):
+    def check_picture(element: pf.Element, doc: pf.Doc) -> None:
         if isinstance(element, pf.Image) and not re.match(r"[a-z][a-z0-9+.-]*:", element.url):
             target = _address(unquote(element.url), address)
             if target not in files:
-                there = [
-                    name for name in files if posixpath.dirname(name) == posixpath.dirname(target)
-                ]
-                raise ReportError(
-                    f"{page.where(element.url)}: no picture {target}; {hint(target, there)}"
-                )
+                folder = posixpath.dirname(target)
+                near = hint(target, [name for name in files if posixpath.dirname(name) == folder])
+                raise ReportError(f"{page.where(element.url)}: no picture {target}; {near}")
 
     doc.walk(check_picture)
     toc = bool(meta.get("toc", site.html.get("toc", False)))
@@ -177,15 +171,14 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     folder = _picture_folder(address)
     markdown = notebook_markdown(notebook, _relative(folder, address), assets)
     files.update({_address(name, address): data for name, data in assets.items()})
-    doc = pandoc.read(
-        f"---\ntitle: {json.dumps(notebook.title)}\n---\n\n{markdown}", pandoc.NOTEBOOK
-    )
+    head = f"---\ntitle: {json.dumps(notebook.title)}\n---\n\n"
+    doc = pandoc.read_markdown(head + markdown, pandoc.NOTEBOOK)
     name = source.relative_to(site.home).as_posix()
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
     number(doc, page.where, number_sections=False)
 
-    def describe(element, doc):
+    def describe(element: pf.Element, doc: pf.Doc) -> None:
         if isinstance(element, pf.Image) and not pf.stringify(element).strip():
             element.content = [pf.Str(f"Output of the cell above, notebook {notebook.name}")]
 
@@ -194,14 +187,16 @@ def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     more = {"kicker": source.stem}
     for before, after in pairwise(site.notebooks):
         if after == source:
-            more["previous"] = (
-                f'<a rel="prev" href="{_relative(site.pages[before], address)}">{before.stem}</a>'
-            )
+            more["previous"] = _step_to(site, before, "prev", address)
         if before == source:
-            more["next"] = (
-                f'<a rel="next" href="{_relative(site.pages[after], address)}">{after.stem}</a>'
-            )
+            more["next"] = _step_to(site, after, "next", address)
     return pandoc.write(doc, frame(site, source) | more, site.bibliography, toc=True)
+
+
+def _step_to(site: Site, source: Path, relation: str, address: str) -> str:
+    """A link to the notebook before or after."""
+    link = _relative(site.pages[source], address)
+    return f'<a rel="{relation}" href="{link}">{source.stem}</a>'
 
 
 def _picture_folder(address: str) -> str:
@@ -219,23 +214,19 @@ def _relative(target: str, page: str) -> str:
 
 
 def _fix_links(doc: pf.Doc, site: Site, source: Path, page: Expanded) -> None:
-    """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an
-    error.
-    """
+    """Links to sources (.qmd, .ipynb) become links to their pages; ReportError for no page."""
 
-    def fix(element, doc):
+    def fix(element: pf.Element, doc: pf.Doc) -> None:
         if not isinstance(element, pf.Link) or re.match(r"[a-z][a-z0-9+.-]*:|#|//", element.url):
             return
         path, hash_, anchor = element.url.partition("#")
         if not path.endswith((".qmd", ".ipynb")):
             return
-        target = (
-            site.home / path.lstrip("/") if path.startswith("/") else source.parent / path
-        ).resolve()
+        folder = site.home if path.startswith("/") else source.parent
+        target = (folder / path.lstrip("/")).resolve()
         if target not in site.pages:
-            raise ReportError(
-                f"{page.where(path)}: link to {path!r}, which is no page; {_known(path, site)}"
-            )
+            near = _known(path, site)
+            raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {near}")
         element.url = _relative(site.pages[target], site.pages[source]) + hash_ + anchor
 
     doc.walk(fix)
@@ -247,70 +238,54 @@ def _known(name: str, site: Site, more: Iterable[str] = ()) -> str:
 
 
 def frame(site: Site, source: Path) -> dict[str, str]:
-    """What the template shows around a page: title, navigation, footer, style sheets, icon,
-    language.
-    """
+    """What the template shows around a page: title, navigation, footer, styles, icon, language."""
     website = site.config["website"]
     address = site.pages[source]
     items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
-    filled = [
-        SHORTCODE.sub(lambda found: fill(found, site.variables), part)
-        for part in parts
-        if isinstance(part, str)
-    ]
-    styles = ["assets/site.css", *_as_list(site.html.get("css"))]
-    kind = (
-        "notebook"
-        if source.suffix == ".ipynb"
-        else source.stem
-        if source.parent == site.home
-        else "paper"
-    )
+    filled = [fill(part, site.variables) for part in parts if isinstance(part, str)]
+    kind = "notebook" if source.suffix == ".ipynb" else "paper"
+    if kind == "paper" and source.parent == site.home:
+        kind = source.stem
+    styles = ""
+    for style in ["assets/site.css", *_as_list(site.html.get("css"))]:
+        styles += f'<link rel="stylesheet" href="{_relative(style, address)}">'
     variables = {
         "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
         "page-footer": _as_html("\n\n".join(filled)),
-        "styles": "".join(
-            f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles
-        ),
+        "styles": styles,
         "lang": site.config.get("lang", "en"),
         "page-class": kind,
     }
     if website.get("favicon"):
         # Inside the page: browsers would otherwise ask for a file beside it.
-        variables["icon"] = "data:image/svg+xml," + quote(
-            (site.home / website["favicon"]).read_text(encoding="utf-8")
-        )
+        picture = (site.home / website["favicon"]).read_text(encoding="utf-8")
+        variables["icon"] = "data:image/svg+xml," + quote(picture)
     return variables
 
 
 @cache
 def _as_html(markdown: str) -> str:
     """What all pages show, made once."""
-    return pandoc.run(["-f", "markdown", "-t", "html5"], markdown).strip()
+    return pandoc.run_pandoc(["-f", "markdown", "-t", "html5"], markdown).strip()
 
 
 def _navigation_item(item: dict, site: Site, source: Path) -> str:
     """A link of the navigation bar, or a menu of links that opens without a script."""
     if "menu" in item:
         inside = "".join(_navigation_item(one, site, source) for one in item["menu"])
-        here = (
-            ' aria-current="true"'
-            if any(site.home / one["href"] == source for one in item["menu"])
-            else ""
-        )
+        is_here = any(site.home / one["href"] == source for one in item["menu"])
+        here = ' aria-current="true"' if is_here else ""
         title = f"<summary>{escape(item['text'])}</summary>"
         return f"<li><details{here}>{title}<ul>{inside}</ul></details></li>"
     target = site.home / item["href"]
     addresses = site.pages | {site.home / name: name for name in site.resources}
     if target not in addresses:
-        raise ReportError(
-            f"_quarto.yml: navbar links to {item['href']!r}; "
-            f"{_known(item['href'], site, site.resources)}"
-        )
+        near = _known(item["href"], site, site.resources)
+        raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {near}")
     here = ' aria-current="page"' if target == source else ""
     link = _relative(addresses[target], site.pages[source])
     return f'<li><a href="{link}"{here}>{escape(item["text"])}</a></li>'

@@ -1,3 +1,1 @@
-"""A stand-in for setuptools, seen only by the pip that downloads source archives: nothing of theirs
-runs.
-"""
+"""A stand-in for setuptools, seen only by the pip that downloads source archives."""

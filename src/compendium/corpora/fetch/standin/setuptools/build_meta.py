@@ -1,5 +1,4 @@
-"""The build backend of the stand-in for setuptools: name and version come from the lock file, not
-from the archive.
+"""The build backend of the stand-in for setuptools, with name and version of the lock file.
 
 It is seen only by the pip that downloads source archives: nothing of theirs runs.
 """
@@ -9,11 +8,13 @@ import pathlib
 import sys
 
 
-def get_requires_for_build_wheel(config_settings=None):
+def get_requires_for_build_wheel(config_settings: object = None) -> list[str]:
     return []
 
 
-def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: object = None
+) -> str:
     """Write the smallest valid metadata; returns the name of its folder."""
     name = os.environ["ATTREVAL_STANDIN_NAME"]
     version = os.environ["ATTREVAL_STANDIN_VERSION"]
@@ -25,7 +26,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     return folder.name
 
 
-def build_wheel(*arguments):
+def build_wheel(*arguments: object) -> None:
     raise SystemExit("source archives are opened as data, never built")
 
 
