@@ -8,6 +8,7 @@ caught with probability .94.
 """
 
 from collections import Counter
+from contextlib import suppress
 from itertools import product
 from types import SimpleNamespace
 
@@ -108,10 +109,12 @@ def faithfulness_world(rng, claims):
         "integrated_gradients_zero",
         "deeplift",
     )
-    numbers = zhao.Numbers(rows, methods, STEP)
-    asked = [claim.id for claim in claims if claim.id in zhao.STATEMENTS]
-    found = {name: numbers.finding(zhao.STATEMENTS[name], "") for name in asked}
-    return {name: finding for name, finding in found.items() if finding is not None}
+    measured = zhao.Compared(rows, methods).measured(PROFILE)
+    found = {}
+    for name in {claim.id for claim in claims} & set(zhao.STATEMENTS):
+        with suppress(zhao.CannotTell):
+            found[name] = measured.finding(zhao.STATEMENTS[name])
+    return found
 
 
 # of contrast: with chance, with the mean, the best or the least of others, over several properties

@@ -266,7 +266,3 @@ def test_the_published_tables_of_agreement():
         "dynamic-k-plain-ig",
     }
     assert found["improvement-shrinks"] == pytest.approx(-0.0145) and found["dynamic-k-order"] == 1
-
-
-def test_the_papers_words_stand_beside_each_claim_but_those_of_sequels():
-    assert all(bool(claim.words) != bool(claim.sequel) for claim in read_claims())

@@ -1,6 +1,7 @@
 """The tables of the agreement notebook, on made-up profiles whose results can be told."""
 
 from dataclasses import replace
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,7 +30,7 @@ from compendium.papers.kamp2023 import (
     tables,
 )
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.claim_statistics import AT, STATEMENTS
+from compendium.papers.kamp2023.claim_statistics import STATEMENTS, named
 from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading
 from compendium.project import Results
 
@@ -340,12 +341,14 @@ def test_the_numbers_of_a_text_are_those_that_readings_give(step):
     """Every pair, method and k: the matrix form against one call each."""
     spec = step.profile.agreement
     for reading in step.readings[:3]:
-        values = claim_statistics.values_of(reading, spec, (0, 0))
-        for name, at in AT.items():
-            if name[0] == "pair" or (name[0] == PEOPLE and reading.marked):
-                *pair, k = name[1:] if name[0] == "pair" else (name[1], PEOPLE, name[2])
+        found = named(claim_statistics.values_of(reading, spec, np.zeros(2)))
+        pairs = dict(zip(claim_statistics.PAIRS, found["pairs"], strict=True))
+        if reading.marked:
+            pairs |= {(SIX[at], PEOPLE): values for at, values in enumerate(found["people"])}
+        for pair, values in pairs.items():
+            for k in claim_statistics.KS:
                 expected = reading.agreement_at_k(pair, k, spec)
-                np.testing.assert_allclose(values[at], expected, atol=1e-12, err_msg=str(name))
+                np.testing.assert_allclose(values[k], expected, atol=1e-12, err_msg=str(pair))
 
 
 def test_scores_in_random_order_keep_lengths_ties_and_signs(step):
@@ -360,21 +363,18 @@ def test_exchanged_names_move_whole_methods():
     """A method that is the same as another gives up nothing; one that stands alone gives its place
     to others.
     """
-    values = np.arange(len(claim_statistics.NAMES), dtype=float)[None]
-    world = claim_statistics.with_exchanged_names(values, 1, np.random.default_rng(1))[0, 0]
-    k = [AT["k", m] for m in SIX]
-    new = [SIX[int(world[at]) - k[0]] for at in k]
-    assert sorted(new) == sorted(SIX)
-    renamed = dict(zip(SIX, new, strict=True))
-    a = SIX[0]
-    b = SIX[3]
-    pair = next(
-        p
-        for p in (("pair", renamed[a], renamed[b], 4), ("pair", renamed[b], renamed[a], 4))
-        if p in AT
-    )
-    assert world[AT["pair", a, b, 4]] == AT[pair]
-    assert world[AT[PEOPLE, a, 2]] == AT[PEOPLE, renamed[a], 2]
+    values = np.arange(claim_statistics.NUMBERS.itemsize / 8)
+    own = named(values)
+    drawn = claim_statistics.with_exchanged_names(values[None], 1, np.random.default_rng(1))
+    world = named(drawn)[0, 0]
+    new = (world["k"] - own["k"][0]).astype(int)
+    assert sorted(new) == list(range(6))
+    for at, (one, other) in enumerate(combinations(range(6), 2)):
+        pair = tuple(SIX[method] for method in sorted((new[one], new[other])))
+        expected = own["pairs"][claim_statistics.PAIRS.index(pair)]
+        np.testing.assert_array_equal(world["pairs"][at], expected)
+    np.testing.assert_array_equal(world["people"], own["people"][new])
+    assert [world[name] for name in ("short_rise", "long_rise", "spans")] == list(values[-3:])
 
 
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):

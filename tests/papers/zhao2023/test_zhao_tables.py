@@ -113,11 +113,10 @@ def test_claims_come_from_the_cells_that_they_speak_of():
     assert abs(soft.by_names.mean()) < 0.1, "hard and soft in each other's place"
     assert soft.by_scores.max() < 0.5, "methods and their rival in each other's place"
     assert found["rises-with-ratio"].value == 1 and "topics-trade-off" not in found
-    tasks, methods = claims.values_by_task(pairs, curves_of(values), STAGE)
-    assert (
-        methods == ("attention", "deeplift") and [t.values.shape for t in tasks] == [(30, 3, 4)] * 2
-    )
-    won = tasks[1].won()[0].mean(axis=0)
+    compared = claims.compare(pairs, curves_of(values), STAGE)
+    assert compared.methods == TWO
+    assert [one.values.shape for one in compared.tasks] == [(30, 3, 4)] * 2
+    won = compared.tasks[1].won()[0].mean(axis=0)
     wide = (
         pairs[pairs.task == "snli"]
         .groupby("method", sort=False)[[f"win_{m}" for m in FAITHFULNESS]]
@@ -142,8 +141,8 @@ def test_tasks_of_few_texts_do_not_vote_beside_larger_ones():
     values = made_up(texts=40, methods=TWO, seed=2)
     keep = (values.task == "snli") | values.instance.isin(values.instance.unique()[:4])
     pairs = zhao.pair_with_rivals(values[keep], PROFILE)
-    tasks, _ = claims.values_by_task(pairs, None, STAGE)
-    assert [(t.task, len(set(t.texts))) for t in tasks] == [("snli", 40)]
+    (only,) = claims.compare(pairs, None, STAGE).tasks
+    assert (only.task, len(set(only.texts))) == ("snli", 40)
     table = claims.faithfulness_claims(STAGE, pairs, curves_of(values[keep])).set_index("claim")
     assert "rotten_tomatoes has 4 texts" in table.reason["diagnosticity-falls-again"]
 

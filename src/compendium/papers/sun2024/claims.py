@@ -189,7 +189,7 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
     return found.finding_for("sun2024", step.profile, f"{found.cells} models and tasks")
 
 
-def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
+def _correlation(means: np.ndarray) -> np.ndarray:
     """(b,) Spearman's correlation of the first half of (b, 2 c) means with the second."""
 
     def centred_ranks(part: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import (
     Cell,
     Difference,
+    Statistic,
     best_of,
     exchange_names,
     least_of,
@@ -77,7 +78,7 @@ def contrast_types(
                 table,
                 texts,
                 seeds=agents,
-                statistic=partial(_lead, pick=asked.pick),
+                statistic=LEADS[asked.pick],
                 chosen=asked.pick != "mean",
                 by_scores=partial(_as_random, table, chance, options),
                 by_names=partial(exchange_names, table),
@@ -120,10 +121,12 @@ def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
 
 def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> list[list[float]]:
     """Of each property, the difference in each cell."""
+    lead = LEADS[asked.pick]
     found = []
     for one in single(asked):
         tables = [table for *_, table, _ in _tables(values, one)]
-        found.append([float(_lead(table, table, one.pick).mean()) for table in tables])
+        given = [(table,) if asked.pick == "mean" else (table, table) for table in tables]
+        found.append([float(lead(*both).mean()) for both in given])
     return found
 
 
@@ -176,13 +179,12 @@ def _tables(
             yield key[0], key[1], rows[whole], *found[:, whole]
 
 
-def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:
-    """(b,) the first column less the mean, the best or the least of the others."""
-    others = read[:, 1:]
-    if pick == "mean":
-        return read[:, 0] - others.mean(axis=1)
-    choose = best_of if pick == "best" else least_of
-    return read[:, 0] - choose(fit[:, 1:], others)
+# (b,) the first column less the mean, the best or the least of the others
+LEADS: dict[Pick, Statistic] = {
+    "mean": lambda read: read[:, 0] - read[:, 1:].mean(axis=1),
+    "best": lambda fit, read: read[:, 0] - best_of(fit[:, 1:], read[:, 1:]),
+    "least": lambda fit, read: read[:, 0] - least_of(fit[:, 1:], read[:, 1:]),
+}
 
 
 def _as_random(
