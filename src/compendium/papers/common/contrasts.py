@@ -344,6 +344,7 @@ class Measured(Generic[Means]):
 @dataclass(frozen=True)
 class Original:
     """tasks: the paper's corpora. weights: pretrained ones that it used. words: word-level models?
+
     code: released?
     """
 

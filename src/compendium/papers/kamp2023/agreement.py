@@ -1,5 +1,4 @@
-"""agreement@k of pairs and of groups of methods, at one k for all and at dynamic k (Kamp et al.
-2023).
+"""agreement@k of pairs and groups of methods, at one k for all and at dynamic k.
 
 Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have
 them.
@@ -63,9 +62,7 @@ def kind_of(a: str, b: str) -> str:
 
 
 def group_of(a: str, b: str) -> str:
-    """What kind of pair two methods are: of one kind (`both gradient`), of two (`gradient and
-    attention`).
-    """
+    """What kind of pair two methods are: `both gradient`, or `gradient and attention`."""
     if "random" in (a, b):
         return "with random"
     first, second = sorted((METHODS[name].kind for name in (a, b)), key=KINDS.index)
@@ -85,9 +82,7 @@ def agreements(
 
 @by_run("method_a method_b group k agreement low high instances")
 def agreement_table(step, run, readings) -> Iterator[tuple]:
-    """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its
-    interval.
-    """
+    """One row a run, pair of methods and k: mean agreement@k with its interval."""
     by_name = sorted(
         readings, key=lambda r: r.instance
     )  # the order that this table's draws are made for
@@ -102,24 +97,21 @@ def agreement_table(step, run, readings) -> Iterator[tuple]:
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """The part of an agreement table on the tasks that most methods explain, for figures of all
-    pairs.
-    """
+    """The part of an agreement table on the tasks that most methods explain."""
     pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
     return table[table.task.isin(pairs.index[pairs == pairs.max()])]
 
 
 def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
-    """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal
-    is 1.
+    """By task, methods by methods, mean agreement at one k (or the largest there is).
+
+    The diagonal is 1.
     """
     return _matrices(table, k, ["method_a", "method_b"], "agreement", "agreement", 1.0)
 
 
 def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
-    """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a
-    fixed k above.
-    """
+    """By task, voters by voters: agreement at dynamic k below, less a fixed k above."""
     return _matrices(compared, k, ["a", "b"], "dynamic", "difference", np.nan)
 
 
@@ -143,9 +135,7 @@ def _matrices(
 
 @by_run("group voters k agreement low high instances")
 def group_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for
-    dynamic k.
-    """
+    """One row a run, group of methods and k: mean agreement of the group; k = 0 is dynamic k."""
     for group, among in GROUPS.items():
         names = voters(readings, among)
         for row in by_k(step, run, readings, names, DYNAMIC) if len(names) > 1 else ():
@@ -154,8 +144,7 @@ def group_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("instance tokens methods methods_dynamic people with_people")
 def sentence_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and instance: tokens, agreement of all six at the fixed and at dynamic k, of
-    people, with them.
+    """One row a run and instance: tokens, and agreement of all six, of people, and with them.
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
     """
@@ -173,9 +162,7 @@ def sentence_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("length k agreement chance instances")
 def length_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, length that texts have and k: agreement of all six (appendix C), and by
-    chance.
-    """
+    """One row a run, length of texts and k: agreement of all six (appendix C), and by chance."""
     spec = step.profile.agreement
     names = voters(readings)
     for length in LENGTHS if names else ():
@@ -188,8 +175,7 @@ def length_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("a b k dynamic low high fixed difference± instances undefined")
 def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
-    """One row a run, pair of voters (methods, people) and fixed k: agreement at dynamic k, at that
-    k, the difference.
+    """One row a run, pair of voters and fixed k: agreement at dynamic k, at that k, difference.
 
     difference: dynamic minus fixed, over the instances where dynamic agreement is defined;
     undefined counts the others, where neither voter has a peak. Instances that nobody marked do not
@@ -209,8 +195,7 @@ def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
 
 @table_of("task model seed method k improvement least most")
 def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
-    """One row a run, method and fixed k: what dynamic k improves over the method's pairs (Kamp et
-    al. 2023, Table 1).
+    """One row a run, method and fixed k: what dynamic k improves over its pairs (Table 1).
 
     The released code ends before its last step; `agreement.improvement` names what is done with a
     method's pairs.
@@ -231,9 +216,7 @@ def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
 
 @by_run("voter k low high sd without instances")
 def dynamic_k_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and voter: mean and spread of dynamic k, and the share of instances without any
-    peak.
-    """
+    """One row a run and voter: mean and spread of dynamic k, and the share without a peak."""
     for voter in voters_and_people(readings):
         used = shared_readings(readings, voter)
         counts = np.array([r.peaks(voter, step.profile.agreement).sum() for r in used])
@@ -248,8 +231,9 @@ def dynamic_k_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("a b expected drawn draws_sd farthest instances")
 def tie_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks as
-    the released code.
+    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks.
+
+    The released code breaks ties at random.
 
     draws_sd: of the data set's mean over draws. farthest: the largest distance of a draw from the
         expectation.
@@ -267,9 +251,7 @@ def tie_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
 def sign_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, signed method and sign: agreement with people and the other methods, by scores
-    or sizes.
-    """
+    """One row a run, signed method and sign: agreement with people and the other methods."""
     spec = step.profile.agreement
     names = voters(readings)
 
@@ -293,9 +275,7 @@ def sign_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("rule voter k without agreement instances")
 def rule_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement with the
-    others.
-    """
+    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement."""
     names = voters(readings)
     for rule in PEAK_RULES:
         spec = step.profile.agreement.model_copy(update={"peaks": rule})

@@ -53,8 +53,7 @@ def figure_4(reading: Reading, rule: str):
 
 
 def draw_profile(reading: Reading, method: str, rule: str):
-    """The scores of one text as bars, peaks in another colour, and which fixed k would show each
-    token.
+    """The scores of one text as bars, peaks in another colour, and the top k of each fixed k.
 
     A token that ties at the border of a fixed k is shown with it: as likely as not it would be
     selected.
@@ -87,9 +86,7 @@ def draw_profile(reading: Reading, method: str, rule: str):
 
 
 def figure_5(reading: Reading, rule: str):
-    """From peaks to spans (above, each token to its nearest peak) and phrases (below) on one text
-    (Fig. 5).
-    """
+    """From peaks to spans (above) and phrases (below) on one text (Fig. 5)."""
     _, scores, (upper, lower) = _open_profile(reading, "gradient_l1", 2, 5.2)
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
@@ -112,8 +109,9 @@ def figure_5(reading: Reading, rule: str):
 
 
 def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tuple:
-    """A method (the first there is where this one did not explain the text), its (n,) scores, and
-    panels for them.
+    """A method, its (n,) scores of a text, and panels for them.
+
+    It is the first there is where the one that is asked for did not explain the text.
     """
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
@@ -143,9 +141,7 @@ def _label_tokens(axes, reading: Reading) -> None:
 
 
 def figure_2a(table: pd.DataFrame):
-    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups
-    (Fig. 2a).
-    """
+    """Mean agreement@k of pairs of the paper's six methods, by its three groups (Fig. 2a)."""
     six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
     if six.empty:
         return style.draw_nothing(FEW)
@@ -169,8 +165,9 @@ def _name_tasks(panels: dict, ks, **more) -> None:
 
 
 def figure_2b(table: pd.DataFrame):
-    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the
-    floor.
+    """Mean agreement@k of each method with people, a panel a task (Fig. 2b).
+
+    Random as the floor.
     """
     if table.empty:
         return style.draw_nothing(NOBODY)
@@ -198,9 +195,7 @@ def figure_2b(table: pd.DataFrame):
 
 
 def figure_3(matrices: dict[str, pd.DataFrame], k: int):
-    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a
-    task (Fig. 3).
-    """
+    """Agreement at dynamic k below the diagonal, its difference from fixed k above (Fig. 3)."""
     if not matrices:
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
@@ -237,7 +232,8 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
 
 
 def figure_6(table: pd.DataFrame):
-    """Agreement of all six by k, a line a length of FEWEST texts or more, a panel a task (Fig. 6);
+    """Agreement of all six by k, a line a length of FEWEST texts or more, a panel a task (Fig. 6).
+
     dotted: chance.
     """
     table = table[table.instances >= FEWEST]
@@ -267,9 +263,7 @@ def figure_6(table: pd.DataFrame):
 
 
 def figure_predicted_k(table: pd.DataFrame):
-    """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each
-    method as a mark.
-    """
+    """Mean error of the k that each rule predicts: a bar over methods, a mark a method."""
     if table.empty:
         return style.draw_nothing(NOBODY)
     figure, panels = style.task_panels(table.task.unique(), 5.8, 4.4)
@@ -301,9 +295,7 @@ def figure_predicted_k(table: pd.DataFrame):
 
 
 def figure_seeds(table: pd.DataFrame):
-    """Pairwise difference over the smallest of its study, by size, with its interval; a line a
-    study, and published.
-    """
+    """Pairwise difference of runs over the smallest of its study, by size; a line a study."""
     style.use_style()
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     colours = sns.color_palette("colorblind")
@@ -366,8 +358,9 @@ def figure_all_pairs(table: pd.DataFrame):
 
 
 def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
-    """Mean agreement at one k of all pairs of methods, in hundredths; beside each method those that
-    agree with it.
+    """Mean agreement at one k of all pairs of methods, in hundredths.
+
+    Beside each method those that agree with it.
     """
     if not matrices:
         return style.draw_nothing(ONE_METHOD)
@@ -390,9 +383,7 @@ def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
 
 
 def similar_beside(matrix: pd.DataFrame) -> list[str]:
-    """The names of a symmetric matrix of similarities, in the order of the leaves of its average
-    linkage.
-    """
+    """The names of a matrix of similarities, in the order of the leaves of its average linkage."""
     if len(matrix) < 3:
         return list(matrix.index)
     far = np.nan_to_num(1 - matrix.to_numpy(float), nan=1.0)

@@ -1,6 +1,4 @@
-"""What methods and people select of one text, and how far they agree, as voters (Kamp et al. 2023,
-section 3).
-"""
+"""What methods and people select of one text, as voters (Kamp et al. 2023, section 3)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,8 +36,9 @@ DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 @dataclass(frozen=True)
 class Reading:
-    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n),
-    A = 0 for none.
+    """One explained instance. tokens: its n content tokens. scores: (n,) by method.
+
+    marks: (A, n), A = 0 for none.
     """
 
     instance: str
@@ -64,8 +63,7 @@ class Reading:
     def agreement_at_k(
         self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None
     ) -> float:
-        """agreement@k of voters (Kamp et al. 2023, eq. 1-2) or at their dynamic k, NaN where nobody
-        has a peak.
+        """agreement@k of voters (eq. 1-2) or at their dynamic k; NaN where nobody has a peak.
 
         draw: break ties at random, with the seed of this draw.
         """
@@ -130,8 +128,9 @@ def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
 def by_run(
     columns: str,
 ) -> Callable[[Callable[..., Iterable[tuple]]], Callable[[Step], pd.DataFrame]]:
-    """Decorate (step, run, readings) -> rows: it gives the table of all runs, these columns behind
-    the run's.
+    """Decorate (step, run, readings) -> rows: it gives the table of all runs.
+
+    columns: those behind the run's.
     """
 
     def decorate(rows: Callable[..., Iterable[tuple]]) -> Callable[[Step], pd.DataFrame]:
@@ -151,16 +150,15 @@ def by_run(
 
 
 def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
-    """(3, ...) means over instances and the ends of their intervals; draws are the same in all
-    tables of a run.
+    """(3, ...) means over instances and the ends of their intervals.
+
+    Draws are the same in all tables of a run.
     """
     return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
 
 
 def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
-    """Rows from the first k to the largest: k, the mean agreement of these voters with its
-    interval, how many texts.
-    """
+    """Rows from the first k to the largest: k, the voters' mean agreement, how many texts."""
     spec = step.profile.agreement
     ks = range(first, spec.largest_k + 1)
     values = [[r.agreement_at_k(voters, k, spec) for k in ks] for r in readings]
@@ -169,8 +167,9 @@ def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str
 
 
 def first_examples(step: Step) -> list[Reading]:
-    """The instances that the profile wants to show, of the first run that has some; else the first
-    that it explains.
+    """The instances that the profile wants to show, of the first run that has some.
+
+    Else the first that it explains.
     """
     runs = agreement_runs(step)
     run = next((run for run in runs if step.profile.tasks[run[0]].examples), None)
@@ -198,15 +197,17 @@ def voters_and_people(readings: Sequence[Reading]) -> list[str]:
 
 
 def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
-    """Those on which all of these voters have something to say: what nobody marked does not count
-    for people.
+    """Those on which all of these voters have something to say.
+
+    What nobody marked does not count for people.
     """
     return marked(readings) if PEOPLE in names else readings
 
 
 def agreement_runs(step) -> list[Run]:
-    """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has
-    nothing to choose.
+    """The runs that tables of agreement are of, as `agreement.runs` says.
+
+    A model of one seed has nothing to choose.
 
     FileNotFoundError: notebook 05_kamp2023_seeds, whose table names the chosen runs, has not run.
     """

@@ -29,8 +29,7 @@ STUDY = "study"  # what the task of a study's runs is called in the names of fil
 
 @table_of("task model seed accuracy apd chosen profiles longest low high least chance p")
 def apd_table(step) -> Iterator[dict]:
-    """One row a task, model and seed: accuracy on test where known, average pairwise difference,
-    and the one chosen.
+    """One row a task, model and seed: accuracy, average pairwise difference, and if it is chosen.
 
     Profiles are normalised and padded, see metrics.agreement. The last five columns: see
     `order_table`.
@@ -66,8 +65,9 @@ def apd_table(step) -> Iterator[dict]:
 def align(
     runs: list[dict[tuple[str, str], np.ndarray]],
 ) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
-    """(instance, method) of what all runs have, in one order; and the profiles of each run in that
-    order.
+    """(instance, method) of what all runs have, in one order.
+
+    And the profiles of each run in that order.
     """
     keys = sorted(set.intersection(*(set(run) for run in runs)))
     return keys, [[run[key] for key in keys] for run in runs]
@@ -80,9 +80,7 @@ def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray
 
 
 def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
-    """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several
-    seeds.
-    """
+    """The runs of every task that trains a model with several seeds."""
     for (task, model), runs in groupby(
         step.profile.explained_runs("agreement"), key=lambda run: run[:2]
     ):
@@ -100,8 +98,9 @@ def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
 
 
 def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
-    """The same of the models that are trained for nothing else; none where the profile has no such
-    study.
+    """The same of the models that are trained for nothing else.
+
+    None where the profile has no such study.
     """
     study = step.profile.seed_study
     if not study:
@@ -157,8 +156,7 @@ def train_and_explain(
 
 
 def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
-    """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their
-    distance over the least.
+    """One row a study: runs, least and largest APD, and their distance over the least.
 
     main: the profile's study of seeds, or else the first task with several. apd: as `apd_table`
     makes it. chance, p: see `order_table`. stays: share of draws of texts in which the chosen run
@@ -195,8 +193,7 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
 def order_table(
     differences: np.ndarray, instances: Sequence[str], settings: BootstrapSpec, *names
 ) -> pd.DataFrame:
-    """One row a run: the interval of its excess over the least run, and how often it is the least
-    itself.
+    """One row a run: the interval of its excess over the least, and how often it is the least.
 
     differences: (r, p) of `agreement.profile_differences`; instances: (p,) whose profile each is.
     low, high: of its difference over that of the run that is least here, less 1; texts are drawn
@@ -219,8 +216,9 @@ def order_table(
 
 
 def sum_by_text(differences: np.ndarray, instances: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """(r, t) sums over the profiles of each text, and (t,) how many it has; texts in the order of
-    their names.
+    """(r, t) sums over the profiles of each text, and (t,) how many it has.
+
+    Texts in the order of their names.
     """
     texts, at = np.unique(np.asarray(instances), return_inverse=True)
     of_text = np.arange(len(texts))[:, None] == at[None]

@@ -1,5 +1,4 @@
-"""What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a
-section.
+"""What text and notebooks 05 say of agreement: numbers in `summary`, and a sentence a section.
 
 A sentence reads a number from the same cell of `summary` as the text does, or else from the table
 of its section.
@@ -22,8 +21,7 @@ Row = tuple[str, str, str, float]
 
 @table_of("task quantity name value")
 def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
-    """One row a task (`all` for settings) and quantity: its value, and the name of who has it where
-    somebody has.
+    """One row a task (`all` for settings) and quantity: its value, and who has it.
 
     tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the
     notebook writes them, or some of these. Means are over the runs of a task; a quantity of which
@@ -118,8 +116,9 @@ say_with_people = _of_summary(
 
 @sentence
 def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
-    """In how many tasks the paper's three groups lie apart at one k, with the borders on
-    the first.
+    """In how many tasks the paper's three groups lie apart at one k.
+
+    With the borders on the first.
     """
     part = agreement[
         (agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)
@@ -301,9 +300,7 @@ ORDER = (
 
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
-    """How far the seeds' average pairwise differences are apart, ours and the published ones, and
-    how sure that is.
-    """
+    """How far the seeds' pairwise differences are apart, ours and the published ones."""
     spread = spread.assign(
         percent=100 * spread.spread, by_chance=100 * spread.chance, others=spread.runs - 1
     )

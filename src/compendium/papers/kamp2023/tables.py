@@ -1,5 +1,4 @@
-"""The tables of Kamp et al. (2023) by their own numbers, their data and models, and what people
-marked.
+"""The tables of Kamp et al. (2023), their data and models, and what people marked.
 
 Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how
 much?
@@ -40,9 +39,7 @@ def by_our_names(name: str) -> pd.DataFrame:
 
 
 def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the
-    published rows.
-    """
+    """Table 1, what dynamic k adds: a row a task and method, mean over runs, and the published."""
     theirs = improvement.dropna(subset="published").drop_duplicates(["method", "k"])
     theirs = theirs.assign(task="published", improvement=theirs.published)
     both = pd.concat([improvement, theirs])
@@ -57,17 +54,16 @@ def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_published_k(dynamic_k: pd.DataFrame) -> pd.DataFrame:
-    """Our mean dynamic k with the mean and spread that the released code notes for the
-    same method.
-    """
+    """Our mean dynamic k with that of the released code for the same method."""
     names = {"method": "voter", "mean_dynamic_k": "published_k", "sd": "published_sd"}
     theirs = by_our_names("kamp_dynamic_k_means").rename(columns=names)[list(names.values())]
     return dynamic_k.merge(theirs, on="voter", how="left")
 
 
 def table_2(apd: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, average pairwise difference of runs beside the published by rank, since runs have no
-    counterparts.
+    """Table 2, average pairwise difference of runs beside the published.
+
+    By rank, since runs have no counterparts.
     """
     ours = apd.sort_values(["task", "model", "apd"])
     ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
@@ -98,8 +94,7 @@ NO_TASK = "e-SNLI is not in this profile"
 
 
 def dataset_table(step: Step) -> pd.DataFrame:
-    """One row a published quantity that no other table has: published, ours, and why ours is
-    missing.
+    """One row a published quantity that no other table has: published, ours, or why not.
 
     Ours: sizes and lengths of all of dev and test, words parted by white space; training pairs and
     F1 of the models that read e-SNLI here (mean over runs), which are trained on SNLI. Columns
@@ -149,8 +144,9 @@ NONE = "none"  # the method of a rule that looks at no scores
 
 @by_run("method k agreement low high instances unmarked")
 def human_agreement_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b); random
-    as the floor.
+    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b).
+
+    Random as the floor.
 
     unmarked: instances left out because nobody marked a word of them that the model reads.
     """
@@ -161,8 +157,7 @@ def human_agreement_table(step, run, every) -> Iterator[tuple]:
 
 
 def annotation_table(step) -> pd.DataFrame:
-    """One row a task and quantity: how much each person marks and how far all agree, over dev and
-    test.
+    """One row a task and quantity: how much each person marks and how far all agree.
 
     words are parted by white space, as the annotators saw them; tokens are the model's. Dropped
     rows are those whose marks did not fit their text. published: what the released code of Kamp et
@@ -214,8 +209,7 @@ def _ours(step) -> Iterator[tuple]:
 
 @by_run("method rule k people_k bias± error± correlation instances")
 def predicted_k_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and rule: the k it predicts from a profile alone, against how many
-    tokens people mark.
+    """One row a run, method and rule: the k that it predicts, against how much people mark.
 
     people_k: mean over people. bias: mean of k minus people's; error: mean size of that;
         correlation: Spearman's.
@@ -243,8 +237,7 @@ def predicted_k_table(step, run, every) -> Iterator[tuple]:
 
 @by_run("method selection tokens± phrases± agreement± f1± instances")
 def phrase_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and way to select: its size, and how well it meets the tokens and
-    phrases that people mark.
+    """One row a run, method and way to select: how well it meets what people mark.
 
     selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's
     tokens are those that at least half of them mark, their phrases the runs of these. method
@@ -275,8 +268,9 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
 
 
 def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What each person marks, beside the majority of the others; those without a mark on either
-    side are left out.
+    """What each person marks, beside the majority of the others.
+
+    Those without a mark on either side are left out.
     """
     pairs = []
     for person in range(len(marks)) if len(marks) > 1 else ():

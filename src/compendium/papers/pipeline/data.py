@@ -49,9 +49,7 @@ def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_lengths(lengths: pd.DataFrame):
-    """Words an instance, a row a task, the shortest first: median, middle half and middle nine
-    tenths.
-    """
+    """Words an instance, a row a task, the shortest first: median, half and nine tenths."""
     use_style()
     shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
     shares = shares.unstack().sort_values(0.5)

@@ -1,6 +1,4 @@
-"""Notebook 03: explain one shard of a task's test instances by every method, and say what that
-cost.
-"""
+"""Notebook 03: explain one shard of a task's test instances by every method, and at what cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +24,9 @@ CHECKED = 3  # instances on which the faster precision is compared with the exac
 @dataclass(frozen=True)
 class Shard:
     """cost: one row a method. example: one row a token of one instance, a column a method.
-    instances: one row each.
-    precision: how well sampled methods agree with themselves in the faster and in the exact
-        precision.
+
+    instances: one row each. precision: how well sampled methods agree with themselves in the faster
+    and in the exact precision.
     """
 
     cost: pd.DataFrame
@@ -70,9 +68,7 @@ def explain_shard(step: Step) -> Shard:
 
 
 def open_scorer(step: Step) -> Scorer:
-    """The ledger of the step's trained model, in the precision that the profile allows sampled
-    methods.
-    """
+    """The ledger of the step's trained model, in the precision allowed for sampled methods."""
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
     model = load_model(step.results, step.profile, given.task, given.model, given.seed)
@@ -84,9 +80,7 @@ def open_scorer(step: Step) -> Scorer:
 
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
-    """Write the attributions of a shard, of the examples or of another choice, and the tokens that
-    they speak of.
-    """
+    """Write the attributions of a shard, of the examples or of another choice, and their tokens."""
     run = step.parameters.run()[:3]
     step.files.append(step.results.attributions(*run, part))
     write_attributions(
@@ -98,8 +92,9 @@ def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool 
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
-    """Write how the agreement judge's first model reads all that people marked: notebook 05 says
-    how they agree.
+    """Write how the agreement judge's first model reads all that people marked.
+
+    Notebook 05 says how they agree.
     """
     run = step.parameters.run()[:3]
     first = next(
@@ -111,8 +106,9 @@ def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
 
 
 def check_gaps(records: list[Attribution], budget: Budget) -> None:
-    """Raise ArithmeticError where integrated gradients, free to take more nodes, still miss the sum
-    they owe.
+    """Raise ArithmeticError where integrated gradients still miss the sum they owe.
+
+    Only where they are free to take more nodes.
     """
     if budget.path_steps_most < 2 * budget.path_steps:
         return  # a fixed number of nodes, as published: the gap is what it is, and is stored
@@ -141,8 +137,7 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
 
 
 def instance_table(explained: list[Explained]) -> pd.DataFrame:
-    """One row an instance: what the model predicted, how sure, tokens read, what integrated
-    gradients miss.
+    """One row an instance: its prediction, tokens, and what integrated gradients miss.
 
     gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or
         of one logit.
@@ -178,9 +173,7 @@ def precision_table(
     names: tuple,
     target: str,
 ) -> pd.DataFrame:
-    """One row a method that asks in the faster precision: how its scores there correlate with those
-    in float32.
-    """
+    """One row a sampled method: how its scores correlate with those in float32."""
     checked = instances[:CHECKED]
     rows = []
     for method in methods:
@@ -191,8 +184,9 @@ def precision_table(
 
 
 def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -> float:
-    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same
-    samples.
+    """Mean Pearson correlation of a method's scores in the faster and in the exact precision.
+
+    Both draw the same samples.
 
     Scores of spans are shared out over tokens, since other scores may make other spans. Texts with
     fewer than three scores, or with scores that are all the same, do not count; NaN where none
@@ -220,9 +214,7 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:
-    """The scores of one instance: a row a content token, a column a method, each scaled to a
-    largest magnitude of 1.
-    """
+    """The scores of one instance: a row a token, a column a method, the largest being 1."""
     tokens = explained.tokens
     columns = {"token": [tokens.texts[t] for t in tokens.content]}
     for name, record in explained.attributions.items():

@@ -1,6 +1,4 @@
-"""The choices in which the text and the code of Poerner et al. (2018) differ, to be explained under
-each value.
-"""
+"""The choices in which text and code of Poerner et al. (2018) differ, under each value."""
 
 import re
 from dataclasses import dataclass
@@ -26,8 +24,9 @@ GATED = (
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """field: of Budget. value: other than the profile's. methods: those that it bears upon. budget:
-    with this value.
+    """field: of Budget. value: other than the profile's. methods: those that it bears upon.
+
+    budget: with this value.
 
     texts: of the first shard, as many as are explained again, None for all.
     """
@@ -59,8 +58,9 @@ def other_choices(budget: Budget) -> list[OtherChoice]:
 
 
 def tried_run(profile: Profile) -> Run | None:
-    """The run on whose first texts other choices are tried: a gated model that points, and reads
-    the shortest texts.
+    """The run on whose first texts other choices are tried.
+
+    A gated model that points, and reads the shortest texts.
     """
     runs = [
         run

@@ -1,6 +1,4 @@
-"""Notebook 03_overview: what was trained and explained, and what it cost, all shards and seeds put
-together.
-"""
+"""Notebook 03_overview: what was trained and explained, and what it cost."""
 
 from collections.abc import Iterator
 
@@ -30,9 +28,7 @@ def model_table(step: Step) -> pd.DataFrame:
 
 
 def cost_table(step: Step) -> pd.DataFrame:
-    """One row a task and method: model evaluations and tokens an instance, over all models, seeds
-    and shards.
-    """
+    """One row a task and method: model evaluations and tokens an instance, over all runs."""
     shards = read_shards(step, "cost")
     shards[PER_INSTANCE] = shards[PER_INSTANCE].mul(shards.instances, axis=0)
     totals = (
@@ -50,8 +46,7 @@ def cost_table(step: Step) -> pd.DataFrame:
     "sampled_precision sampled_correlation"
 )
 def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
-    """One row an explained task: what its models also learn from, and what was explained, over
-    models and seeds.
+    """One row an explained task: what its models also learn from, and what was explained.
 
     instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions.
     gap_max, gap_share_max: the largest completeness gaps. reused_share: of all evaluations asked
@@ -107,8 +102,7 @@ def _also_trained_on(profile: Profile, task: str) -> str:
 
 
 def draw_cost(cost: pd.DataFrame):
-    """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task,
-    logarithmic scale.
+    """Evaluations an instance, asked for and computed: two bars a method, a panel a task.
 
     A panel has the methods that explain its task, the most expensive first.
     """
@@ -150,9 +144,7 @@ def draw_cost(cost: pd.DataFrame):
 
 @sentence
 def say_models(models: pd.DataFrame) -> str:
-    """Which model knows its task best and which worst, and how many surely know more than the most
-    frequent class.
-    """
+    """Which models know their task best and worst, and how many surely know something."""
     best = models.loc[models.accuracy.idxmax()]
     worst = models.loc[models.accuracy.idxmin()]
     sure = (models.accuracy_low > models.majority).sum()
@@ -169,9 +161,7 @@ def say_models(models: pd.DataFrame) -> str:
 
 @sentence
 def say_cost(cost: pd.DataFrame) -> str:
-    """The most expensive method of any task, and the share of evaluations that need not be
-    computed, by task.
-    """
+    """The most expensive method of any task, and the share that need not be computed."""
     asked = cost[cost.requested > 0]
     if asked.empty:
         return "No method has asked the models anything."

@@ -25,8 +25,9 @@ from compendium.workflow.step import Step
 
 @dataclass(frozen=True)
 class Trained:
-    """curve: one row a check on dev. accuracy: one row, with its interval. confusion: gold by
-    predicted counts.
+    """curve: one row a check on dev.
+
+    accuracy: one row, with its interval. confusion: gold by predicted counts.
     """
 
     curve: pd.DataFrame
@@ -35,8 +36,9 @@ class Trained:
 
 
 def train_and_test(step: Step) -> Trained:
-    """Train as the profile says (or take the weights as they are where train_rows is 0), save,
-    evaluate on test.
+    """Train as the profile says, save, and evaluate on test.
+
+    The weights are taken as they are where train_rows is 0.
     """
     given = step.parameters
     profile = step.profile
@@ -66,8 +68,7 @@ def train_and_test(step: Step) -> Trained:
 
 
 def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
-    """Train the profile's model of a run into a folder: it, the number of its instances, its
-    training curve.
+    """Train the model of a run into a folder: it, how many instances, and its training curve.
 
     names: what its seed derives from; how: what else `train` takes.
     """
@@ -90,7 +91,9 @@ def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
 
 @dataclass(frozen=True)
 class Tested:
-    """row: how many instances were tested, accuracy with its interval, macro F1, the share of the
+    """A model on test.
+
+    row: how many instances were tested, accuracy with its interval, macro F1, the share of the
     largest class.
     """
 
@@ -103,8 +106,9 @@ class Tested:
 def measure_accuracy(
     model, profile: Profile, run: Run, names: tuple, show: Callable | None = None
 ) -> Tested:
-    """Test a run's model. names: what the draws of the interval derive from; show: is told how far
-    it has come.
+    """Test a run's model. names: what the draws of the interval derive from.
+
+    show: is told how far it has come.
     """
     test = corpora.load(run[0], "test", profile.task_of(*run[:2]).test_rows)
     precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
@@ -123,9 +127,7 @@ def measure_accuracy(
 
 
 def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a
-    vocabulary.
-    """
+    """The vectors that `embeddings` names, for a vocabulary: `glove`, or a text file."""
     return (
         read_glove(*corpora.glove())
         if name == "glove"
@@ -134,8 +136,9 @@ def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
 
 
 def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
-    """Copy a trained classifier into the results, merely numbered classes named as the profile
-    says; no curve.
+    """Copy a trained classifier into the results; no curve.
+
+    Merely numbered classes are named as the profile says.
     """
     given = step.parameters
     profile = step.profile
@@ -162,9 +165,7 @@ def training_set(task: str, spec: TaskSpec) -> list[Instance]:
 
 
 def shortened(instance: Instance, more: AlsoTrain) -> list[Instance]:
-    """What a profile makes of an instance: no copy of one that nobody marked, where marks are asked
-    for.
-    """
+    """What a profile makes of an instance; nothing of one without marks, if asked for."""
     if more.last_words is not None:
         return [last_words(instance, more.last_words)]
     if not instance.evidence.marks.any():
@@ -181,8 +182,9 @@ def last_words(instance: Instance, words: int) -> Instance:
 
 
 def around_marks(instance: Instance, words: int) -> Instance:
-    """The words of an instance that anybody marked, and so many on either side of each; other
-    segments stay whole.
+    """The words of an instance that anybody marked, and so many on either side of each.
+
+    Other segments stay whole.
 
     What is left out between two words leaves a space. Where only other segments are marked, the
     first keeps its start.
@@ -219,9 +221,7 @@ def confusion_table(
 
 
 def running_total(show: Callable, of: int) -> Callable[[int], None]:
-    """A callback that takes how many are newly done, from one that takes how many are done
-    in all.
-    """
+    """A callback for how many are newly done, of one for how many are done in all."""
     done = 0
 
     def add(new: int) -> None:

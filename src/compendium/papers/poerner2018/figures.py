@@ -1,5 +1,6 @@
-"""Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the
-number of attractors.
+"""Figures 1-3 of Poerner et al. (2018), coloured texts.
+
+Hits beside their Table 2, and by the number of attractors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,9 +48,7 @@ def figure_1(step: Step) -> ColouredText:
 
 
 def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
-    """Five or more words before a verb: a `singular` predicted by the GRU, or a `plural` by the
-    LSTM (also Fig. 3).
-    """
+    """Words before a verb: a `singular` by the GRU, or a `plural` by the LSTM (Fig. 3)."""
     architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[
         predicted
     ]
@@ -63,8 +62,7 @@ def figure_3(step: Step) -> ColouredText:
 
 
 def draw_table_2(table: pd.DataFrame):
-    """Table 2: a panel per experiment and measure, a row per method, a column per architecture,
-    hits in hundredths.
+    """Table 2 in hundredths: a panel per experiment, a row per method, a column per architecture.
 
     Bold: the published value, where it can be read with some certainty (not L), is more than FAR
         away.
@@ -110,8 +108,9 @@ SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
 
 
 def draw_attractors(table: pd.DataFrame):
-    """Hits on the subject by the number of attractors, where the model is right: a panel per model,
-    a line per method.
+    """Hits on the subject by number of attractors: a panel per model, a line per method.
+
+    Where the model is right.
 
     Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are
     left out.
@@ -162,8 +161,7 @@ def shortest_example(
     predicted: str | None = None,
     least_words: int = 1,
 ) -> ColouredText:
-    """The shortest explained text in which the methods do not all point at the same word, or the
-    shortest of all.
+    """The shortest explained text on which methods point at different words, or else the shortest.
 
     It is one of the first of the tasks that the profile has, read by the model of the architecture
     (or else the first model), with the rows of those methods that have explained it. predicted: the
@@ -190,8 +188,9 @@ def example_table(examples: dict[str, ColouredText]) -> Iterator[tuple]:
 def _candidates(
     step: Step, run: Run, methods: Sequence[str], asked: str | None, least_words: int
 ) -> Iterator[tuple[tuple[bool, int, str], ColouredText]]:
-    """The explained texts of a run that have evidence for the predicted class; the lower the key,
-    the better.
+    """The explained texts of a run that have evidence for the predicted class.
+
+    The lower the key, the better.
     """
     profile = step.profile
     task, model, _ = run

@@ -1,5 +1,4 @@
-"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on
-every model.
+"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence.
 
 How much hits depend on choices in which the paper's text, its code and this study differ: ties,
 affixes, the sampling and the solver of LIMSSE, and the output gate of decomposition. And do two
@@ -44,8 +43,9 @@ KEPT = [
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
-    """One row per task, model, seed, instance, game and method; see
-    `metrics.pointing_game.play`.
+    """One row per task, model, seed, instance, game and method.
+
+    See `metrics.pointing_game.play`.
     """
     predictions = read_predictions(step)
     show = step.progress("pointing")
@@ -60,8 +60,9 @@ def pointing_hits(step: Step) -> pd.DataFrame:
 def play_run(
     step: Step, run: Run, predictions: pd.Series, spec: PointingSpec, records: Records | None = None
 ) -> list[dict]:
-    """The rows of one run by the rules of `spec`; of the texts that other records explain, where
-    they are given.
+    """The rows of one run by the rules of `spec`.
+
+    Of the texts that other records explain, where they are given.
     """
     profile = step.profile
     task, model, seed = run
@@ -86,16 +87,15 @@ def play_run(
 
 
 def affix_of(spec: PointingSpec, task: str) -> pointing_game.Affix | None:
-    """How the words of a task's lists are matched; None where people marked the texts: every
-    person's marks count.
+    """How the words of a task's lists are matched.
+
+    None where people marked the texts: every person's marks count.
     """
     return spec.affix if TASKS[task].mark_rules else None
 
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:
-    """What tables call a task's models: the architecture where that tells them apart, and otherwise
-    the name.
-    """
+    """What tables call a task's models: the architecture where that tells them apart."""
     kinds = {name: profile.models[name].architecture for name in profile.tasks[task].models}
     kinds = {name: name if kind == "transformer" else kind for name, kind in kinds.items()}
     return {
@@ -119,8 +119,9 @@ def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
 
 
 def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """Pointing accuracy by number of attractors, for the largest agreement task; empty where there
-    is none.
+    """Pointing accuracy by number of attractors, for the largest agreement task.
+
+    Empty where there is none.
     """
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
@@ -130,8 +131,9 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row per task, model and method whose interval on hybrid documents reaches down to a
-    random word's accuracy.
+    """One row per task, model and method that is not surely better than a random word.
+
+    That is whose interval on hybrid documents reaches down to a random word's accuracy.
 
     Gradient norms are left out: they do not tell evidence for a class from evidence against it.
     """
@@ -147,8 +149,7 @@ def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
     "exceptions"
 )
 def block_table(summary: pd.DataFrame) -> Iterator[dict]:
-    """One row per block that the text discusses (see tables.BLOCKS), empty where the profile has no
-    task of it.
+    """One row per block that the text discusses, empty where the profile has no task of it.
 
     discarded, right: shares, means over models. random, last, norms (mean of gradient norms), best:
     mean hits over models. cells: methods (no norm, no baseline) that are compared with chance on
@@ -189,8 +190,7 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
     "published_high"
 )
 def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tuple]:
-    """One row per explained task and model: test accuracy and share of discarded texts, ours and
-    theirs.
+    """One row per explained task and model: accuracy and discarded texts, ours and theirs.
 
     accuracy: of the trained model on its own test split, mean over seeds; discarded: of the
         explained texts.
@@ -251,8 +251,7 @@ class Otherwise(NamedTuple):
 
 @table_of("choice value instead_of game texts methods change largest method moved on")
 def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
-    """One row per choice, value other than the profile's, and game: how much it changes the share
-    of hits.
+    """One row per choice, other value and game: how much it changes the share of hits.
 
     change: mean over methods and models. largest: of one method, over models. moved: share of the
     explanations whose expected hit changes. on: whether all stored scores were looked at, or a few
@@ -340,8 +339,9 @@ class WordsInCommon(NamedTuple):
 
 
 def words_in_common(step: Step) -> Iterator[WordsInCommon]:
-    """Of each text that a CNN reads. Equal highest words share the chance, and each method breaks
-    its ties alone.
+    """Of each text that a CNN reads.
+
+    Equal highest words share the chance, and each method breaks its ties alone.
     """
     for run in step.profile.explained_runs("pointing"):
         task, model, _ = run
@@ -366,9 +366,7 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
 
 @table_of("task model seed share low high instances")
 def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
-    """One row per run of the CNN that has both methods: the share of texts in which they point at
-    the same word.
-    """
+    """One row per run of the CNN: in which share of texts two methods point at the same word."""
     bootstrap = step.profile.bootstrap
     of_run = {}
     for one in words_in_common(step):

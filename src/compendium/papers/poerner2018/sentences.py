@@ -23,9 +23,7 @@ KINDS = {  # what a block of hits is about
 
 @sentence
 def say_pointing(blocks: pd.DataFrame) -> str:
-    """The method that points best at each kind of evidence, mean over models, beside a
-    random word.
-    """
+    """The method that points best at each kind of evidence, beside a random word."""
     known = blocks[blocks.best.notna() & blocks.random.notna()]
     said = (
         "{row.best_method:method} at {row.about} ({row.best:.2f}, a random word {row.random:.2f})"
@@ -36,9 +34,7 @@ def say_pointing(blocks: pd.DataFrame) -> str:
 
 @sentence
 def say_beside_published(table: pd.DataFrame) -> str:
-    """In how many cells the published value lies in our interval, and how far ours are off on
-    average, by block.
-    """
+    """In how many cells the published value lies in our interval, and how far ours are off."""
     both = table[table.ours.notna() & table.published.notna()]
     if both.empty:
         return ""

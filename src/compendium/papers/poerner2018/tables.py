@@ -1,5 +1,4 @@
-"""Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published,
-cell by cell.
+"""Table 2 of Poerner et al. (2018): each method's share of hits, ours beside the published.
 
 Published values stand in paper/reported/ with how sure we are of having read each: H, M and L,
 which are no targets.
@@ -53,8 +52,9 @@ ARCHITECTURES = (
 
 @dataclass(frozen=True)
 class Block:
-    """What the text speaks of: the first of these tasks that a profile has, one game, and one kind
-    of prediction.
+    """What the text speaks of: the first of these tasks that a profile has, in one game.
+
+    condition: the kind of prediction.
     """
 
     tasks: tuple[str, ...]
@@ -62,8 +62,9 @@ class Block:
     condition: str = "all"
 
     def task(self, table: pd.DataFrame) -> tuple[str | None, pd.DataFrame]:
-        """The block's task (None where the table has none) and its rows; table: columns task,
-        metric, condition.
+        """The block's task (None where the table has none) and its rows.
+
+        table: columns task, metric, condition.
         """
         part = table[(table.metric == self.metric) & (table.condition == self.condition)]
         task = next((task for task in self.tasks if task in set(part.task)), None)
@@ -81,9 +82,7 @@ BLOCKS = {
 
 
 def published_table_2() -> pd.DataFrame:
-    """One row per published cell: row, column, experiment, architecture, metric, condition,
-    published, confidence.
-    """
+    """One row per published cell, with how surely it was read."""
     values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
     sure = reported("poerner_table2_confidence").melt(
         "method", var_name="column", value_name="confidence"
@@ -104,8 +103,9 @@ def published_table_2() -> pd.DataFrame:
 
 
 def table_2(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of Table 2 and task of ours, and after these the architectures that the
-    paper does not have.
+    """One row per cell of Table 2 and task of ours.
+
+    Architectures that the paper does not have come last.
 
     summary: of `hits.accuracy_table`. best, near: whether ours is the highest of its column, or
     within five points of it; baselines do not compete.
@@ -157,8 +157,9 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
 
 
 def _why_missing(cell, summary: pd.DataFrame) -> str:
-    """Why a cell of Table 2, a row with its task and our name of its method, has no value
-    of ours.
+    """Why a cell of Table 2 has no value of ours.
+
+    cell: a row with its task and our name of its method.
     """
     if cell.method == "last" and cell.metric in ("hybrid", "manual"):
         return "not applicable: only agreement has a word right before what is predicted"
@@ -180,8 +181,9 @@ def _why_missing(cell, summary: pd.DataFrame) -> str:
 
 
 def write_blocks(step: Step, table: pd.DataFrame) -> None:
-    """Write each of BLOCKS as a table to read; one without a task in the profile has dashes beside
-    published values.
+    """Write each of BLOCKS as a table to read.
+
+    One without a task in the profile has dashes beside published values.
     """
     for name, block in BLOCKS.items():
         task, _ = block.task(table[table.ours.notna()])
@@ -198,8 +200,9 @@ def write_blocks(step: Step, table: pd.DataFrame) -> None:
 def block_to_read(
     table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all"
 ) -> pd.DataFrame:
-    """One block of Table 2 to read: a row per method, a column per architecture, ours and in
-    brackets the published.
+    """One block of Table 2: a row per method, a column per architecture.
+
+    A cell is ours and in brackets the published.
 
     The best of a column has an asterisk. A published value whose reading is not sure (L) has a
     question mark. An empty cell is a method that does not apply, or was not run. task: "" for the
@@ -218,8 +221,9 @@ def block_to_read(
 
 
 def _cell_text(cell, gap: str) -> str:
-    """`0.83* (0.91)`: ours (or the gap), * for the best, and the published value, with ? where it
-    is hard to read.
+    """`0.83* (0.91)`: ours or the gap, * for the best, and the published value.
+
+    A question mark where that is hard to read.
     """
     published = (
         ""

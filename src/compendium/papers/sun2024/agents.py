@@ -1,5 +1,6 @@
-"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after
-Pruthi et al. 2022).
+"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4).
+
+After Pruthi et al. (2022).
 
 Do explanations help an agent to predict what the model predicts? And do they leak it, that is, tell
 the predicted class without their words? An agent that is shown where an explanation points learns
@@ -55,8 +56,10 @@ NONE = "-"  # the head's choice of a technique that has no heads
 
 @dataclass(frozen=True)
 class Simulation:
-    """agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent
-    in points of F1.
+    """What agents say of the model's predictions.
+
+    agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in
+    points of F1.
 
     predictions: one row per condition, seed of the agents and test instance: do they predict what
         the model predicts?
@@ -84,8 +87,7 @@ class Sets(NamedTuple):
 
 
 def simulate(step: Step) -> Simulation:
-    """Train agents with and without explanations, and see how often they predict what the model
-    predicts.
+    """Train agents with and without explanations, and test if they predict what the model does.
 
     An agent starts where the model started and is trained on the model's predictions for other test
     instances. Gains have bootstrap intervals over the instances that agents are tested on.
@@ -135,8 +137,9 @@ def simulate(step: Step) -> Simulation:
 def _gain(
     step: Step, informed: list[np.ndarray], uninformed: list[np.ndarray], labels: np.ndarray
 ) -> list[float]:
-    """Gain over the uninformed agent of the same seed in points of F1, low and high; means over
-    seeds.
+    """Gain over the uninformed agent of the same seed in points of F1, low and high.
+
+    Means over seeds.
     """
     bootstrap = step.profile.bootstrap
     gains = []
@@ -147,9 +150,7 @@ def _gain(
 
 
 def agent_inputs(step: Step) -> dict[Condition, list]:
-    """By condition, the instances as agents see them, with the model's prediction as label:
-    `training.Prepared`.
-    """
+    """By condition, the instances as agents see them, the model's prediction as label."""
     from attreval.models.training import Prepared
 
     run = step.parameters.run()
@@ -234,8 +235,9 @@ def majority_f1(labels: np.ndarray) -> float:
 
 
 def uniform_f1(labels: np.ndarray) -> float:
-    """Expected macro F1 of drawing one of the K classes that occur, of shares p: the mean of 2 p /
-    (K p + 1).
+    """Expected macro F1 of drawing one of the K classes that occur.
+
+    With shares p, the mean of 2 p / (K p + 1).
     """
     _, counts = np.unique(labels, return_counts=True)
     shares = counts / len(labels)
@@ -244,8 +246,9 @@ def uniform_f1(labels: np.ndarray) -> float:
 
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
 def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
-    """Whether agents have learned what they are to simulate: one row per task and model; `reason`
-    is empty if so.
+    """Whether agents have learned what they are to simulate: one row per task and model.
+
+    `reason` is empty if so.
 
     uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without
     explanations, mean over seeds of models and agents, with a percentile interval over test
@@ -301,8 +304,9 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
     "beyond_low beyond_high head agents_gain"
 )
 def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
-    """One row per run, technique, type (and choice of the head): the macro F1 of telling the class
-    without words.
+    """One row per run, technique and type: the macro F1 of telling the class without words.
+
+    Of attention, one for each choice of the head.
 
     majority: always the most frequent class. lengths: from the numbers of units in both parts.
     positions: from these and the shown places, with its interval; beyond_lengths: what the places
@@ -335,9 +339,7 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
 def _leaks_of_run(
     results: Results, profile: Profile, run: tuple
 ) -> Iterator[tuple[tuple[str, str, str], dict]]:
-    """Of every explanation of a run: (technique, type, choice of the head) and the result of
-    `measure_leak`.
-    """
+    """For every explanation of a run its (technique, type, choice of head) and `measure_leak`."""
     settings = profile.diagnosis
     bootstrap = profile.bootstrap
     tokens = load_typed_tokens(results, profile, *run)
@@ -372,8 +374,9 @@ def _leaks_of_run(
 
 
 def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
-    """(2 + 2 BINS,) the number of units in each part; then for each bin of each part whether one of
-    its units is shown.
+    """(2 + 2 BINS,) the number of units in each part.
+
+    Then for each bin of each part whether one of its units is shown.
 
     The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share
     of the length.

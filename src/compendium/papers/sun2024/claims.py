@@ -1,6 +1,4 @@
-"""Claims of Sun et al. (2024): does each hold here, in the paper's own tables, and with one thing
-changed?
-"""
+"""Claims of Sun et al. (2024): here, in the paper's own tables, and with one thing changed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -65,8 +63,9 @@ RIVALS = {
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row per explanation of an instance and property, with the value of chance there; models'
-    seeds are averaged.
+    """One row per explanation of an instance and property, with the value of chance there.
+
+    Models' seeds are averaged.
 
     Simulatability is whether an agent predicts what the model predicts, a row an `agent` (its seed;
     0 of all other properties); its chance is the uninformed agent of that seed.
@@ -103,9 +102,7 @@ def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
 
 
 def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.DataFrame:
-    """The rows of explanations, with what chance gives on the same instance and for the
-    same `key`.
-    """
+    """The rows of explanations, with what chance gives on the same instance and `key`."""
     keys = [*TEXT, key]
     real = values[values.technique != "random"]
     chance = random.set_index(keys).value
@@ -113,8 +110,9 @@ def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.Dat
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.DataFrame:
-    """One row per claim of the paper with our value, its interval, its nulls and a verdict; see
-    `agents_learned`.
+    """One row per claim of the paper with our value, its interval, its nulls and a verdict.
+
+    See `agents_learned`.
     """
     claims = read_claims("sun2024")
     unlearned = ONE_AGENT if len(step.profile.diagnosis.agents.seeds) == 1 else ""
@@ -140,8 +138,9 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
 
 
 def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The rows of models that say something of the paper's claims (of agents, where there are
-    several), and why not.
+    """The rows of models that say something of the claims, and why others do not.
+
+    Rows of agents are kept where there are several.
     """
     void = unlearned_table(step, step.profile.explained_runs("diagnosis"))
     lost = values.set_index(["task", "model"]).index.isin(void.set_index(["task", "model"]).index)
@@ -162,8 +161,9 @@ def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
 
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
-    """Rank correlation of comprehensiveness with agreement with people over techniques and types;
-    mean over models.
+    """Rank correlation of comprehensiveness with agreement with people over techniques and types.
+
+    Mean over models.
     """
     two = ["comprehensiveness", "token agreement"]
     asked = values[values.property.isin(two) & (values.technique != "random")]
@@ -209,8 +209,9 @@ def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:
 
 @table_of("claim held cells holds_in")
 def published_claims() -> Iterator[tuple]:
-    """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show
-    it).
+    """In how many cells of the paper's own tables each claim holds.
+
+    0 of 0 where they do not show it.
     """
     for name, (held, shown) in _asked_of_published(
         contrasts.count_cells, published_cells()
@@ -219,8 +220,9 @@ def published_claims() -> Iterator[tuple]:
 
 
 def published_values() -> dict[str, float]:
-    """By claim that the paper's own tables decide: its number made from them, as a share and not in
-    per cent.
+    """By claim that the paper's own tables decide: its number made from them.
+
+    Shares are not in per cent.
     """
     cells = published_cells()
     percent = cells.property.isin([*PERCENT, "simulatability"])
@@ -236,8 +238,9 @@ def published_values() -> dict[str, float]:
 
 @table_of("property against difference low high better_in cells")
 def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
-    """Do the combined explanations, ours, beat spans and tokens? One row per property and rival;
-    higher is better.
+    """Do the combined explanations, ours, beat spans and tokens?
+
+    One row per property and rival; higher is better.
     """
     bootstrap = step.profile.bootstrap
     for name, other in product(dict.fromkeys(values.property), ("span", "token")):
@@ -250,8 +253,9 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per contradicted claim and thing turned: a corpus, model, technique, type, rival or
-    property alone.
+    """One row per contradicted claim and thing turned.
+
+    A corpus, model, technique, type, rival or property alone.
     """
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)

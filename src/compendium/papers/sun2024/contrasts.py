@@ -1,5 +1,4 @@
-"""Contrasts of types of explanation, or of techniques: does one do better, over several models and
-tasks at once?
+"""Contrasts of types of explanation, or of techniques, over several models and tasks at once.
 
 A cell is a technique, model and task where types are compared (Sun et al. 2024, figure 2), and a
 type, model and task where techniques are. In each cell one option is set against others; the
@@ -59,8 +58,9 @@ class TypeContrast:
 def contrast_types(
     values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec
 ) -> Difference | None:
-    """The difference that a contrast asks for, higher being better; None where no cell has all of
-    its options.
+    """The difference that a contrast asks for, higher being better.
+
+    None where no cell has all of its options.
 
     Where several properties are asked, it is the share of them that differ by more than 0; None for
     fewer than two.
@@ -101,16 +101,18 @@ def contrast_types(
 
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
-    """In how many cells the option is strictly better, of how many; values: one per cell and
-    option, as published.
+    """In how many cells the option is strictly better, of how many.
+
+    values: one per cell and option, as published.
     """
     found = np.concatenate(_leads_of_cells(values, asked))
     return int((found > 0).sum()), len(found)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
-    """The contrast of such values, mean over cells; NaN where something that it asks for is
-    missing.
+    """The contrast of such values, mean over cells.
+
+    NaN where something that it asks for is missing.
     """
     found = _leads_of_cells(values, asked)
     if not all(found):
@@ -153,8 +155,9 @@ def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
 def _tables(
     values: pd.DataFrame, asked: TypeContrast
 ) -> Iterator[tuple[str, str, tuple, np.ndarray, np.ndarray]]:
-    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays, the option to
-    be better first.
+    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays.
+
+    The option to be better stands first.
 
     The arrays hold the values and what chance gives in their place (of chance itself, its own
     values), turned so that higher is better. Rows that lack an option are left out, and so are
@@ -194,8 +197,9 @@ def _as_random(
     worlds: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """(j, n, options) where each explanation and as many random tokens change places at random in
-    each text.
+    """(j, n, options) values, some of which are those of as many random tokens.
+
+    Each explanation and the random tokens change places at random in each text.
 
     Where chance itself is set against an explanation, it takes that one's place as the other takes
     its.

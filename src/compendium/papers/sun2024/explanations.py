@@ -44,9 +44,11 @@ HEAD_CHOICES = ("per_class", "class_mean", "one_for_all")  # the first is the pa
 
 @dataclass(frozen=True)
 class TypedExplanations:
-    """The tables of one part: what methods cost, `precision_table`, a row an instance and method,
-    the first features of one instance, and the head that attention is taken from by instance and
-    choice.
+    """The tables of one part.
+
+    cost: of each method. precision: of `precision_table`. instances: one row an instance and
+    method. example: the first features of one instance. heads: the head that attention is taken
+    from, by instance and choice.
     """
 
     cost: pd.DataFrame
@@ -128,9 +130,7 @@ def explain_types(step: Step) -> TypedExplanations:
 def _explain_by_other_heads(
     step: Step, scorer, explained: list, budget: Budget, names: tuple
 ) -> pd.DataFrame:
-    """Write attention explanations by heads chosen otherwise than for the class, and list all
-    chosen heads.
-    """
+    """Write attention explanations by heads chosen otherwise, and list all chosen heads."""
     methods = set(TECHNIQUES["attention"].values())
     by_head = [e for e in explained if methods <= set(e.attributions)]
     rows = []
@@ -158,9 +158,7 @@ def _explain_by_other_heads(
 
 
 def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attribution]:
-    """Attention explanations of all types, for the predicted class, of instances that have been
-    explained.
-    """
+    """Attention explanations of all types of instances that have been explained."""
     jobs = [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
     talks = []
     for e, method in jobs:
@@ -182,9 +180,10 @@ def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attributio
 def load_head_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> tuple[dict[str, pd.Series], dict[str, dict[str, dict[str, Attribution]]]]:
-    """(choice -> head of each instance, choice -> instance id -> method -> record); records of the
-    paper's choice are those of load_typed_attributions. FileNotFoundError: 07_sun2024_explanations
-    has not run; it says how it does.
+    """(choice -> head of each instance, choice -> instance id -> method -> record).
+
+    Records of the paper's choice are those of load_typed_attributions. FileNotFoundError:
+    07_sun2024_explanations has not run; it says how it does.
     """
     where = "07_sun2024_explanations"
     parts = range(profile.diagnosis.parts)
@@ -241,8 +240,9 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
 
 
 def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up; exact for 2^n
-    samples.
+    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up.
+
+    Exact for 2^n samples.
     """
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, samples, rng)
@@ -252,8 +252,9 @@ def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
 
 
 def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up; exact for
-    2^n samples.
+    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up.
+
+    Exact for 2^n samples.
     """
     n = int(np.log2(len(values)))
     seed = int(rng.integers(2**31))
@@ -278,8 +279,7 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 
 @table_of("instance units estimate samples exact spearman pearson error")
 def compare_with_exact(step: Step) -> Iterator[tuple]:
-    """One row per instance, estimate and exact value: Spearman's and Pearson's correlation, mean
-    absolute error.
+    """One row per instance, estimate and exact value: correlations and mean absolute error.
 
     Estimates: Bivariate Shapley at each budget; ProxySPEX, if installed, at those that it can use;
     the pair methods of the other techniques. Exact: `bivariate` values, and the size of the
@@ -345,8 +345,9 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 
 
 def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Means over instances of `compare_with_exact`: one row per estimate, budget and exact value
-    (and `by`).
+    """Means over instances of `compare_with_exact`, by estimate, budget and exact value.
+
+    by: further columns to part them by.
     """
     keys = [*by, "estimate", "samples", "exact"]
     out = table.groupby(keys, sort=False)[["spearman", "pearson", "error"]].mean().reset_index()

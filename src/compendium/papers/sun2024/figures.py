@@ -45,9 +45,7 @@ CELL = (
 
 
 def figure_1(table: pd.DataFrame) -> HTML:
-    """One line per method: its first features in order, coloured by their share of the top
-    score.
-    """
+    """One line per method: its first features, coloured by their share of the top score."""
     rows = []
     for method, part in table.groupby("method", sort=False):
         top = part.score.abs().max() or 1.0
@@ -63,8 +61,9 @@ def figure_1(table: pd.DataFrame) -> HTML:
 
 
 def figure_2(summary: pd.DataFrame):
-    """A row of panels per property, a column per task and model; a dot per technique and type, a
-    dash for chance.
+    """A row of panels per property, a column per task and model.
+
+    A dot per technique and type, a dash for chance.
     """
     use_style()
     cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
@@ -99,9 +98,7 @@ def figure_2(summary: pd.DataFrame):
 
 
 def _by_type(part: pd.DataFrame, techniques: list[str]):
-    """For each type with rows: their places on the axis of techniques, the rows, the title, colour
-    and marker.
-    """
+    """Of each type with rows: their places among the techniques, the rows, title and look."""
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
         if len(some):
@@ -120,8 +117,9 @@ def _name_techniques(axes, techniques: list[str]) -> None:
 
 
 def gain_figure(agents: pd.DataFrame):
-    """Gain of every agent over the one without explanations, in points of F1, with intervals; a
-    panel per form.
+    """Gain of every agent over the one without explanations, in points of F1, with intervals.
+
+    A panel per form.
     """
     informed = agents[agents.form != "none"]
     forms = list(dict.fromkeys(informed.form)) or ["symbol"]

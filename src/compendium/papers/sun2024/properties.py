@@ -1,6 +1,4 @@
-"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3
-and 2.5).
-"""
+"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -75,9 +73,7 @@ class Properties:
 
 @dataclass(frozen=True)
 class RankedInstance:
-    """One instance with its units, what people marked, and the rankings of each technique
-    and type.
-    """
+    """One instance with its units, people's marks, and the rankings by technique and type."""
 
     instance: Instance
     tokens: Tokens
@@ -87,9 +83,7 @@ class RankedInstance:
 
 
 def measure_properties(step: Step) -> Properties:
-    """The properties of every instance, technique and type, in all runs that the profile evaluates
-    so.
-    """
+    """The properties of every instance, technique and type, in all runs that are evaluated so."""
     profile = step.profile
     jobs = [
         (step.results, profile, *run, start)
@@ -107,8 +101,9 @@ def measure_properties(step: Step) -> Properties:
 
 
 def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other. The columns of an empty frame have no type, and would take that of
-    others.
+    """One below the other.
+
+    The columns of an empty frame have no type, and would take that of others.
     """
     return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
 
@@ -167,8 +162,9 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
 def rank_instance(
     instance: Instance, records: dict[str, Attribution], model, settings, run: tuple, evidence: dict
 ) -> RankedInstance:
-    """The rankings of an instance; a technique that found no pair of spans has none. evidence:
-    borrowed_evidence.
+    """The rankings of an instance; a technique that found no pair of spans has none.
+
+    evidence: borrowed_evidence.
     """
     tokens = model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
@@ -185,8 +181,9 @@ def rank_instance(
 def rank_types(
     records: Mapping[str, Attribution], units: Units, technique: str, names: tuple
 ) -> dict[str, Ranking]:
-    """The ranking of each type of a technique. names: what the order of equal scores
-    derives from.
+    """The ranking of each type of a technique.
+
+    names: what the order of equal scores derives from.
     """
     return {
         kind: rank_features(records[method], units, generator("ties", *names, method))
@@ -195,9 +192,7 @@ def rank_types(
 
 
 def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[tuple]]:
-    """What agents are shown of a text: its first pairs of spans, and of every type as many units as
-    these hold.
-    """
+    """What agents are shown of a text, by type: as many units as its first pairs of spans hold."""
     size = len(rankings["span"].units(SHOWN_PAIRS))
     return {
         kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()
@@ -233,9 +228,7 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
 def sets_by_rule(
     ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
 ) -> Sets:
-    """The units of the first pairs of spans that each rule makes from scores of pairs, and as many
-    single units.
-    """
+    """The units of the first pairs of spans by each rule, and as many single units."""
     at = ranked.units.of_position()
     sets = []
     for technique, rankings in ranked.rankings.items():
@@ -261,8 +254,9 @@ def sets_by_rule(
 
 
 def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """What as many random units change: one row per run, instance and technique, mean over draws
-    and then over k.
+    """What as many random units change: one row per run, instance and technique.
+
+    Means over draws and then over k.
 
     changes: of Properties. Where the profile asks for it (`random_sizes: each`; exact is True),
     random units are as many as the technique's own explanations mask; otherwise as many as those of
@@ -285,8 +279,9 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
-    """(technique, type, people, average precision of units, of interactions), and the same of
-    random explanations.
+    """(technique, type, people, average precision of units, of interactions).
+
+    Also of random explanations.
     """
     people = len(ranked.gold)
     if not people or not ranked.rankings:
@@ -309,8 +304,9 @@ def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tup
 def _agreement(
     rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str
 ) -> tuple[float, float]:
-    """Average precision of units and of interactions, mean over people; interactions are for pairs
-    and spans.
+    """Average precision of units and of interactions, mean over people.
+
+    Interactions are for pairs and spans.
     """
     spans = rankings["span"]
     level = GOLD_LEVELS[kind]
@@ -326,8 +322,9 @@ def _agreement(
 
 
 def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
-    """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs
-    and units too.
+    """Random pairs of spans, as many as the techniques have on average and as long as theirs.
+
+    Pairs and units too.
     """
     units = ranked.units
     real = [by_type["span"] for by_type in ranked.rankings.values()]
@@ -350,8 +347,9 @@ def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[s
 
 
 def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
-    """(technique, type, features, entropy, that of random scores, the highest), at the number of
-    pairs of spans.
+    """(technique, type, features, entropy, that of random scores, the highest).
+
+    At the number of pairs of spans.
     """
     for technique, rankings in ranked.rankings.items():
         k = len(rankings["span"])
@@ -368,8 +366,7 @@ def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
 
 
 def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """The properties of single instances: one row per instance, method and measure, named as in
-    METRICS.
+    """One row per instance, method and measure, named as in METRICS.
 
     Means over k, draws, and the forms in which agents are shown explanations; `random` are those of
     all types.

@@ -93,9 +93,7 @@ def say_models(table: pd.DataFrame) -> str:
 
 @sentence
 def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
-    """Which type is best on each property, in how many cells, and the highest comprehensiveness of
-    spans.
-    """
+    """Which type is best on each property, and the highest comprehensiveness of spans."""
     shown = []
     for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby(
         "property", sort=False

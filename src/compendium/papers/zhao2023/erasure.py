@@ -1,5 +1,4 @@
-"""Hard and soft erasure of every explanation, in every setting of `settings.list_settings` (Zhao &
-Aletras 2023).
+"""Hard and soft erasure of every explanation in every setting (Zhao & Aletras 2023).
 
 Every instance is one conversation with the ledger: what two methods, measures or settings have in
 common is computed once. The main run sees every explained instance, changes of protocol only the
@@ -49,8 +48,9 @@ VALUES = [
 
 @dataclass(frozen=True)
 class ErasureInput:
-    """One attribution under one protocol. role: the method's `own` scores, or these `permuted`, as
-    its rival.
+    """One attribution under one protocol.
+
+    role: the method's `own` scores, or these `permuted`, as its rival.
 
     names: what the order of equal scores derives from. calls: numbers computed before on this text,
         for the drift.
@@ -68,7 +68,9 @@ class ErasureInput:
 
 @dataclass(frozen=True)
 class ErasureValues:
-    """curves: one row an instance, method and ratio, by the main protocol, with the four hard
+    """What erasure says of every explanation.
+
+    curves: one row an instance, method and ratio, by the main protocol, with the four hard
     measures.
 
     values: one row a setting, instance, method and role: NC and NS over all ratios, Soft-NC and
@@ -160,8 +162,9 @@ def list_inputs(
     target: int,
     names: tuple,
 ) -> list[ErasureInput]:
-    """Every input of a task's instance number `at`, in all of its settings. known: method -> scores
-    of the target.
+    """Every input of a task's instance number `at`, in all of its settings.
+
+    known: method -> scores of the target.
     """
     query = query_segment(task)
     budget = profile.explaining_of(task)
@@ -201,9 +204,7 @@ def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
 
 
 def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
-    """The conversation of one input, hard and then, where wanted, soft: (Erasure, SoftProbabilities
-    or None).
-    """
+    """The conversation of one input: (Erasure, SoftProbabilities where wanted)."""
     ties = generator("ties", *given.names)
     hard = yield from erase(tokens, given.scores, None, ties, given.protocol, query, given.calls)
     if not given.soft:
@@ -215,8 +216,10 @@ def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
 
 
 def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
-    """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS
-    keeps and that Soft-NC removes, probability of the whole and of the erased text.
+    """The VALUES of one input.
+
+    NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS keeps and that
+    Soft-NC removes, probability of the whole and of the erased text.
     """
     found = {
         "nc": hard.normalised_comprehensiveness.mean(),
@@ -246,8 +249,9 @@ def _scores_in_setting(
     names: tuple,
     query: int | None,
 ) -> dict:
-    """Method -> scores in a setting: as explained, by other methods in their place, or with the
-    separator scored.
+    """Method -> scores in a setting.
+
+    As explained, by other methods in their place, or with the separator scored.
     """
     wanted = {m: setting.methods.get(m, m) for m in known}
     layout = find_layout(tokens, setting.protocol, query)

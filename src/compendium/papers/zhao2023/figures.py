@@ -1,6 +1,4 @@
-"""Figures of Zhao & Aletras (2023), by their numbers, and ours: erasure curves, changes of
-protocol, keep rates.
-"""
+"""Figures of Zhao & Aletras (2023), by their numbers, and ours."""
 
 import numpy as np
 import pandas as pd
@@ -27,8 +25,9 @@ HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what
 
 
 def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]) -> dict:
-    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted; the
-    lines' ends.
+    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted.
+
+    The lines' ends.
     """
     looks = method_looks(methods)
     ends = {axes: [] for axes in grid.flat}
@@ -65,8 +64,9 @@ def figure_2(curves: pd.DataFrame, methods: list[str]):
 
 
 def figure_3(table: pd.DataFrame):
-    """Diagnosticity by rationale ratio, a panel a task; soft metrics level, dashed grey what a coin
-    would get.
+    """Diagnosticity by rationale ratio, a panel a task.
+
+    Soft metrics level, dashed grey what a coin would get.
     """
     tasks = list(dict.fromkeys(table.task))
     figure, panels = style.task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
@@ -96,9 +96,7 @@ def figure_3(table: pd.DataFrame):
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
-    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method,
-    named at its end.
-    """
+    """Mean comprehensiveness and sufficiency by ratio: a row a task, a line a method."""
     style.use_style()
     heights = [
         max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()
@@ -116,8 +114,7 @@ def draw_erasure_curves(curves: pd.DataFrame):
 
 
 def draw_changes(table: pd.DataFrame):
-    """What each change of protocol does to the four mean diagnosticities: a row a change, a panel a
-    metric.
+    """What each change of protocol does to diagnosticity: a row a change, a panel a metric.
 
     Dots are the numbers with the change, vertical lines the main protocol's on the same texts; bars
     are intervals.
@@ -147,8 +144,7 @@ def draw_changes(table: pd.DataFrame):
 
 
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
-    """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep, or remove, than
-    its rival's.
+    """Who wins the soft metrics, by how much more text it keeps, or removes, than its rival.
 
     A panel a setting (with its title). A line is the share of wins in bins of the difference; where
     it is 0, a dot.
