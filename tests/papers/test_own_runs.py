@@ -118,7 +118,7 @@ def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tin
     marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
     assert marked_corpus("snli") == marked
     tokens, _ = explained_by(monkeypatch, marked, tiny, ["lime", "gradient_l1"])
-    monkeypatch.setattr(tables, "load_tokens", lambda *_: tokens)
+    monkeypatch.setattr(tables, "load_tokens", lambda *_, part: tokens)
     table = tables.annotation_table(step).set_index("quantity").value
     assert table["instances"] == len(marked) and table["words_mean"] == 1
     assert ("words_1" in table) == (

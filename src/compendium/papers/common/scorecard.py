@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from compendium.papers.common.claims import Claim
-from compendium.papers.common.style import draw_nothing, use_style
+from compendium.papers.common.style import Look, draw_nothing, use_style
 from compendium.papers.common.verdicts import Verdict
 
 PAPERS = {
@@ -30,7 +30,6 @@ PAPERS = {
     "zhao2023": "Faithfulness (Zhao & Aletras 2023)",
     "sun2024": "Diagnosis (Sun et al. 2024)",
 }
-Look = dict[str, Any]  # what matplotlib takes by name
 
 
 class Mark(NamedTuple):

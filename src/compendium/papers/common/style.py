@@ -38,6 +38,7 @@ MODELS |= {
     "tiny": "tiny encoder",
     "tiny_bart": "tiny BART",
 }
+Look = dict[str, Any]  # what matplotlib takes by name
 Kind = TypeVar("Kind")  # what a figure has a panel of
 
 
@@ -90,7 +91,7 @@ def task_panels(
     rows = -(-len(tasks) // columns)
     columns = min(columns, len(tasks))
     size = (margin + width * columns, height * rows)
-    options: dict[str, Any] = {"figsize": size, "sharey": True, **more}
+    options: Look = {"figsize": size, "sharey": True, **more}
     figure, grid = plt.subplots(rows, columns, squeeze=False, **options)
     for axes in grid.flat[len(tasks) :]:
         axes.set_axis_off()
@@ -188,7 +189,7 @@ def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 8.0) -> None:
     heights = spread(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]
-        look: dict[str, Any] = {"color": colour, "transform": axes.transAxes}
+        look: Look = {"color": colour, "transform": axes.transAxes}
         axes.plot(joint, [y, y, place], linewidth=0.6, alpha=0.7, clip_on=False, **look)
         axes.text(1.055, place, name, fontsize=size, va="center", **look)
 
@@ -227,7 +228,7 @@ def heat_map(
     middle = np.mean(ends)
     strength = np.abs(values - middle) / (ends[1] - middle) * alpha
     for y, x in np.argwhere(~np.isnan(values)):
-        style: dict[str, Any] = {
+        style: Look = {
             "weight": "bold" if bold[y, x] else "normal",
             "color": "white" if strength[y, x] > dark else "black",
         }

@@ -15,7 +15,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import KINDS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES
-from compendium.config import AgreementSpec
+from compendium.config import AgreementSpec, Run
 from compendium.papers.common.runs import RUN
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
@@ -32,19 +32,19 @@ from compendium.papers.kamp2023.readings import (
     voters,
     voters_and_people,
 )
+from compendium.workflow.step import Step
+
+Readings = Sequence[Reading]
 
 LENGTHS = (10, 15, 20, 25, 30, 35, 40)  # tokens of the texts of Figure 6
-LOW = (
-    "integrated_gradients_plain",
-    "gradient_x_input",
-)  # methods whose pairs agree least in the paper
+# methods whose pairs agree least in the paper
+LOW = ("integrated_gradients_plain", "gradient_x_input")
 BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
 GROUPS = {"all six": SIX} | {
     kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")
 }
-COMPARED = (
-    10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
-)
+# the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
+COMPARED = 10
 IMPROVED = 5  # and the largest of the paper's Table 1
 PAIR_KINDS = (  # the paper's three groups of pairs, the one that agrees most first
     "Partition SHAP and LIME",
@@ -81,19 +81,16 @@ def agreements(
 
 
 @by_run("method_a method_b group k agreement low high instances")
-def agreement_table(step, run, readings) -> Iterator[tuple]:
+def agreement_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run, pair of methods and k: mean agreement@k with its interval."""
-    by_name = sorted(
-        readings, key=lambda r: r.instance
-    )  # the order that this table's draws are made for
-    for a, b in combinations(voters(readings, BY_TOKEN), 2):
-        pair = (a, b)
-        if (
-            step.profile.agreement.ties == "random"
-        ):  # broken in the same order as in the tables of the six methods
-            pair = sorted(pair, key=[*SIX, *BY_TOKEN].index)
-        for row in by_k(step, run, by_name, pair):
-            yield a, b, group_of(a, b), *row
+    # the order that this table's draws are made for
+    by_name = sorted(readings, key=lambda r: r.instance)
+    # ties are broken at random in the same order as in the tables of the six methods
+    at_random = step.profile.agreement.ties == "random"
+    for pair in combinations(voters(readings, BY_TOKEN), 2):
+        names = sorted(pair, key=[*SIX, *BY_TOKEN].index) if at_random else pair
+        for row in by_k(step, run, by_name, names):
+            yield *pair, group_of(*pair), *row
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
@@ -134,7 +131,7 @@ def _matrices(
 
 
 @by_run("group voters k agreement low high instances")
-def group_table(step, run, readings) -> Iterator[tuple]:
+def group_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run, group of methods and k: mean agreement of the group; k = 0 is dynamic k."""
     for group, among in GROUPS.items():
         names = voters(readings, among)
@@ -143,7 +140,7 @@ def group_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("instance tokens methods methods_dynamic people with_people")
-def sentence_table(step, run, readings) -> Iterator[tuple]:
+def sentence_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run and instance: tokens, and agreement of all six, of people, and with them.
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
@@ -161,7 +158,7 @@ def sentence_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("length k agreement chance instances")
-def length_table(step, run, readings) -> Iterator[tuple]:
+def length_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run, length of texts and k: agreement of all six (appendix C), and by chance."""
     spec = step.profile.agreement
     names = voters(readings)
@@ -174,7 +171,7 @@ def length_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("a b k dynamic low high fixed difference± instances undefined")
-def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
+def dynamic_against_fixed(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run, pair of voters and fixed k: agreement at dynamic k, at that k, difference.
 
     difference: dynamic minus fixed, over the instances where dynamic agreement is defined;
@@ -194,7 +191,7 @@ def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
 
 
 @table_of("task model seed method k improvement least most")
-def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
+def improvement_table(step: Step, compared: pd.DataFrame) -> Iterator[tuple]:
     """One row a run, method and fixed k: what dynamic k improves over its pairs (Table 1).
 
     The released code ends before its last step; `agreement.improvement` names what is done with a
@@ -215,22 +212,17 @@ def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
 
 
 @by_run("voter k low high sd without instances")
-def dynamic_k_table(step, run, readings) -> Iterator[tuple]:
+def dynamic_k_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run and voter: mean and spread of dynamic k, and the share without a peak."""
     for voter in voters_and_people(readings):
         used = shared_readings(readings, voter)
         counts = np.array([r.peaks(voter, step.profile.agreement).sum() for r in used])
-        yield (
-            voter,
-            *mean_with_interval(step, counts, run),
-            counts.std(),
-            (counts == 0).mean(),
-            len(used),
-        )
+        interval = mean_with_interval(step, counts, run)
+        yield voter, *interval, counts.std(), (counts == 0).mean(), len(used)
 
 
 @by_run("a b expected drawn draws_sd farthest instances")
-def tie_table(step, run, readings) -> Iterator[tuple]:
+def tie_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks.
 
     The released code breaks ties at random.
@@ -242,20 +234,18 @@ def tie_table(step, run, readings) -> Iterator[tuple]:
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
         exact = agreements(used, [pair], spec.fixed_k, spec).mean()
-        draws = [
-            agreements(used, [pair], spec.fixed_k, spec, draw).mean()
-            for draw in range(spec.tie_draws)
-        ]
-        yield *pair, exact, np.mean(draws), np.std(draws), np.abs(draws - exact).max(), len(used)
+        drawn = [agreements(used, [pair], spec.fixed_k, spec, at) for at in range(spec.tie_draws)]
+        draws = np.array([values.mean() for values in drawn])
+        yield *pair, exact, draws.mean(), draws.std(), np.abs(draws - exact).max(), len(used)
 
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
-def sign_table(step, run, readings) -> Iterator[tuple]:
+def sign_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run, signed method and sign: agreement with people and the other methods."""
     spec = step.profile.agreement
     names = voters(readings)
 
-    def agree(pairs: list[tuple[str, str]], readings: list) -> tuple[float, float]:
+    def agree(pairs: list[tuple[str, str]], readings: Readings) -> tuple[float, float]:
         if not readings:
             return np.nan, np.nan
         dynamic = agreements(readings, pairs, DYNAMIC, spec)
@@ -274,7 +264,7 @@ def sign_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("rule voter k without agreement instances")
-def rule_table(step, run, readings) -> Iterator[tuple]:
+def rule_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
     """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement."""
     names = voters(readings)
     for rule in PEAK_RULES:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
@@ -103,20 +104,20 @@ def read_run(step: Step, run: Run) -> list[Reading]:
     return list(_read_run(step.results, step.profile, *run))
 
 
-def _files_of(results: Results, profile: Profile, *run) -> list[Path]:
-    shards = range(profile.explaining_of(run[0]).shards)
-    return attribution_files(results, profile, *run) + [
-        results.tokens(*run, shard) for shard in shards
-    ]
+def _files_of(results: Results, profile: Profile, task: str, model: str, seed: int) -> list[Path]:
+    shards = range(profile.explaining_of(task).shards)
+    tokens = [results.tokens(task, model, seed, shard) for shard in shards]
+    return attribution_files(results, profile, task, model, seed) + tokens
 
 
 @kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
-def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
-    tokens = load_tokens(results, profile, *run)
-    records = load_attributions(results, profile, *run)
-    return tuple(
-        make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2])
-    )
+def _read_run(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> tuple[Reading, ...]:
+    tokens = load_tokens(results, profile, task, model, seed)
+    records = load_attributions(results, profile, task, model, seed)
+    instances = to_explain(profile, task, model)
+    return tuple(make_reading(one, tokens[one.id], records[one.id]) for one in instances)
 
 
 def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
@@ -149,7 +150,7 @@ def by_run(
     return decorate
 
 
-def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
+def mean_with_interval(step: Step, values: ArrayLike, run: Run) -> np.ndarray:
     """(3, ...) means over instances and the ends of their intervals.
 
     Draws are the same in all tables of a run.
@@ -157,7 +158,9 @@ def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
     return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
 
 
-def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
+def by_k(
+    step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1
+) -> Iterator[tuple]:
     """Rows from the first k to the largest: k, the voters' mean agreement, how many texts."""
     spec = step.profile.agreement
     ks = range(first, spec.largest_k + 1)
@@ -204,7 +207,7 @@ def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Readin
     return marked(readings) if PEOPLE in names else readings
 
 
-def agreement_runs(step) -> list[Run]:
+def agreement_runs(step: Step) -> list[Run]:
     """The runs that tables of agreement are of, as `agreement.runs` says.
 
     A model of one seed has nothing to choose.
@@ -216,6 +219,4 @@ def agreement_runs(step) -> list[Run]:
         return runs
     apd = step.results.read_table("apd", "05_kamp2023_seeds")
     chosen = {(row.task, row.model): row.seed for row in apd[apd.chosen].itertuples()}
-    return [
-        (task, model, seed) for task, model, seed in runs if chosen.get((task, model), seed) == seed
-    ]
+    return [run for run in runs if chosen.get(run[:2], run[2]) == run[2]]

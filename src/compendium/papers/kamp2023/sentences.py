@@ -15,12 +15,13 @@ from compendium.papers.common.style import task_title
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, voter_title
+from compendium.workflow.step import Step
 
 Row = tuple[str, str, str, float]
 
 
 @table_of("task quantity name value")
-def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
+def summary_table(step: Step, **tables: pd.DataFrame) -> Iterator[Row]:
     """One row a task (`all` for settings) and quantity: its value, and who has it.
 
     tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the

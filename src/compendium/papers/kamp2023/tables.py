@@ -4,7 +4,7 @@ Do methods put forward what people marked (section 3 and Figure 2b), and does a 
 much?
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,12 @@ from attreval.metrics.dynamic_k import CHOICES, quarter
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from attreval.metrics.scored_text import majority, overlap, relevance, spaced_marks, token_marks
 from compendium import corpora
+from compendium.config import Run
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     PEOPLE,
+    Reading,
     by_k,
     by_run,
     marked,
@@ -143,7 +145,7 @@ NONE = "none"  # the method of a rule that looks at no scores
 
 
 @by_run("method k agreement low high instances unmarked")
-def human_agreement_table(step, run, every) -> Iterator[tuple]:
+def human_agreement_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterator[tuple]:
     """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b).
 
     Random as the floor.
@@ -156,7 +158,7 @@ def human_agreement_table(step, run, every) -> Iterator[tuple]:
             yield method, *row, len(every) - len(readings)
 
 
-def annotation_table(step) -> pd.DataFrame:
+def annotation_table(step: Step) -> pd.DataFrame:
     """One row a task and quantity: how much each person marks and how far all agree.
 
     words are parted by white space, as the annotators saw them; tokens are the model's. Dropped
@@ -173,11 +175,11 @@ def annotation_table(step) -> pd.DataFrame:
 
 
 @table_of("task quantity value")
-def _ours(step) -> Iterator[tuple]:
+def _ours(step: Step) -> Iterator[tuple]:
     """What `annotation_table` says of our corpora."""
     for task in dict.fromkeys(run[0] for run, readings in read_runs(step) if marked(readings)):
         run = next(run for run in step.profile.explained_runs("agreement") if run[0] == task)
-        tokens = load_tokens(step.results, step.profile, *run, "marked")
+        tokens = load_tokens(step.results, step.profile, *run, part="marked")
         instances = marked_corpus(task)
         marks = {
             "words": [spaced_marks(i) for i in instances],
@@ -185,20 +187,14 @@ def _ours(step) -> Iterator[tuple]:
         }
         dropped = read_about(corpora.table_path(task))["dropped"]
         yield task, "instances", len(instances)
-        yield (
-            task,
-            "dropped",
-            sum(count for reason, count in dropped.items() if "does not fit" in reason),
-        )
+        unfit = [count for reason, count in dropped.items() if "does not fit" in reason]
+        yield task, "dropped", sum(unfit)
         by_text = [m.sum(axis=1) for m in marks["words"]]
-        same_people = len(set(map(len, by_text))) == 1
-        means = (
-            np.mean(by_text, axis=0)
-            if same_people
-            else np.array([np.mean([m.mean() for m in by_text])])
-        )
-        for person, mean in enumerate(means, 1) if same_people and len(means) <= FEW else ():
-            yield task, f"words_{person}", mean
+        means = np.array([np.mean([m.mean() for m in by_text])])
+        if len(set(map(len, by_text))) == 1:  # the same people mark every text
+            means = np.mean(by_text, axis=0)
+            for person, mean in enumerate(means if len(means) <= FEW else (), 1):
+                yield task, f"words_{person}", mean
         for word, pick in (("fewest", min), ("mean", np.mean), ("most", max)):
             yield task, f"words_{word}", pick(means)
         for unit, found in marks.items():
@@ -208,7 +204,7 @@ def _ours(step) -> Iterator[tuple]:
 
 
 @by_run("method rule k people_k bias± error± correlation instances")
-def predicted_k_table(step, run, every) -> Iterator[tuple]:
+def predicted_k_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterator[tuple]:
     """One row a run, method and rule: the k that it predicts, against how much people mark.
 
     people_k: mean over people. bias: mean of k minus people's; error: mean size of that;
@@ -222,21 +218,21 @@ def predicted_k_table(step, run, every) -> Iterator[tuple]:
     given = np.array([(r.marks > 0).sum(axis=1).mean() for r in readings])
     of_profiles = {rule: choose for rule, choose in CHOICES.items() if choose is not quarter}
     found = {
-        (method, rule): [len(choose(r.scores[method])) for r in readings]
+        (method, rule): np.array([len(choose(r.scores[method])) for r in readings])
         for method in voters(readings)
         for rule, choose in of_profiles.items()
     }
-    found[NONE, "quarter"] = [len(quarter(np.arange(len(r.tokens)))) for r in readings]
+    found[NONE, "quarter"] = np.array([len(quarter(np.arange(len(r.tokens)))) for r in readings])
     found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
     for names, chosen in found.items():
-        apart = np.array(chosen) - given
+        apart = chosen - given
         errors = mean_with_interval(step, np.column_stack([apart, np.abs(apart)]), run).T.ravel()
         rank = spearmanr(chosen, given).statistic if np.ptp(chosen) and np.ptp(given) else np.nan
         yield *names, np.mean(chosen), given.mean(), *errors, rank, len(readings)
 
 
 @by_run("method selection tokens± phrases± agreement± f1± instances")
-def phrase_table(step, run, every) -> Iterator[tuple]:
+def phrase_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterator[tuple]:
     """One row a run, method and way to select: how well it meets what people mark.
 
     selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain
+from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from compendium.papers.common.runs import examples, marked_corpus, to_explain
@@ -81,28 +83,27 @@ def open_scorer(step: Step) -> Scorer:
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
     """Write the attributions of a shard, of the examples or of another choice, and their tokens."""
-    run = step.parameters.run()[:3]
-    step.files.append(step.results.attributions(*run, part))
-    write_attributions(
-        step.files[-1], [record for one in explained for record in one.attributions.values()]
-    )
+    task, model, seed, _ = step.parameters.run()
+    step.files.append(step.results.attributions(task, model, seed, part))
+    records = [record for one in explained for record in one.attributions.values()]
+    write_attributions(step.files[-1], records)
     if with_tokens:
-        step.files.append(step.results.tokens(*run, part))
+        step.files.append(step.results.tokens(task, model, seed, part))
         write_tokens(step.files[-1], {one.instance.id: one.tokens for one in explained})
 
 
-def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
+def _write_marked_tokens(step: Step, model: Classifier, instances: list[Instance]) -> None:
     """Write how the agreement judge's first model reads all that people marked.
 
     Notebook 05 says how they agree.
     """
-    run = step.parameters.run()[:3]
-    first = next(
-        (one for one in step.profile.explained_runs("agreement") if one[0] == run[0]), None
-    )
-    if first == run and any(len(instance.evidence.marks) for instance in instances):
-        step.files.append(step.results.tokens(*run, "marked"))
-        write_tokens(step.files[-1], {i.id: model.tokens(i) for i in marked_corpus(run[0])})
+    task, model_name, seed, _ = step.parameters.run()
+    runs = step.profile.explained_runs("agreement")
+    first = next((one for one in runs if one[0] == task), None)
+    is_first = first == (task, model_name, seed)
+    if is_first and any(len(instance.evidence.marks) for instance in instances):
+        step.files.append(step.results.tokens(task, model_name, seed, "marked"))
+        write_tokens(step.files[-1], {i.id: model.tokens(i) for i in marked_corpus(task)})
 
 
 def check_gaps(records: list[Attribution], budget: Budget) -> None:
@@ -183,7 +184,7 @@ def precision_table(
     return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
 
 
-def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -> float:
+def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked: Any) -> float:
     """Mean Pearson correlation of a method's scores in the faster and in the exact precision.
 
     Both draw the same samples.

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from attreval.methods import METHODS
 from compendium import corpora
@@ -101,7 +102,7 @@ def _also_trained_on(profile: Profile, task: str) -> str:
     return " and ".join(parts) or "nothing else"
 
 
-def draw_cost(cost: pd.DataFrame):
+def draw_cost(cost: pd.DataFrame) -> Axes:
     """Evaluations an instance, asked for and computed: two bars a method, a panel a task.
 
     A panel has the methods that explain its task, the most expensive first.
@@ -114,25 +115,25 @@ def draw_cost(cost: pd.DataFrame):
     }
     columns = min(3, len(parts))
     counts = [len(part) for part in parts.values()]
-    most = [
-        max(counts[i : i + columns]) for i in range(0, len(parts), columns)
-    ]  # methods of a row of panels
+    # methods of a row of panels
+    most = [max(counts[i : i + columns]) for i in range(0, len(parts), columns)]
     heights = [0.24 * count + 0.9 for count in most]
-    size = {
-        "figsize": (4.7 * columns, sum(heights) + 0.4),
-        "gridspec_kw": {"height_ratios": heights},
-    }
-    figure, grid = plt.subplots(len(most), columns, squeeze=False, layout="constrained", **size)
+    figure, grid = plt.subplots(
+        len(most),
+        columns,
+        squeeze=False,
+        layout="constrained",
+        figsize=(4.7 * columns, sum(heights) + 0.4),
+        height_ratios=heights,
+    )
     for axes in grid.ravel()[len(parts) :]:
         axes.set_axis_off()
     for at, (axes, (task, part)) in enumerate(zip(grid.ravel(), parts.items(), strict=False)):
         places = np.arange(len(part))
         axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
         axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        names = [
-            METHODS[method].title if method in METHODS else method.capitalize()
-            for method in part.method
-        ]
+        titles = {name: one.title for name, one in METHODS.items()}
+        names = [titles.get(method, method.capitalize()) for method in part.method]
         lowest = len(part) - most[at // columns] - 0.6
         axes.set_yticks(places, names, fontsize=8)
         axes.set(xscale="log", title=task_title(task), ylim=(lowest, len(part) - 0.4))

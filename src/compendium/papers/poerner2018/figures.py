@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from attreval.core.alignment import overlap_shares
 from attreval.methods import METHODS
@@ -36,6 +37,9 @@ WORDS = {
     "hit_feat": "predicted number",
 }
 SURE = ("H", "M")  # how surely a published number was read: high, medium
+NO_TABLE = (
+    "This run has no task or method of the paper's Table 2; its own hits are in the table above."
+)
 FAR = 0.15  # from a published share of hits
 CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
 
@@ -61,7 +65,7 @@ def figure_3(step: Step) -> ColouredText:
     return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
 
 
-def draw_table_2(table: pd.DataFrame):
+def draw_table_2(table: pd.DataFrame) -> Axes:
     """Table 2 in hundredths: a panel per experiment, a row per method, a column per architecture.
 
     Bold: the published value, where it can be read with some certainty (not L), is more than FAR
@@ -70,11 +74,7 @@ def draw_table_2(table: pd.DataFrame):
     ours = table[table.ours.notna()]
     kinds = dict(list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False)))
     if not kinds:
-        why = (
-            "This run has no task or method of the paper's Table 2; its own hits are in the "
-            "table above."
-        )
-        return draw_nothing(why)
+        return draw_nothing(NO_TABLE)
     names = list(dict.fromkeys(table.sort_values("row").method))
     figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
     for kind, axes in panels.items():
@@ -103,11 +103,14 @@ SHOWN = (
     "gradient_x_input",
     "gradient_integrated_logit_dot",
     "occlusion_1",
+    "decomposition",
+    "lrp",
+    "deeplift",
+    "limsse_logit",
 )
-SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
 
 
-def draw_attractors(table: pd.DataFrame):
+def draw_attractors(table: pd.DataFrame) -> Axes:
     """Hits on the subject by number of attractors: a panel per model, a line per method.
 
     Where the model is right.
@@ -124,29 +127,13 @@ def draw_attractors(table: pd.DataFrame):
     for model, axes in panels.items():
         for method, look in looks.items():
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
-            draw_curve(
-                axes,
-                line.attractors,
-                line.accuracy,
-                line.low,
-                line.high,
-                0.08,
-                markersize=4,
-                **look,
-            )
+            curve = (line.attractors, line.accuracy, line.low, line.high)
+            draw_curve(axes, *curve, 0.08, markersize=4, **look)
         whole = table[(table.model == model) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
-        axes.plot(
-            right.index,
-            right,
-            color="black",
-            linewidth=2,
-            linestyle="--",
-            label="model's predictions",
-        )
-        axes.set(
-            title=model_title(whole.architecture.iloc[0]), xlabel="attractors", ylim=(-0.02, 1.02)
-        )
+        axes.plot(right, color="black", linewidth=2, linestyle="--", label="model's predictions")
+        title = model_title(whole.architecture.iloc[0])
+        axes.set(title=title, xlabel="attractors", ylim=(-0.02, 1.02))
         axes.set(xticks=sorted(part.attractors.unique()))
     figure.supylabel(f"share of hits: {WORDS['hit_target']}")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper")
@@ -205,7 +192,7 @@ def _candidates(
         if len(instance.words) < least_words or asked not in (None, label):
             continue
         shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-        covered = shares.any(axis=0)
+        covered = np.asarray(shares.any(axis=0))
         game = find_games(instance, predicted, covered, affix_of(profile.pointing, task))[0]
         if game.discarded:
             continue
@@ -215,9 +202,7 @@ def _candidates(
             METHODS[m].title: (shares.T @ one.on_tokens(len(shares)))[covered]
             for m, one in chosen.items()
         }
-        words = tuple(
-            word for word, read in zip(instance.word_texts(), covered, strict=True) if read
-        )
+        words = tuple(np.array(instance.word_texts(), dtype=object)[covered])
         after = f"{label} verb" if instance.evidence.tags else ""
         text = ColouredText(words, rows, game.evidence[covered], after, name, label)
         yield (len(tops) < 2, len(instance.words), instance.id), text

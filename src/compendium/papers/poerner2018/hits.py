@@ -27,19 +27,10 @@ from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
 from compendium.workflow.step import Step
 
-NORMS = [
-    name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed
-]  # the weak methods of the paper
-KEPT = [
-    "task",
-    "model",
-    "method",
-    "accuracy",
-    "low",
-    "high",
-    "random",
-    "instances",
-]  # of what is no better than chance
+# the weak methods of the paper
+NORMS = [name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed]
+# of what is no better than chance
+KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
@@ -96,11 +87,13 @@ def affix_of(spec: PointingSpec, task: str) -> pointing_game.Affix | None:
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:
     """What tables call a task's models: the architecture where that tells them apart."""
-    kinds = {name: profile.models[name].architecture for name in profile.tasks[task].models}
-    kinds = {name: name if kind == "transformer" else kind for name, kind in kinds.items()}
+    kinds = {}
+    for name in profile.tasks[task].models:
+        kind = profile.models[name].architecture
+        kinds[name] = name if kind == "transformer" else str(kind)
+    every = list(kinds.values())
     return {
-        name: (kind if list(kinds.values()).count(kind) == 1 else name).upper()
-        for name, kind in kinds.items()
+        name: (kind if every.count(kind) == 1 else name).upper() for name, kind in kinds.items()
     }
 
 
@@ -368,7 +361,7 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
 def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
     """One row per run of the CNN: in which share of texts two methods point at the same word."""
     bootstrap = step.profile.bootstrap
-    of_run = {}
+    of_run: dict[Run, list[float]] = {}
     for one in words_in_common(step):
         if {first, second} <= set(one.methods):
             share = one.shares[one.methods.index(first), one.methods.index(second)]

@@ -14,8 +14,14 @@ from compendium.config.sections import FAMILY
 from compendium.papers.common.runs import reported
 from compendium.workflow.step import Step
 
-AGREEMENT = ("agreement_parsed", "agreement_ud", "agreement_linzen")
-AGREEMENT += ("agreement_whole", "agreement_ud_whole", "agreement_linzen_whole")
+AGREEMENT = (
+    "agreement_parsed",
+    "agreement_ud",
+    "agreement_linzen",
+    "agreement_whole",
+    "agreement_ud_whole",
+    "agreement_linzen_whole",
+)
 TASKS_OF = {
     "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
     "20newsgroups hybrid": ("hybrid_newsgroups", "hybrid_bbc"),
@@ -27,27 +33,10 @@ SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 
 BASELINES = ("random", "last")
 CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
 KEY = ["task", "architecture", "metric", "condition", "own"]  # own: our name of the method
-COLUMNS = [
-    *CELL,
-    "task",
-    "ours",
-    "low",
-    "high",
-    "instances",
-    "published",
-    "confidence",
-    "reason",
-    "best",
-    "near",
-]
-ARCHITECTURES = (
-    "GRU",
-    "QGRU",
-    "LSTM",
-    "QLSTM",
-    "CNN",
-    "MINILM",
-)  # of the blocks, whether a profile has them or not
+COLUMNS = [*CELL, "task", "ours", "low", "high", "instances"]
+COLUMNS += ["published", "confidence", "reason", "best", "near"]
+# of the blocks, whether a profile has them or not
+ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")
 
 
 @dataclass(frozen=True)
@@ -124,7 +113,7 @@ def table_2(summary: pd.DataFrame) -> pd.DataFrame:
     ]
     table = cells.merge(ours, on=KEY, how="left", validate="many_to_one", indicator="found")
     reasons = [
-        "" if row.found == "both" else _why_missing(row, summary) for row in table.itertuples()
+        "" if row.found == "both" else _why_missing(row, summary) for _, row in table.iterrows()
     ]
     table = table.assign(reason=reasons).reindex(columns=COLUMNS)
     compete = table.ours.notna() & ~table.method.isin(BASELINES)
@@ -146,17 +135,12 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
         ]
         for architecture in dict.fromkeys(tested.architecture):
             if architecture not in set(same.architecture):
-                blank = {
-                    "column": "",
-                    "architecture": architecture,
-                    "published": float("nan"),
-                    "confidence": "",
-                }
-                parts.append(first.assign(**blank))
+                blank = {"column": "", "published": float("nan"), "confidence": ""}
+                parts.append(first.assign(architecture=architecture, **blank))
     return pd.concat(parts, ignore_index=True)
 
 
-def _why_missing(cell, summary: pd.DataFrame) -> str:
+def _why_missing(cell: pd.Series, summary: pd.DataFrame) -> str:
     """Why a cell of Table 2 has no value of ours.
 
     cell: a row with its task and our name of its method.
@@ -191,10 +175,8 @@ def write_blocks(step: Step, table: pd.DataFrame) -> None:
             title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks)
         )
         found = block_to_read(table, experiment, task or "", block.metric, block.condition)
-        step.table(
-            f"table2_{name}",
-            found.reindex(columns=list(dict.fromkeys(["method", *ARCHITECTURES, *found]))),
-        )
+        columns = dict.fromkeys(["method", *ARCHITECTURES, *found])
+        step.table(f"table2_{name}", found.reindex(columns=list(columns)))
 
 
 def block_to_read(
@@ -214,22 +196,19 @@ def block_to_read(
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
         if not task or by.ours.notna().any():
-            out[architecture] = [_cell_text(cell, "" if task else "–") for cell in by.itertuples()]
+            out[architecture] = [_cell_text(cell, "" if task else "–") for _, cell in by.iterrows()]
     titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
     out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
     return out
 
 
-def _cell_text(cell, gap: str) -> str:
+def _cell_text(cell: pd.Series, gap: str) -> str:
     """`0.83* (0.91)`: ours or the gap, * for the best, and the published value.
 
     A question mark where that is hard to read.
     """
-    published = (
-        ""
-        if pd.isna(cell.published)
-        else f" ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
-    )
+    unsure = "?" if cell.confidence == "L" else ""
+    published = "" if pd.isna(cell.published) else f" ({cell.published:.2f}{unsure})"
     if pd.isna(cell.ours):
         return gap + published if gap and published else ""
     return f"{cell.ours:.2f}{'*' if cell.best else ''}{published}"

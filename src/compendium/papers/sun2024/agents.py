@@ -158,7 +158,7 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
     settings = profile.diagnosis.agents
     model = load_model(step.results, profile, *run)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
-    marks = read_marks(model.tokenizer, 200 * SHOWN_PAIRS)
+    marks = read_marks(getattr(model, "tokenizer", None), 200 * SHOWN_PAIRS)
     longest = getattr(model, "longest", model.max_length)
     records = load_typed_attributions(step.results, profile, *run)
     inputs = defaultdict(list)
@@ -241,7 +241,7 @@ def uniform_f1(labels: np.ndarray) -> float:
     """
     _, counts = np.unique(labels, return_counts=True)
     shares = counts / len(labels)
-    return np.mean(2 * shares / (len(shares) * shares + 1))
+    return float(np.mean(2 * shares / (len(shares) * shares + 1)))
 
 
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
@@ -345,7 +345,7 @@ def _leaks_of_run(
     tokens = load_typed_tokens(results, profile, *run)
     units = {name: find_units(own, settings.units.unit) for name, own in tokens.items()}
     stored = load_typed_attributions(results, profile, *run)
-    heads = {}
+    heads: dict[str, pd.Series] = {}
     for technique in settings.techniques:
         own = {NONE: stored}
         if technique == "attention":
@@ -397,7 +397,7 @@ def measure_leak(
     heads: np.ndarray | None,
     draws: int,
     confidence: float,
-    rng,
+    rng: np.random.Generator,
 ) -> dict[str, float]:
     """What `leak_table` says of one explanation, with percentile intervals over texts.
 
@@ -405,9 +405,9 @@ def measure_leak(
         heads, or None.
     """
     found = {"instances": len(classes), "majority": majority_f1(classes)}
-    guessed = predict_class(places, classes)
-    if guessed is None:
+    if few_classes(classes):
         return found
+    guessed = predict_class(places, classes)
     by_length = predict_class(places[:, :2], classes)
     weights = draw_counts(rng, len(classes), draws)
     drawn = weighted_f1(guessed, classes, weights)
@@ -423,7 +423,12 @@ def measure_leak(
     return found
 
 
-def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+def few_classes(classes: np.ndarray) -> bool:
+    """Whether fewer than two classes have two texts, so that there is nothing to tell apart."""
+    return bool((np.bincount(classes) > 1).sum() < 2)
+
+
+def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """(N,) classes predicted by a logistic regression that was fitted without the text's own fold.
 
     Folds are stratified and fixed. None where fewer than two classes have two texts: there is
@@ -434,10 +439,8 @@ def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | Non
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    counts = np.sort(np.bincount(classes))[::-1]
-    if len(counts) < 2 or counts[1] < 2:
-        return None
-    folds = StratifiedKFold(min(FOLDS, int(counts[1])), shuffle=True, random_state=0)
+    second = np.sort(np.bincount(classes))[-2]
+    folds = StratifiedKFold(min(FOLDS, int(second)), shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
         warnings.filterwarnings(

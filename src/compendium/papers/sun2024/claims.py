@@ -13,6 +13,7 @@ from scipy.stats import rankdata
 from compendium.papers.common.claims import (
     Claim,
     Turn,
+    Turnable,
     each_alone,
     quick_draws,
     read_claims,
@@ -54,12 +55,14 @@ COLUMNS = [
     "value",
     "chance",
 ]
-TURNED = {"task": "corpus", "model": "model", "technique": "method", "type": "metric"}
-RIVALS = {
+TURNED: dict[str, Turnable] = {
+    "task": "corpus",
+    "model": "model",
     "technique": "method",
     "type": "metric",
-    "form": "protocol",
-}  # what is turned where one rival is asked alone
+}
+# what is turned where one rival is asked alone
+RIVALS: dict[str, Turnable] = {"technique": "method", "type": "metric", "form": "protocol"}
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
@@ -262,7 +265,7 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
 
     def number(part: pd.DataFrame, asked: TypeContrast) -> Finding | None:
         found = contrast_types(part, asked, settings)
-        return found and found.finding
+        return None if found is None else found.finding
 
     def turn(claim: Claim) -> Iterator[Turn]:
         if not claim.contrast:

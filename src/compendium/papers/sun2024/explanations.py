@@ -7,7 +7,7 @@ is 0 where effects of units are additive. n: units.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
@@ -29,9 +29,11 @@ from attreval.methods.proxyspex import (
     draw_uniform,
     fit_interactions,
 )
-from attreval.methods.run import attribution
+from attreval.methods.run import Explained, attribution, explain, predict
 from attreval.methods.shapley import all_coalitions, ask_values, bivariate_values, draw_coalitions
 from attreval.methods.spans import pair_scores
+from attreval.models.classifier import Classifier
+from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.tables import table_of
@@ -69,8 +71,6 @@ def explain_types(step: Step) -> TypedExplanations:
     Evaluated instances are explained by every technique, those that only agents see by the agents'
     techniques.
     """
-    from attreval.methods.run import explain
-
     given = step.parameters
     profile = step.profile
     settings = profile.diagnosis
@@ -128,7 +128,7 @@ def explain_types(step: Step) -> TypedExplanations:
 
 
 def _explain_by_other_heads(
-    step: Step, scorer, explained: list, budget: Budget, names: tuple
+    step: Step, scorer: Scorer, explained: list[Explained], budget: Budget, names: tuple
 ) -> pd.DataFrame:
     """Write attention explanations by heads chosen otherwise, and list all chosen heads."""
     methods = set(TECHNIQUES["attention"].values())
@@ -157,7 +157,9 @@ def _explain_by_other_heads(
     return pd.DataFrame(rows, columns=["instance", "head_choice", "head"])
 
 
-def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attribution]:
+def _attend(
+    scorer: Scorer, part: list[Explained], budget: Budget, names: tuple
+) -> list[Attribution]:
     """Attention explanations of all types of instances that have been explained."""
     jobs = [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
     talks = []
@@ -201,12 +203,12 @@ def load_head_attributions(
     }, others
 
 
-def _methods_of(techniques) -> list[str]:
+def _methods_of(techniques: Iterable[str]) -> list[str]:
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
 @table_of("method rank piece score")
-def _first_features(explained) -> Iterator[tuple]:
+def _first_features(explained: Explained) -> Iterator[tuple]:
     """The first three features of every method on one instance, as texts."""
     tokens = explained.tokens
     for method, record in explained.attributions.items():
@@ -264,7 +266,9 @@ def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
     return fit_interactions(masks, values[masks @ (1 << np.arange(n))], seed)
 
 
-def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[Instance]:
+def short_instances(
+    task: str, model: Classifier, unit: str, most: int, rows: int
+) -> list[Instance]:
     """The first test instances of at most so many units, at least two of them in each part."""
 
     def short(instance: Instance) -> bool:
@@ -300,9 +304,7 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
         show(done, len(instances))
 
 
-def _compare(step: Step, scorer, instance: Instance) -> Iterator[tuple]:
-    from attreval.methods.run import predict
-
+def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
     given = step.parameters
     settings = step.profile.diagnosis
     budget = budget_of_types(step.profile, given.task)

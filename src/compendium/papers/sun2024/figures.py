@@ -1,11 +1,13 @@
 """Figures 1 and 2 of Sun et al. (2024), and the gains of agents (ours, from their Tables 7-10)."""
 
+from collections.abc import Iterator
 from html import escape
 
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from attreval.api.show.shown import css
 from attreval.methods import TECHNIQUES, TYPES
@@ -60,7 +62,7 @@ def figure_1(table: pd.DataFrame) -> HTML:
     return HTML(f'<table class="scores">{"".join(rows)}</table>')
 
 
-def figure_2(summary: pd.DataFrame):
+def figure_2(summary: pd.DataFrame) -> Axes:
     """A row of panels per property, a column per task and model.
 
     A dot per technique and type, a dash for chance.
@@ -97,7 +99,7 @@ def figure_2(summary: pd.DataFrame):
     return legend_below(figure, 3, 0.01, random=plt.Line2D([], [], color=GREY, linewidth=1.4))
 
 
-def _by_type(part: pd.DataFrame, techniques: list[str]):
+def _by_type(part: pd.DataFrame, techniques: list[str]) -> Iterator[tuple]:
     """Of each type with rows: their places among the techniques, the rows, title and look."""
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
@@ -110,13 +112,13 @@ def _by_type(part: pd.DataFrame, techniques: list[str]):
             )
 
 
-def _name_techniques(axes, techniques: list[str]) -> None:
+def _name_techniques(axes: Axes, techniques: list[str]) -> None:
     axes.tick_params(labelsize=9)
     axes.set_xticks(range(len(techniques)), [TECHNIQUE_TITLES[t] for t in techniques])
     axes.set_xlim(-0.5, max(len(techniques), 1) - 0.5)
 
 
-def gain_figure(agents: pd.DataFrame):
+def gain_figure(agents: pd.DataFrame) -> Axes:
     """Gain of every agent over the one without explanations, in points of F1, with intervals.
 
     A panel per form.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import mean_of_known
-from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES, TYPES
@@ -34,7 +34,8 @@ from attreval.metrics.unified.plausibility import (
     unit_agreement,
     units_at,
 )
-from compendium.config import Profile
+from attreval.models.classifier import Classifier
+from compendium.config import DiagnosisSpec, Profile, Run
 from compendium.papers.common.runs import (
     RUN,
     borrowed_evidence,
@@ -108,7 +109,9 @@ def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
 
 
-def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def _measure_part(
+    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+) -> tuple[Properties, dict[str, Cost]]:
     """The four tables of the instances from `start`, and what they cost."""
     settings = profile.diagnosis
     run = (task, model, seed)
@@ -160,7 +163,12 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
 
 
 def rank_instance(
-    instance: Instance, records: dict[str, Attribution], model, settings, run: tuple, evidence: dict
+    instance: Instance,
+    records: dict[str, Attribution],
+    model: Classifier,
+    settings: DiagnosisSpec,
+    run: Run,
+    evidence: dict,
 ) -> RankedInstance:
     """The rankings of an instance; a technique that found no pair of spans has none.
 
@@ -169,12 +177,11 @@ def rank_instance(
     tokens = model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
-    by_technique = {
-        t: rank_types(records, units, t, (*run, instance.id)) for t in settings.techniques
-    }
-    rankings = {
-        technique: by_type for technique, by_type in by_technique.items() if len(by_type["span"])
-    }
+    rankings: dict[str, dict[str, Ranking]] = {}
+    for technique in settings.techniques:
+        by_type = rank_types(records, units, technique, (*run, instance.id))
+        if len(by_type["span"]):
+            rankings[technique] = by_type
     return RankedInstance(instance, tokens, units, gold, rankings)
 
 
@@ -199,7 +206,7 @@ def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[tuple]]:
     }
 
 
-def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
+def explained_sets(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) -> Sets:
     """The units of an instance's explanations, and as many random units."""
     sets: Sets = []
     sizes: dict[int, list[int]] = defaultdict(list)
@@ -226,7 +233,7 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
 
 
 def sets_by_rule(
-    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
+    ranked: RankedInstance, settings: DiagnosisSpec, records: dict[str, Attribution], run: Run
 ) -> Sets:
     """The units of the first pairs of spans by each rule, and as many single units."""
     at = ranked.units.of_position()
@@ -242,7 +249,7 @@ def sets_by_rule(
             found = find_spans(
                 ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng
             )
-            features = [tuple(sorted({at[p] for p in feature})) for feature in found.features]
+            features = [tuple(sorted({at[p] for p in one})) for one in found.features or ()]
             ranking = make_ranking(features, found.values, ranked.units, rng)
             for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
                 spans = ranking.units(k)
@@ -278,7 +285,7 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)
 
 
-def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
+def agreement_rows(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) -> Iterator[tuple]:
     """(technique, type, people, average precision of units, of interactions).
 
     Also of random explanations.
@@ -346,7 +353,7 @@ def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[s
     }
 
 
-def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
+def complexity_rows(ranked: RankedInstance, settings: DiagnosisSpec) -> Iterator[tuple]:
     """(technique, type, features, entropy, that of random scores, the highest).
 
     At the number of pairs of spans.

@@ -1,12 +1,13 @@
 """Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from compendium.config import ModelSpec
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.explanations import mean_closeness
@@ -56,7 +57,7 @@ CORPORA = {"snli": "SNLI", "fever": "FEVER"}
 NO_FORM = "-"
 
 
-def model_family(spec) -> str:
+def model_family(spec: ModelSpec) -> str:
     """encoder or encoder-decoder, by the architecture, or by the name of the weights.
 
     spec: config.ModelSpec.
@@ -65,7 +66,7 @@ def model_family(spec) -> str:
     return "encoder-decoder" if paired else "encoder"
 
 
-def families(models: dict) -> dict[str, str]:
+def families(models: Mapping[str, ModelSpec]) -> dict[str, str]:
     """The family of each of these models. models: name -> config.ModelSpec."""
     return {name: model_family(spec) for name, spec in models.items()}
 

@@ -8,6 +8,7 @@ soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -126,9 +127,15 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-def interval_over_tasks(
-    pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str
-) -> tuple[float, float, float]:
+class Estimate(NamedTuple):
+    """A number and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> Estimate:
     """`mean_of_texts` with its bounds over texts drawn within each task.
 
     name: what the draws derive from.
@@ -140,7 +147,7 @@ def interval_over_tasks(
         counts = draw_counts(generator("bootstrap", name, at), len(values), spec.draws)
         drawn.append(counts @ values / len(values))
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return mean_of_tasks(texts), float(low), float(high)
+    return Estimate(mean_of_tasks(texts), float(low), float(high))
 
 
 def how_many(pairs: pd.DataFrame) -> dict[str, int]:
@@ -151,16 +158,16 @@ def how_many(pairs: pd.DataFrame) -> dict[str, int]:
 
 def moved_by(
     part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str
-) -> tuple:
+) -> tuple[pd.DataFrame, dict[str, float]]:
     """The pairs of a change beside those of the base.
 
     Their counts, and each metric's change with its interval.
     """
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    row = how_many(both)
+    row: dict[str, float] = {**how_many(both)}
     for m in metrics:
-        change, low, high = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
-        row |= {f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
+        moved = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
+        row |= {f"{m}_change": moved.value, f"{m}_low": moved.low, f"{m}_high": moved.high}
     return both, row
 
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Tokens
+from attreval.core.records import Cost, Tokens
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
+from attreval.models.questions import Conversation
+from attreval.models.scorer import Scorer
 from compendium.config import Profile
 from compendium.papers.common.runs import RUN, common_methods, load_records_once, to_explain
 from compendium.papers.common.trained_models import open_run
@@ -112,7 +114,7 @@ def evaluate_erasure(step: Step) -> ErasureValues:
 
 def _evaluate_part(
     results: Results, profile: Profile, task: str, model: str, seed: int, start: int
-):
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Cost]]:
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
@@ -153,7 +155,7 @@ def _evaluate_part(
 
 
 def list_inputs(
-    scorer,
+    scorer: Scorer,
     profile: Profile,
     task: str,
     at: int,
@@ -170,14 +172,12 @@ def list_inputs(
     budget = profile.explaining_of(task)
     inputs = []
     soft = [m for m in profile.faithfulness_of(task).methods if m in known]
+    # where none of the methods that soft erasure is for has explained, it takes all
     if not set(soft) - {"random"}:
-        soft = list(
-            known
-        )  # none of the methods that soft erasure is for has explained: it takes all
+        soft = list(known)
     for name, setting in list_settings(profile, task, at).items():
-        every = (
-            name == "main" and not setting.methods
-        )  # the released code knows only its own methods
+        # the released code knows only its own methods
+        every = name == "main" and not setting.methods
         chosen = known if every else {m: known[m] for m in soft}
         scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
         protocol = setting.protocol
@@ -203,7 +203,7 @@ def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
     return generator("explain", *names, "random").standard_normal(len(tokens.content))
 
 
-def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
+def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None) -> Conversation:
     """The conversation of one input: (Erasure, SoftProbabilities where wanted)."""
     ties = generator("ties", *given.names)
     hard = yield from erase(tokens, given.scores, None, ties, given.protocol, query, given.calls)
@@ -240,7 +240,7 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
 
 
 def _scores_in_setting(
-    scorer,
+    scorer: Scorer,
     tokens: Tokens,
     target: int,
     budget: Budget,

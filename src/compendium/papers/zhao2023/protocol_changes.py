@@ -203,7 +203,7 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
         if not len(part):
             continue
         both, row = moved_by(part, base, HARD, step, "drivers")
-        row |= {"change": name, "title": change.title, "full": mean_of_texts(part, part.full)}
+        row["full"] = mean_of_texts(part, part.full)
         row["no_room"] = mean_of_texts(part, (part.full - part.erased < 1e-8).astype(float))
         for m in HARD:
             row[m] = mean_of_texts(both, both[f"win_{m}"])
@@ -211,7 +211,7 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
             row[f"{m}_ties"] = mean_of_texts(part, part[f"tie_{m}"])
             row[f"{m}_chance"] = mean_of_texts(part, part[f"chance_{m}"])
             row[f"{m}_published"] = published[m.upper()]
-        yield row
+        yield {"change": name, "title": change.title} | row
 
 
 @table_of(

@@ -1,6 +1,6 @@
 """Tables of Zhao & Aletras (2023): erasure, data, diagnosticity, examples, training."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -156,14 +156,14 @@ def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def _beside_summary(
-    summary: pd.DataFrame, by: str, name: str, columns: dict[str, str | None]
+    summary: pd.DataFrame, by: str, name: str, columns: Mapping[str, str | None]
 ) -> pd.DataFrame:
     """A summary with the cells of a published table.
 
     columns: the column of each value of `by`, if it has one.
     """
     theirs = reported(name).melt("metric", var_name="at").set_index(["metric", "at"]).value
-    at = summary[by].map(columns | {"average": "avg", "sd": "sd"})
+    at = summary[by].map({**columns, "average": "avg", "sd": "sd"})
     titles = [METRICS[metric].title for metric in summary.metric]
     return summary.assign(
         published=theirs.reindex(pd.MultiIndex.from_arrays([titles, at])).to_numpy(float)
