@@ -14,7 +14,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from attreval.methods import METHODS, methods_in
 from attreval.metrics import FAITHFULNESS
@@ -157,18 +156,16 @@ def diagnosis_world(rng, claims):
     }
 
 
-@pytest.mark.parametrize(
-    ("paper", "world", "least"),
-    [
-        ("poerner2018", pointing_world, 6),
-        ("zhao2023", faithfulness_world, 8),
-        ("sun2024", diagnosis_world, 5),
-    ],
-)
-def test_claims_are_not_reproduced_where_there_is_nothing_to_find(paper, world, least):
-    reproduced, tested = count_reproduced(paper, world)
-    assert (tested == WORLDS).sum() >= least, tested
-    assert (reproduced <= ALLOWED).all(), reproduced[reproduced > ALLOWED]
+def test_claims_are_not_reproduced_where_there_is_nothing_to_find():
+    worlds = {
+        "poerner2018": (pointing_world, 6),
+        "zhao2023": (faithfulness_world, 8),
+        "sun2024": (diagnosis_world, 5),
+    }
+    for paper, (world, least) in worlds.items():
+        reproduced, tested = count_reproduced(paper, world)
+        assert (tested == WORLDS).sum() >= least, tested
+        assert (reproduced <= ALLOWED).all(), reproduced[reproduced > ALLOWED]
 
 
 def noise(rng, n=32):
