@@ -14,8 +14,8 @@ from attreval.methods.method import Budget
 from compendium import config, project
 from compendium.config import Profile
 from compendium.config.reading import VARIANTS
-from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018 import figures, hits
+from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
 from compendium.site.tables import read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters

@@ -1,6 +1,6 @@
 """Notebook 03: explain one shard of a task's test instances by every method, and at what cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from compendium.papers.common.runs import examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model
-from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
@@ -37,11 +36,30 @@ class Shard:
     precision: pd.DataFrame
 
 
-def explain_shard(step: Step) -> Shard:
+@dataclass(frozen=True)
+class OtherChoice:
+    """A field of the budget at another value, by which some texts are explained again.
+
+    methods: those that it bears upon. budget: with this value. texts: of the first shard, as many
+    as are explained again, None for all.
+    """
+
+    field: str
+    value: object
+    methods: tuple[str, ...]
+    budget: Budget
+    texts: int | None
+
+    @property
+    def part(self) -> str:
+        """What the file of its attributions is named by."""
+        return f"{self.field}-{self.value}".lower()
+
+
+def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
     """Explain the shard, write attributions and tokens, and give its tables.
 
-    The first shard also explains the examples, and a few texts under every other choice of the
-    paper of choices.
+    The first shard also explains the examples, and a few texts under every other choice.
     """
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
@@ -60,7 +78,7 @@ def explain_shard(step: Step) -> Shard:
         if wanted := examples(given.task, step.profile.tasks[given.task].examples):
             _write(step, "examples", explain(scorer, wanted, every, spec, *how))
         _write_marked_tokens(step, scorer.model, instances)
-        for choice in other_choices(spec) if tried_run(step.profile) == run else ():
+        for choice in choices:
             chosen = [method for method in choice.methods if method in every]
             if chosen:
                 part = explain(scorer, instances[: choice.texts], chosen, choice.budget, *how)

@@ -23,7 +23,7 @@ from compendium.corpora import TASKS
 from compendium.papers.common import runs
 from compendium.papers.common.runs import Records, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.pipeline.other_choices import other_choices, tried_run
+from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
 from compendium.workflow.step import Step
 
