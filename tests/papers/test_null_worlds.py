@@ -19,9 +19,9 @@ from attreval.methods import METHODS, methods_in
 from attreval.metrics import FAITHFULNESS
 from compendium.config import AgreementSpec, BootstrapSpec
 from compendium.papers.common.claims import read_claims
-from compendium.papers.common.verdicts import MADE, REPRODUCED, decide
+from compendium.papers.common.verdicts import MADE, Verdict, decide_verdict
 from compendium.papers.kamp2023 import claims as kamp
-from compendium.papers.kamp2023.readings import SIX, Reading
+from compendium.papers.kamp2023.readings import SIX, VotedText
 from compendium.papers.poerner2018.claims import NOTHING, Column, MethodContrast, claim_value
 from compendium.papers.sun2024 import claims as sun
 from compendium.papers.zhao2023 import claims as zhao
@@ -51,7 +51,9 @@ def count_reproduced(paper, findings_of):
             one = found[claim.id]
             tested[claim.id] += 1
             row = one.measures(claim.expect, claim.null_world, 0.95) | {"q": one.p(claim.expect)}
-            reproduced[claim.id] += decide(claim.expect, claim.null_world, row, 0.95) == REPRODUCED
+            reproduced[claim.id] += (
+                decide_verdict(claim.expect, claim.null_world, row, 0.95) == Verdict.REPRODUCED
+            )
     return pd.Series(reproduced), pd.Series(tested)
 
 
@@ -176,7 +178,7 @@ def noise(rng, n=32):
         name = f"{rng.integers(10**9)}"
         scores = {m: rng.standard_normal(length) for m in SIX}
         out.append(
-            Reading(name, ("x",) * length, scores, (rng.random((3, length)) < 0.2).astype(float))
+            VotedText(name, ("x",) * length, scores, (rng.random((3, length)) < 0.2).astype(float))
         )
     return out
 

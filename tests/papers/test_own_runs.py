@@ -84,7 +84,7 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(
             "dynamic_k": agreement.dynamic_k_table(step),
             "predicted_k": tables.predicted_k_table(step),
         }
-        said = sentences.summary_table(step, **found)
+        said = sentences.agreement_summary(step, **found)
         assert {"shown_k", "fixed_k"} <= set(said.quantity)
 
 

@@ -12,11 +12,11 @@ import pandas as pd
 from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
+from compendium.papers.common.sentences import NOTHING, BoldSentence, between, say_verdicts
 from compendium.papers.joint import planted
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
-from compendium.papers.kamp2023.readings import Reading
+from compendium.papers.kamp2023.readings import VotedText
 from compendium.papers.pipeline import overview as pipeline
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
@@ -30,20 +30,21 @@ OF_K = dict.fromkeys(("three_groups", "groups", "dynamic"), (K,))
 # of
 # where tables begin, and of each sentence the tables of the committed run that it is made of
 TABLES = {
-    (pipeline, "03_overview"): "models: models, cost: cost",
+    (pipeline, "03_overview"): "trained_models: models, cost: cost",
     (poerner, "04_poerner2018"): """pointing: blocks, beside_published: table2,
-        chance: exceptions blocks, choices: choices, same_word: same_word,
+        chance: exceptions blocks, pointing_choices: choices, same_word: same_word,
         attractors: attractors""",
     (kamp, "05_kamp2023"): """pairs: summary, three_groups: agreement_at_k, groups: groups,
         lengths: summary, people: people, with_people: summary, dynamic: dynamic,
         peak_counts: summary dynamic_k, phrases: phrases, predicted_k: summary predicted_k,
-        choices: ties signs rules, spread: summary, seeds: seeds_spread""",
+        agreement_choices: ties signs rules, spread: summary, seeds: seeds_spread""",
     (zhao, "06_zhao2023"): """area: aopc, data: table1, sizes: curves,
         diagnosticity: table2 table6, remains: remains, ratios: by_ratio, draws: draws,
         scale: keep_rates, changes: largest_changes changes, drivers: largest_drivers drivers,
-        settings: settings, examples: table4""",
+        settings: settings, erasure_examples: table4""",
     (sun, "07_sun2024"): """faithfulness: faithfulness, complexity: complexity,
-        agents: learned agents, leaks: leaks, models: models, properties: summary faithfulness,
+        agents: learned agents, leaks: leaks, explained_models: models,
+        properties: summary faithfulness,
         rules: rules, oracle: oracle, combined: combined""",
     (joint, "08_joint"): """counts: counts values,
         correlations: correlations_pooled chance reliability,
@@ -78,7 +79,9 @@ def test_they_say_something_with_numbers_and_that_little_or_nothing_was_found():
         where = f"{function.__module__}.{function.__name__}"
         tables = read(names)
         sentence = function(*tables, *more)
-        assert isinstance(sentence, Sentence) and sentence._repr_markdown_() == f"**{sentence}**"
+        assert (
+            isinstance(sentence, BoldSentence) and sentence._repr_markdown_() == f"**{sentence}**"
+        )
         assert re.search(r"\d", sentence) and sentence.endswith("."), where
         assert "nan" not in sentence.lower().split(), where
         titles = re.sub(r"\(\w+_\w+\)", "", sentence)
@@ -172,13 +175,15 @@ def test_texts_shown_are_counted():
     words = ("a", "b", "c")
     evidence = np.array([False, True, False])
     shown = ColouredText(words, {"LRP": np.array([0, 1, 0]), "LIME": np.array([1, 0, 0])}, evidence)
-    said = poerner.say_examples({"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))})
+    said = poerner.say_pointing_examples(
+        {"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))}
+    )
     assert said == "Of the 2 explanations shown, 1 point at evidence (topics 1 of 2)."
     scores = {
         "gradient_l1": np.array([0.0, 1, 0, 0]),
         "integrated_gradients_plain": np.array([1.0, 0, 1, 0]),
     }
-    reading = Reading("x", ("a", "b", "c", "d"), scores, np.zeros((0, 4)))
+    reading = VotedText("x", ("a", "b", "c", "d"), scores, np.zeros((0, 4)))
     spec = SimpleNamespace(peaks="released")
     said = (
         "1 of 4 tokens are peaks of Gradient (L1) and 2 of 4 tokens are peaks of Integrated "

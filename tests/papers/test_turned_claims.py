@@ -18,7 +18,7 @@ from compendium import config
 from compendium.config import AgreementSpec, BootstrapSpec, DiagnosisSpec
 from compendium.papers.common.claims import read_claims
 from compendium.papers.kamp2023 import claims as kamp
-from compendium.papers.kamp2023.readings import DYNAMIC, SIX, Reading
+from compendium.papers.kamp2023.readings import DYNAMIC, SIX, VotedText
 from compendium.papers.poerner2018 import claims as poerner
 from compendium.papers.poerner2018.claims import Column, MethodContrast, contrast_methods
 from compendium.papers.sun2024 import claims as sun
@@ -87,7 +87,7 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
     marks = (rng.random((15, 1, 12)) < 0.3).astype(float)
     words = tuple("abcdefghijkl")
     texts = [
-        Reading(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at])
+        VotedText(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at])
         for at in range(15)
     ]
     spec = AgreementSpec(largest_k=4, fixed_k=4)
@@ -102,7 +102,7 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
         """
         out = []
         for text in texts:
-            changed = Reading(
+            changed = VotedText(
                 text.instance,
                 text.tokens,
                 {m: change(s) for m, s in text.scores.items()},

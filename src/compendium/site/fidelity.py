@@ -22,7 +22,7 @@ from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
-from compendium.papers.common.claims import CONCLUSION, objections, say_turned
+from compendium.papers.common.claims import CONCLUSION, claim_objections, say_turned
 from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
@@ -102,9 +102,9 @@ def fidelity_markdown() -> str:
         for row in rows
     }
     found = [row["verdict"] for row in rows if row["kind"] == CONCLUSION]
-    against = objections()
+    against = claim_objections()
     counts = ", ".join(
-        f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found
+        f"{found.count(name)} “{name}”" for name in verdicts.Verdict if name in found
     )
     count = f"Verdicts on {len(found)} claims, beside {len(rows) - len(found)} checks: {counts}."
     text = HEAD.format(
@@ -175,24 +175,24 @@ def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
     nulls = {name: row[column] for name, column in verdicts.MADE.items() if row[column] is not None}
     said = ", ".join(f"{name} {value:.3f}" for name, value in nulls.items())
     match row["verdict"]:
-        case verdicts.REPRODUCED:
+        case verdicts.Verdict.REPRODUCED:
             return (
                 f"The null is the edge of the range; beside it, {said}."
                 if said and row["null_p"] is None
                 else "–"
             )
-        case verdicts.UNTESTABLE:
+        case verdicts.Verdict.UNTESTABLE:
             return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
-        case verdicts.INCONCLUSIVE:
+        case verdicts.Verdict.INCONCLUSIVE:
             return (
                 f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted)."
             )
-        case verdicts.CHANCE:
+        case verdicts.Verdict.CHANCE:
             return (
                 f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on "
                 f"average: {said})."
             )
-        case verdicts.DIRECTION:
+        case verdicts.Verdict.DIRECTION:
             return (
                 "Beyond chance on the claimed side, but not surely in the range, after adjusting."
             )
@@ -203,7 +203,7 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
     """The verdict, and what other runs and other machines say where that differs."""
     said = row["verdict"]
     for profile, other in others.items():
-        there = other.get("verdict", verdicts.UNTESTABLE)
+        there = other.get("verdict", verdicts.Verdict.UNTESTABLE)
         if there != row["verdict"]:
             said += f" ({profile}: {there})"
     for other in elsewhere:

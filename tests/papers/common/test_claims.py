@@ -24,7 +24,7 @@ from compendium.papers.common.claims import (
     OPEN,
     OUTSIDE,
     Turn,
-    holds,
+    interval_holds,
     read_claims,
     score,
 )
@@ -318,8 +318,8 @@ def test_an_interval_is_inside_outside_or_neither():
         (near, 0.5, 0.8, OUTSIDE),
         (near, 1.2, 1.3, OUTSIDE),
     ):
-        assert holds(expect, low, high, 30) == then, (expect, low, high)
-    assert holds(above, 0.1, 0.2, 29) == FEW
+        assert interval_holds(expect, low, high, 30) == then, (expect, low, high)
+    assert interval_holds(above, 0.1, 0.2, 29) == FEW
 
 
 def test_only_contradicted_claims_are_turned_and_only_what_changes_them(tmp_path):
@@ -335,13 +335,13 @@ def test_only_contradicted_claims_are_turned_and_only_what_changes_them(tmp_path
         yield Turn("model", "GRU", found(0.3))
         yield Turn("metric", "another", found(0.3), Expectation(below=0))
 
-    table = common.turned_table(claims, judged, turn, 0.95)
+    table = common.turned_claims_table(claims, judged, turn, 0.95)
     assert asked == ["wrong"] and (table.low < table.value).all()
     assert table[["what", "how", "claimed", "holds"]].to_numpy().tolist() == [
         ["model", "GRU", "above 0", INSIDE],
         ["metric", "another", "below 0", OUTSIDE],
     ]
-    empty = common.turned_table(claims[1:], judged[1:], turn, 0.95)
+    empty = common.turned_claims_table(claims[1:], judged[1:], turn, 0.95)
     assert list(empty) == list(table) and common.say_turned(empty.to_dict("records")) == ""
 
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from compendium.papers.common.contrasts import (
     best_of,
-    draw,
-    evaluate,
-    exchange_names,
+    cross_fit,
+    exchange_columns,
     least_of,
     means,
-    spread,
+    resample,
     stand,
+    true_sd,
 )
 from compendium.papers.common.verdicts import untested
 
@@ -21,8 +21,8 @@ from compendium.papers.common.verdicts import untested
 def evaluated(values, of, draws, name):
     """(1 + draws,) a cross-fitted statistic of (texts, names) values."""
     texts = range(len(values))
-    sample = draw(texts, [0], draws, name).sample(texts, [0] * len(values))
-    return evaluate(sample, values, of, True)
+    sample = resample(texts, [0], draws, name).sample(texts, [0] * len(values))
+    return cross_fit(sample, values, of, True)
 
 
 def lead_of_best(fit, read):
@@ -32,11 +32,11 @@ def lead_of_best(fit, read):
 
 def lead_of_spread(fit, read):
     """How much farther the first five lie apart than the other five."""
-    return spread(fit[:, :5], read[:, :5]) - spread(fit[:, 5:], read[:, 5:])
+    return true_sd(fit[:, :5], read[:, :5]) - true_sd(fit[:, 5:], read[:, 5:])
 
 
 def variance(fit, read):
-    found = spread(fit, read)
+    found = true_sd(fit, read)
     return np.sign(found) * found**2
 
 
@@ -78,19 +78,19 @@ def test_means_leave_out_what_is_not_known():
 
 
 def test_draws_are_shared_by_the_rows_of_a_text_and_seeds_are_drawn():
-    drawn = draw(["a", "b", "c"], [1, 2], 50, "x")
+    drawn = resample(["a", "b", "c"], [1, 2], 50, "x")
     sample = drawn.sample(["a", "a", "b"], [1, 2, 1])
     assert (sample.weights[0] == 1).all() and sample.folds[0] == sample.folds[1]
     assert sample.weights[1:].std(axis=0).min() > 0 and len(sample.weights) == 51
-    again = draw(["a", "b", "c"], [1, 2], 50, "x")
+    again = resample(["a", "b", "c"], [1, 2], 50, "x")
     np.testing.assert_array_equal(drawn.text_counts, again.text_counts)
-    one = draw(["a", "b"], [7], 50, "x").sample(["a", "b"], [7, 7])
+    one = resample(["a", "b"], [7], 50, "x").sample(["a", "b"], [7, 7])
     np.testing.assert_array_equal(one.weights.sum(axis=1), 2)
 
 
 def test_exchanged_names_keep_every_text_its_values():
     values = np.arange(12.0).reshape(3, 4)
-    worlds = exchange_names(values, 20, np.random.default_rng(0))
+    worlds = exchange_columns(values, 20, np.random.default_rng(0))
     assert len({world.tobytes() for world in worlds}) > 10
     np.testing.assert_array_equal(np.sort(worlds, axis=2), np.broadcast_to(values, (20, 3, 4)))
     orders = worlds % 4  # which name's value each name has

@@ -15,7 +15,7 @@ from compendium.papers.common.verdicts import (
     Finding,
     Verdict,
     adjust,
-    decide,
+    decide_verdict,
 )
 
 NOTHING = np.linspace(-0.01, 0.01, 99)
@@ -30,7 +30,7 @@ def finding(value, low, high, by_scores=NOTHING, by_names=NOTHING, reason=""):
 def verdict_of(expect, found, q, null="random scores"):
     """The verdict on a finding whose claim declares this null."""
     expect = Expectation(**expect)
-    return decide(expect, null, found.measures(expect, null, 0.95) | {"q": q}, 0.95)
+    return decide_verdict(expect, null, found.measures(expect, null, 0.95) | {"q": q}, 0.95)
 
 
 # scores, names: what the null worlds lie around, if there are any; the first are the claim's null

@@ -24,7 +24,7 @@ from compendium.papers.joint import correlations, standing, variant_tables
 from compendium.papers.joint import values as joint
 from compendium.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
 from compendium.papers.joint.variants import BUDGETS
-from compendium.papers.sun2024.properties import Properties, values_by_instance
+from compendium.papers.sun2024.properties import Properties, properties_by_instance
 from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHODS = (
@@ -356,7 +356,7 @@ def test_what_the_diagnosis_says_of_each_text():
     told = ("none", "token", "none", 1.0), (*shapley, "symbol", 1.0), (*shapley, "text", 0.0)
     predictions = rows(["form", "correct"], *told)
     properties = Properties(changes, agreement, complexity, pd.DataFrame())
-    found = values_by_instance(properties, predictions)
+    found = properties_by_instance(properties, predictions)
     values = {(row.method, row.measure): row.value for row in found.itertuples()}
     halves = (
         "unified_comprehensiveness",
@@ -375,7 +375,7 @@ def test_what_the_diagnosis_says_of_each_text():
     assert values == by_hand | {
         (m, "unified_sufficiency_inverted"): 0.75 for m in ("kernel_shap", "random")
     }
-    assert "simulatability" not in set(values_by_instance(properties, predictions[:1]).measure)
+    assert "simulatability" not in set(properties_by_instance(properties, predictions[:1]).measure)
 
 
 def test_of_many_correlations_of_noise_few_are_sure():

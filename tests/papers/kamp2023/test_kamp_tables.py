@@ -31,7 +31,7 @@ from compendium.papers.kamp2023 import (
 )
 from compendium.papers.kamp2023.agreement import LOW
 from compendium.papers.kamp2023.claim_statistics import STATEMENTS, named
-from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading
+from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, VotedText
 from compendium.project import Results
 
 RUN = ("snli", "tiny", 1)
@@ -39,7 +39,7 @@ ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "exp
 PAIR = ("lime", "gradient_l1")
 
 
-def made_up(seed=0) -> list[Reading]:
+def made_up(seed=0) -> list[VotedText]:
     """Random profiles of 8 to 13 tokens, with three people's marks on all texts but the first."""
     rng = np.random.default_rng(seed)
     out = []
@@ -48,7 +48,7 @@ def made_up(seed=0) -> list[Reading]:
         scores = {method: rng.standard_normal(length).round(1) for method in ("random", *SIX)}
         marks = (rng.random((3, length)) < 0.3).astype(float) * (i > 0)
         marks[:, 2] = i > 0
-        out.append(Reading(f"t{i}", tuple(f"w{j}" for j in range(length)), scores, marks))
+        out.append(VotedText(f"t{i}", tuple(f"w{j}" for j in range(length)), scores, marks))
     return out
 
 
@@ -159,7 +159,7 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
         "with_people": tables.human_agreement_table(step),
         "predicted_k": tables.predicted_k_table(step),
     }
-    table = sentences.summary_table(step, agreement=pairs, **found)
+    table = sentences.agreement_summary(step, agreement=pairs, **found)
     by_name = table.set_index(["task", "quantity"])
     assert by_name.index.is_unique and by_name.value["all", "fixed_k"] == 4
     value = by_name.loc["snli"].value
@@ -177,7 +177,7 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
     errors = found["predicted_k"].groupby("rule").error.mean().drop("one_for_all")
     assert value["best_rule"] == errors.min()
     found |= {of: found[of].iloc[:0] for of in ("with_people", "predicted_k")}
-    without = sentences.summary_table(step, agreement=pairs, **found)
+    without = sentences.agreement_summary(step, agreement=pairs, **found)
     assert not {"best_rule", "people_highest", "people_random"} & set(without.quantity)
 
 
@@ -226,7 +226,7 @@ def planted(low=(), agree=()):
         truth = rng.standard_normal(16)
         scores = {m: truth + spread[m] * rng.standard_normal(16) for m in SIX}
         marks = np.repeat((truth > 1.0)[None], 3, axis=0).astype(float)
-        out.append(Reading(f"t{i}", tuple("abcdefghijklmnop"), scores, marks))
+        out.append(VotedText(f"t{i}", tuple("abcdefghijklmnop"), scores, marks))
     return out
 
 

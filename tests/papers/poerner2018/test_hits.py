@@ -97,7 +97,7 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
     assert played[played.instance == "doc-3"].discarded.ne("").all(), (
         "its class is that of no sentence"
     )
-    summary = hits.accuracy_table(step, played).set_index("method")
+    summary = hits.pointing_accuracy(step, played).set_index("method")
     assert summary.loc["lrp", "accuracy"] == 1 and summary.loc["gradient_l2", "accuracy"] < 1
     assert summary.accuracy["deeplift"] == pytest.approx(summary.accuracy["random"]), (
         "ties by expectation"
@@ -108,7 +108,7 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
 def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_listed_but_for_norms(
     step,
 ):
-    summary = hits.accuracy_table(step, hits.pointing_hits(step))
+    summary = hits.pointing_accuracy(step, hits.pointing_hits(step))
     exceptions = hits.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
     step.table("blocks", hits.block_table(summary))
@@ -204,7 +204,7 @@ def test_ties_move_hits_as_far_as_they_must(step):
     evidence.
     """
     played = hits.pointing_hits(step)
-    found = hits.choice_table(step, played).set_index(["choice", "value"])
+    found = hits.moved_hits_table(step, played).set_index(["choice", "value"])
     row = found.loc["ties", "first"]
     assert row.largest == pytest.approx((4 / 7 - 3 / 6 + 2 / 4) / 3) and row.method == "gradient_l2"
     assert (row.texts, row.methods, row.on, row.instead_of) == (
@@ -230,7 +230,9 @@ def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step
     path = step.results.attributions(*run, exact.part)
     write_attributions(path, [Attribution(some.id, "lrp", 0, "token", places, wrong)])
     found = (
-        hits.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
+        hits.moved_hits_table(step, played)
+        .set_index(["choice", "value"])
+        .loc["limsse_solver", "exact"]
     )
     assert (found.change, found.largest, found.moved, found.texts, found.methods) == (
         -1,
@@ -269,7 +271,7 @@ def test_accuracies_stand_beside_the_published(step):
         step.results.table("accuracy", "02_train", "bbc", "cnn", 1),
         pd.DataFrame({"accuracy": [0.8]}),
     )
-    summary = hits.accuracy_table(step, hits.pointing_hits(step))
+    summary = hits.pointing_accuracy(step, hits.pointing_hits(step))
     (row,) = hits.accuracy_beside_published(step, summary).to_dict("records")
     assert (row["experiment"], row["architecture"], row["trained_on"]) == (
         "20newsgroups hybrid",

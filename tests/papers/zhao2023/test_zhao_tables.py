@@ -61,7 +61,7 @@ def test_cells_and_summaries_are_means_of_wins():
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
     np.testing.assert_allclose(one.diagnosticity, part.win_ns.mean())
     assert one.low <= one.diagnosticity <= one.high and one.instances == 30
-    table = zhao.summary_table(pairs, "method").set_index(["metric", "method"])
+    table = zhao.diagnosticity_summary(pairs, "method").set_index(["metric", "method"])
     own = pairs[pairs.method == "deeplift"]
     np.testing.assert_allclose(table.loc[("ns", "deeplift"), "diagnosticity"], own.win_ns.mean())
     soft_row = table.loc[("soft_ns", "average")]
@@ -109,7 +109,7 @@ def test_claims_come_from_the_cells_that_they_speak_of():
     assert abs(soft.by_names.mean()) < 0.1, "hard and soft in each other's place"
     assert soft.by_scores.max() < 0.5, "methods and their rival in each other's place"
     assert found["rises-with-ratio"].value == 1 and "topics-trade-off" not in found
-    compared = claims.compare(pairs, curves_of(values), STAGE)
+    compared = claims.compare_tasks(pairs, curves_of(values), STAGE)
     assert compared.methods == TWO
     assert [one.values.shape for one in compared.tasks] == [(30, 3, 4)] * 2
     won = compared.tasks[1].won()[0].mean(axis=0)
@@ -137,7 +137,7 @@ def test_tasks_of_few_texts_do_not_vote_beside_larger_ones():
     values = made_up(texts=40, methods=TWO, seed=2)
     keep = (values.task == "snli") | values.instance.isin(values.instance.unique()[:4])
     pairs = zhao.pair_with_rivals(values[keep], PROFILE)
-    (only,) = claims.compare(pairs, None, STAGE).tasks
+    (only,) = claims.compare_tasks(pairs, None, STAGE).tasks
     assert (only.task, len(set(only.texts))) == ("snli", 40)
     table = claims.faithfulness_claims(STAGE, pairs, curves_of(values[keep])).set_index("claim")
     assert "rotten_tomatoes has 4 texts" in table.reason["diagnosticity-falls-again"]

@@ -133,14 +133,14 @@ def score(
         row = claim.model_dump(include=set(OF_THE_CLAIM))
         row["claim"] = claim.id
         row["published"] = published.get(claim.id, np.nan)
-        row["claimed"] = say(claim.expect)
+        row["claimed"] = say_range(claim.expect)
         row |= finding.measures(claim.expect, claim.null_world, confidence)
         row |= {name: getattr(finding, name) for name in OF_THE_FINDING}
         row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
         rows.append(row)
     for claim, row, q in zip(claims, rows, verdicts.adjust(np.array(p)), strict=True):
         row["q"] = q
-        row["verdict"] = verdicts.decide(claim.expect, claim.null_world, row, confidence)
+        row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -158,7 +158,7 @@ def _checked(claim: Claim, finding: Finding) -> Finding:
     return replace(finding, reason=few) if finding.texts < LEAST_TEXTS else finding
 
 
-def say(expect: Expectation) -> str:
+def say_range(expect: Expectation) -> str:
     """A claimed range in words: `above 0`, `4 to 5`."""
     if expect.near is not None:
         return f"{expect.ends[0]:.4g} to {expect.ends[1]:.4g}"
@@ -177,7 +177,7 @@ def scorecard(tables: Path, checks: bool = True) -> pd.DataFrame:
     return table if checks else table[table.kind == CONCLUSION]
 
 
-def objections() -> dict[str, str]:
+def claim_objections() -> dict[str, str]:
     """What a second reader holds against the question, by claim that one is held against."""
     return {claim.id: claim.objection for claim in read_claims() if claim.objection}
 
@@ -185,7 +185,7 @@ def objections() -> dict[str, str]:
 def for_people(table: pd.DataFrame) -> str:
     """A scorecard in words: by claim its verdict, value, nulls, and number of texts."""
     checks = table.kind != CONCLUSION
-    against = objections()
+    against = claim_objections()
     out = []
     for _, row in pd.concat([table[~checks], table[checks]]).astype(object).fillna("").iterrows():
         why = row.reason and f" ({row.reason})"
@@ -252,7 +252,7 @@ def each_alone(
 
 
 @table_of("claim paper statement what how value low high claimed texts holds")
-def turned_table(
+def turned_claims_table(
     claims: Iterable[Claim],
     judged: pd.DataFrame,
     turn: Callable[[Claim], Iterable[Turn]],
@@ -273,11 +273,11 @@ def turned_table(
             if np.allclose([found.value, *ends], own):
                 continue  # it has no part in this conclusion
             about = (claim.id, claim.paper, claim.statement, one.what, one.how)
-            held = holds(expect, *ends, found.texts)
-            yield *about, found.value, *ends, say(expect), found.texts, held
+            held = interval_holds(expect, *ends, found.texts)
+            yield *about, found.value, *ends, say_range(expect), found.texts, held
 
 
-def holds(expect: Expectation, low: float, high: float, texts: int) -> str:
+def interval_holds(expect: Expectation, low: float, high: float, texts: int) -> str:
     """Whether an interval lies inside the claimed range, outside of it, or neither."""
     if texts < LEAST_TEXTS:
         return FEW

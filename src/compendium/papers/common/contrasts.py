@@ -27,7 +27,7 @@ Statistic = Callable[..., np.ndarray]
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleWeights:
     """weights: (b, n) of rows, the sample itself first. folds: (n,) which fold a row is in."""
 
     weights: np.ndarray
@@ -48,15 +48,15 @@ class Draws:
     seed_counts: np.ndarray
     folds: np.ndarray
 
-    def sample(self, texts: Sequence, seeds: Sequence) -> Sample:
+    def sample(self, texts: Sequence, seeds: Sequence) -> SampleWeights:
         """The weights of rows that belong to these texts and seeds."""
         at_text = self.texts.get_indexer(texts)
         at_seed = self.seeds.get_indexer(seeds)
         weights = self.text_counts[:, at_text] * self.seed_counts[:, at_seed]
-        return Sample(weights, self.folds[at_text])
+        return SampleWeights(weights, self.folds[at_text])
 
 
-def draw(texts: Sequence, seeds: Sequence, draws: int, *names: object) -> Draws:
+def resample(texts: Sequence, seeds: Sequence, draws: int, *names: object) -> Draws:
     """Draw texts, and seeds where there are several; the draws derive from `names`."""
     text_names = pd.Index(texts).unique()
     seed_names = pd.Index(seeds).unique()
@@ -106,7 +106,7 @@ def about_median(drawn: np.ndarray, confidence: float) -> list[float]:
     return [float(median), *map(float, percentile_interval(drawn, confidence))]
 
 
-class World(NamedTuple, Generic[Means]):
+class MeansOfWorld(NamedTuple, Generic[Means]):
     """The means of all texts, and of each fold those to choose by and those to read."""
 
     whole: Means
@@ -122,8 +122,8 @@ class World(NamedTuple, Generic[Means]):
 
 
 def make_world(
-    samples: Sequence[Sample], mean: Callable[[list[np.ndarray]], Means], folded: bool = True
-) -> World[Means]:
+    samples: Sequence[SampleWeights], mean: Callable[[list[np.ndarray]], Means], folded: bool = True
+) -> MeansOfWorld[Means]:
     """The world of some samples. mean: the means by (b, n) weights of the rows of each sample."""
     folds = []
     known = np.unique(np.concatenate([one.folds for one in samples]))
@@ -131,10 +131,12 @@ def make_world(
         fit = mean([one.weights * (one.folds != fold) for one in samples])
         read = mean([one.weights * (one.folds == fold) for one in samples])
         folds.append((fit, read))
-    return World(mean([one.weights for one in samples]), folds)
+    return MeansOfWorld(mean([one.weights for one in samples]), folds)
 
 
-def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: bool) -> np.ndarray:
+def cross_fit(
+    sample: SampleWeights, values: np.ndarray, statistic: Statistic, chosen: bool
+) -> np.ndarray:
     """(b,) values of a statistic of (n, p) values, its first that of the sample itself.
 
     Of (j, n, p) values, as many null worlds: (j,). chosen: whether the statistic chooses anything,
@@ -154,7 +156,7 @@ def least_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     return best_of(-fit, read)
 
 
-def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+def true_sd(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     """(b, ...) signed sd of true means over axis 1: their covariance in independent estimates.
 
     The sd of noisy means is too high by their noise; that of independent ones is right on average,
@@ -166,7 +168,7 @@ def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     return np.sign(variance) * np.sqrt(np.abs(variance))
 
 
-def exchange_names(
+def exchange_columns(
     values: np.ndarray, worlds: int, rng: np.random.Generator, at: Sequence[int] | None = None
 ) -> np.ndarray:
     """(j, n, m, ...) values of (n, m, ...), names exchanged at random in each text and world.
@@ -189,7 +191,7 @@ Worlds = Callable[[int, np.random.Generator], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Cell:
+class ContrastCell:
     """What a claim is decided by in one place: a task and model, and what else is held fixed.
 
     values: (n, ...) of the task's texts and seeds that are named. statistic: what is asked of their
@@ -209,9 +211,9 @@ class Cell:
     by_names: Worlds | None = None
     part: str = ""
 
-    def evaluate(self, sample: Sample, values: np.ndarray) -> np.ndarray:
+    def evaluate(self, sample: SampleWeights, values: np.ndarray) -> np.ndarray:
         """The statistic of these values in place of the cell's own."""
-        return evaluate(sample, values, self.statistic, self.chosen)
+        return cross_fit(sample, values, self.statistic, self.chosen)
 
 
 @dataclass(frozen=True)
@@ -230,14 +232,14 @@ class Difference:
         return stand(based, paper, self.tasks, self.models, profile)
 
 
-def _mean_over_cells(drawn: np.ndarray, _: list[Cell]) -> np.ndarray:
+def _mean_over_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
     return mean_of_known(drawn)
 
 
 def mean_difference(
-    cells: Iterable[Cell],
+    cells: Iterable[ContrastCell],
     settings: BootstrapSpec,
-    over: Callable[[np.ndarray, list[Cell]], np.ndarray] = _mean_over_cells,
+    over: Callable[[np.ndarray, list[ContrastCell]], np.ndarray] = _mean_over_cells,
 ) -> Difference | None:
     """The mean of a statistic over cells, with its draws and nulls; None where there is no cell.
 
@@ -280,12 +282,12 @@ def mean_difference(
     return Difference(finding, positive, len(cells), tasks, models)
 
 
-def _draw_task(task: str, cells: list[Cell], draws: int) -> Draws:
+def _draw_task(task: str, cells: list[ContrastCell], draws: int) -> Draws:
     """The draws that all cells of a task share."""
     same = [cell for cell in cells if cell.task == task]
     texts = [text for cell in same for text in cell.texts]
     seeds = [seed for cell in same for seed in cell.seeds]
-    return draw(texts, seeds, draws, "contrast", task)
+    return resample(texts, seeds, draws, "contrast", task)
 
 
 class Statement(NamedTuple):
@@ -320,8 +322,8 @@ class Statements(dict[str, Statement]):
 class Measured(Generic[Means]):
     """The means that all statements of one paper share: drawn, and in null worlds by their kind."""
 
-    drawn: World[Means]
-    nulls: Callable[[str], Sequence[World[Means]]]
+    drawn: MeansOfWorld[Means]
+    nulls: Callable[[str], Sequence[MeansOfWorld[Means]]]
     about: Finding  # without numbers: what they rest on
 
     def finding(self, asked: Statement) -> Finding:

@@ -18,14 +18,14 @@ NOT_A_NUMBER = re.compile(r"\bnan\b")
 NOTHING = "This run has no rows that would say anything here."
 
 
-class Sentence(str):
+class BoldSentence(str):
     """A sentence that a notebook shows in bold."""
 
     def _repr_markdown_(self) -> str:
         return f"**{self}**"
 
 
-def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
+def sentence(function: Callable[..., str]) -> Callable[..., BoldSentence]:
     """Decorate a function of tables that gives a sentence: NOTHING where there is nothing to say.
 
     That is where the first table is empty, and where the sentence is empty or holds a NaN, which is
@@ -34,9 +34,9 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
     """
 
     @functools.wraps(function)
-    def say(table: pd.DataFrame, *more: object) -> Sentence:
+    def say(table: pd.DataFrame, *more: object) -> BoldSentence:
         if not len(table):
-            return Sentence(NOTHING)
+            return BoldSentence(NOTHING)
         given = [_renumbered(one) for one in (table, *more)]
         try:
             text = function(*given)
@@ -44,10 +44,10 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
         except ValueError as error:
             if not NO_LARGEST.search(str(error)):
                 raise
-            return Sentence(NOTHING)
+            return BoldSentence(NOTHING)
         if not text or _has_nan(other):
-            return Sentence(NOTHING)
-        return Sentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
+            return BoldSentence(NOTHING)
+        return BoldSentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
 
     return say
 

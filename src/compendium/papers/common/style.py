@@ -148,7 +148,7 @@ def finish_matrix(axes: Axes, task: str) -> None:
     axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")
 
 
-def spread(places: ArrayLike, gap: float, low: float, high: float) -> np.ndarray:
+def move_apart(places: ArrayLike, gap: float, low: float, high: float) -> np.ndarray:
     """Places moved as little as leaves neighbours `gap` apart, by least squares.
 
     They stay between low and high where there is room.
@@ -164,7 +164,7 @@ def spread(places: ArrayLike, gap: float, low: float, high: float) -> np.ndarray
     return out
 
 
-def room_for(names: Iterable[str], size: float = 8.0) -> float:
+def room_for_names(names: Iterable[str], size: float = 8.0) -> float:
     """The `w_pad` of tight_layout that leaves room for these names beside a panel."""
     return (2.2 + 0.56 * max(map(len, names), default=0)) * size / rcParams["font.size"]
 
@@ -186,7 +186,7 @@ def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 8.0) -> None:
     height = axes.get_window_extent().height / axes.figure.dpi * 72
     to_axes = axes.transData + axes.transAxes.inverted()
     starts = np.reshape([to_axes.transform((x, y)) for _, x, y, _ in ends], (-1, 2))
-    heights = spread(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
+    heights = move_apart(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]
         look: Look = {"color": colour, "transform": axes.transAxes}
@@ -200,7 +200,7 @@ def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[CurveEnd]], size: flo
     ends: by panel, of `label_ends`.
     """
     names = [end[0] for of_panel in ends.values() for end in of_panel]
-    figure.tight_layout(w_pad=room_for(names, size))
+    figure.tight_layout(w_pad=room_for_names(names, size))
     for axes, of_panel in ends.items():
         label_ends(axes, of_panel, size)
     return figure.axes[0]

@@ -4,7 +4,7 @@ A claim says in which range its number must lie, and its null: what a world with
 gives. Two nulls are made: random scores of the same lengths, ties and signs, and methods whose
 names are exchanged at random in each text. The others are the edge of the range itself: "no worse"
 fails in a world where it is worse, "all" in one where one fails, so that the interval and its p
-decide alone.
+decide_verdict alone.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,9 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.stats import false_discovery_control
 
-from attreval.core.bootstrap import LEAST_TEXTS as LEAST_TEXTS  # of a task; fewer decide nothing
+from attreval.core.bootstrap import (
+    LEAST_TEXTS as LEAST_TEXTS,  # of a task; fewer decide_verdict nothing
+)
 from attreval.core.bootstrap import mean_of_known, percentile_interval
 from attreval.core.section import Section
 
@@ -159,7 +161,9 @@ def adjust(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def decide(expect: Expectation, null: str, row: Mapping[str, Any], confidence: float) -> Verdict:
+def decide_verdict(
+    expect: Expectation, null: str, row: Mapping[str, Any], confidence: float
+) -> Verdict:
     """The verdict on a claim.
 
     reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of the
@@ -194,8 +198,3 @@ def decide(expect: Expectation, null: str, row: Mapping[str, Any], confidence: f
         return Verdict.DIRECTION
     outside = high <= start or low >= end if expect.near is None else high < start or low > end
     return Verdict.CONTRADICTED if outside and sure else Verdict.INCONCLUSIVE
-
-
-# old names, until all who import them follow
-REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = Verdict
-VERDICTS = tuple(Verdict)

@@ -23,7 +23,7 @@ from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import (
     about_median,
     drawn_means,
-    exchange_names,
+    exchange_columns,
     mean_of_known,
     with_bounds,
 )
@@ -316,7 +316,7 @@ def _by_chance(
     """What worlds with exchanged models lose on average, or have across, and p; means: (1, t, m) of
     the twins.
     """
-    exchanged = exchange_names(twins.values, worlds, rng).mean(axis=1)
+    exchanged = exchange_columns(twins.values, worlds, rng).mean(axis=1)
     across, _, lost = rank_correlations(exchanged, exchanged, twins.masked)
     (own,), _, (own_lost,) = rank_correlations(means, means, twins.masked)
     as_much = lost >= own_lost - 1e-12

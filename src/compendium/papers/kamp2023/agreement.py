@@ -22,7 +22,7 @@ from compendium.papers.kamp2023.readings import (
     DYNAMIC,
     PEOPLE,
     SIX,
-    Reading,
+    VotedText,
     by_k,
     by_run,
     marked,
@@ -34,7 +34,7 @@ from compendium.papers.kamp2023.readings import (
 )
 from compendium.workflow.step import Step
 
-Readings = Sequence[Reading]
+VotedTexts = Sequence[VotedText]
 
 LENGTHS = (10, 15, 20, 25, 30, 35, 40)  # tokens of the texts of Figure 6
 # methods whose pairs agree least in the paper
@@ -70,7 +70,7 @@ def group_of(a: str, b: str) -> str:
 
 
 def agreements(
-    readings: Iterable[Reading],
+    readings: Iterable[VotedText],
     pairs: Iterable[Sequence[str]],
     k: int,
     spec: AgreementSpec,
@@ -81,7 +81,7 @@ def agreements(
 
 
 @by_run("method_a method_b group k agreement low high instances")
-def agreement_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def agreement_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, pair of methods and k: mean agreement@k with its interval."""
     # the order that this table's draws are made for
     by_name = sorted(readings, key=lambda r: r.instance)
@@ -131,7 +131,7 @@ def _matrices(
 
 
 @by_run("group voters k agreement low high instances")
-def group_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def group_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, group of methods and k: mean agreement of the group; k = 0 is dynamic k."""
     for group, among in GROUPS.items():
         names = voters(readings, among)
@@ -140,7 +140,7 @@ def group_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
 
 
 @by_run("instance tokens methods methods_dynamic people with_people")
-def sentence_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def sentence_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run and instance: tokens, and agreement of all six, of people, and with them.
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
@@ -158,7 +158,7 @@ def sentence_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
 
 
 @by_run("length k agreement chance instances")
-def length_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def length_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, length of texts and k: agreement of all six (appendix C), and by chance."""
     spec = step.profile.agreement
     names = voters(readings)
@@ -171,7 +171,7 @@ def length_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
 
 
 @by_run("a b k dynamic low high fixed difference± instances undefined")
-def dynamic_against_fixed(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def dynamic_against_fixed(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, pair of voters and fixed k: agreement at dynamic k, at that k, difference.
 
     difference: dynamic minus fixed, over the instances where dynamic agreement is defined;
@@ -212,7 +212,7 @@ def improvement_table(step: Step, compared: pd.DataFrame) -> Iterator[tuple]:
 
 
 @by_run("voter k low high sd without instances")
-def dynamic_k_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def dynamic_k_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run and voter: mean and spread of dynamic k, and the share without a peak."""
     for voter in voters_and_people(readings):
         used = shared_readings(readings, voter)
@@ -222,7 +222,7 @@ def dynamic_k_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]
 
 
 @by_run("a b expected drawn draws_sd farthest instances")
-def tie_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def tie_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks.
 
     The released code breaks ties at random.
@@ -240,12 +240,12 @@ def tie_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
 
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
-def sign_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def sign_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, signed method and sign: agreement with people and the other methods."""
     spec = step.profile.agreement
     names = voters(readings)
 
-    def agree(pairs: list[tuple[str, str]], readings: Readings) -> tuple[float, float]:
+    def agree(pairs: list[tuple[str, str]], readings: VotedTexts) -> tuple[float, float]:
         if not readings:
             return np.nan, np.nan
         dynamic = agreements(readings, pairs, DYNAMIC, spec)
@@ -264,7 +264,7 @@ def sign_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
 
 
 @by_run("rule voter k without agreement instances")
-def rule_table(step: Step, run: Run, readings: Readings) -> Iterator[tuple]:
+def rule_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement."""
     names = voters(readings)
     for rule in PEAK_RULES:

@@ -19,7 +19,7 @@ from attreval.metrics.phrases import chosen_chunks, find_chunks
 from compendium.config import AgreementSpec
 from compendium.papers.common.contrasts import Statements, best_of, least_of
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading
+from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, VotedText
 from compendium.papers.kamp2023.tables import by_our_names
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
@@ -89,7 +89,7 @@ STATEMENTS = Statements()
 decides = STATEMENTS.decides
 
 
-def values_of(reading: Reading, spec: AgreementSpec, lengths: np.ndarray) -> np.ndarray:
+def values_of(reading: VotedText, spec: AgreementSpec, lengths: np.ndarray) -> np.ndarray:
     """(p,) the NUMBERS of one text; NaN for people where nobody marked it.
 
     lengths: the tokens up to which a text is short, and from which it is long.
@@ -116,7 +116,7 @@ def values_of(reading: Reading, spec: AgreementSpec, lengths: np.ndarray) -> np.
 
 
 def _agreement_of_pairs(
-    reading: Reading, spec: AgreementSpec, voters: list[str], peaks: np.ndarray
+    reading: VotedText, spec: AgreementSpec, voters: list[str], peaks: np.ndarray
 ) -> np.ndarray:
     """(KS, voters, voters) agreement of each pair above the diagonal.
 

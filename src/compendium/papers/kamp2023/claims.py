@@ -18,9 +18,16 @@ from compendium.papers.common.claims import (
     quick_draws,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
-from compendium.papers.common.contrasts import Measured, Sample, World, draw, make_world, stand
+from compendium.papers.common.contrasts import (
+    MeansOfWorld,
+    Measured,
+    SampleWeights,
+    make_world,
+    resample,
+    stand,
+)
 from compendium.papers.common.contrasts import means as mean_values
 from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
@@ -33,7 +40,7 @@ from compendium.papers.kamp2023.claim_statistics import (
     values_of,
     with_exchanged_names,
 )
-from compendium.papers.kamp2023.readings import SIX, Reading, read_runs, voters
+from compendium.papers.kamp2023.readings import SIX, VotedText, read_runs, voters
 from compendium.workflow.step import Step
 
 # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
@@ -45,13 +52,13 @@ DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "
 Found = dict[str, Finding]  # by claim
 
 
-def in_random_order(reading: Reading, rng: np.random.Generator) -> Reading:
+def in_random_order(reading: VotedText, rng: np.random.Generator) -> VotedText:
     """The text with each method's scores in a random order: as long, as tied, of the same signs."""
     return replace(reading, scores={m: rng.permutation(s) for m, s in reading.scores.items()})
 
 
 def values_and_worlds(
-    readings: Sequence[Reading], spec: AgreementSpec, worlds: int
+    readings: Sequence[VotedText], spec: AgreementSpec, worlds: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n, p) numbers of each text, and (j, n, p) those of worlds of scores in a random order."""
     lengths = np.quantile([len(reading.tokens) for reading in readings], [1 / 3, 2 / 3])
@@ -80,9 +87,9 @@ def findings_of(
     rng = generator("null", "names", "agreement", *run)
     renamed = with_exchanged_names(values, settings.nulls, rng)
     texts = range(len(values))
-    sample = draw(texts, [0], settings.draws, "agreement", *run).sample(texts, [0] * len(texts))
+    sample = resample(texts, [0], settings.draws, "agreement", *run).sample(texts, [0] * len(texts))
 
-    def world(sample: Sample, of: np.ndarray) -> World[Means]:
+    def world(sample: SampleWeights, of: np.ndarray) -> MeansOfWorld[Means]:
         return make_world([sample], lambda w: Means(mean_values(w[0], of), fixed_k))
 
     nulls = {
@@ -171,17 +178,19 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
         for how, found in otherwise[own].items():
             yield Turn("protocol", how, found.get(claim.id))
 
-    return turned_table(read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence
+    )
 
 
-def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, Found]:
+def by_protocol(step: Step, run: Run, readings: Sequence[VotedText]) -> dict[str, Found]:
     """The findings of a run at other fixed k, by the other rule of peaks, and unsigned."""
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
     own = spec.fixed_k
     out = {}
 
-    def ask(texts: Sequence[Reading], rule: str, ks: Mapping[str, int]) -> None:
+    def ask(texts: Sequence[VotedText], rule: str, ks: Mapping[str, int]) -> None:
         values, null = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
         for how, k in ks.items():
             out[how] = findings_of(values, null, step.profile, run, settings, k)

@@ -22,7 +22,7 @@ from compendium.papers.common import style
 from compendium.papers.common.method_style import MARKERS, method_looks
 from compendium.papers.common.style import CurveEnd, Look
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
-from compendium.papers.kamp2023.readings import SIX, Reading, voter_title
+from compendium.papers.kamp2023.readings import SIX, VotedText, voter_title
 
 NOBODY = "nobody marked these texts"
 FEW = "fewer than two of the paper's six methods explain these texts"
@@ -46,17 +46,17 @@ INK = "#333333"
 CELLS = {"annot": True, "square": True, "linewidths": 0.5}
 
 
-def figure_1(reading: Reading, rule: str) -> Axes:
+def figure_1(reading: VotedText, rule: str) -> Axes:
     """Dynamic k against fixed k on one text, by the gradient's L1 norm (Fig. 1)."""
     return draw_profile(reading, "gradient_l1", rule)
 
 
-def figure_4(reading: Reading, rule: str) -> Axes:
+def figure_4(reading: VotedText, rule: str) -> Axes:
     """Dynamic k against fixed k on one text, by plain integrated gradients (Fig. 4)."""
     return draw_profile(reading, "integrated_gradients_plain", rule)
 
 
-def draw_profile(reading: Reading, method: str, rule: str) -> Axes:
+def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
     """The scores of one text as bars, peaks in another colour, and the top k of each fixed k.
 
     A token that ties at the border of a fixed k is shown with it: as likely as not it would be
@@ -85,7 +85,7 @@ def draw_profile(reading: Reading, method: str, rule: str) -> Axes:
     return axes
 
 
-def figure_5(reading: Reading, rule: str) -> Axes:
+def figure_5(reading: VotedText, rule: str) -> Axes:
     """From peaks to spans (above) and phrases (below) on one text (Fig. 5)."""
     profile = _open_profile(reading, "gradient_l1", 2, 5.2)
     scores = profile.scores
@@ -110,7 +110,7 @@ def figure_5(reading: Reading, rule: str) -> Axes:
     return upper
 
 
-class Profile(NamedTuple):
+class OpenedProfile(NamedTuple):
     """A method, its (n,) scores of a text, and panels for them."""
 
     method: str
@@ -118,13 +118,13 @@ class Profile(NamedTuple):
     panels: np.ndarray
 
 
-def _open_profile(reading: Reading, method: str, rows: int, height: float) -> Profile:
+def _open_profile(reading: VotedText, method: str, rows: int, height: float) -> OpenedProfile:
     """The first method there is stands for one that did not explain the text."""
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
     size = (max(6.0, 0.42 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
-    return Profile(method, reading.of(method), grid[:, 0])
+    return OpenedProfile(method, reading.of(method), grid[:, 0])
 
 
 def _draw_scores(axes: Axes, scores: np.ndarray, colours: Any, margin: float) -> None:
@@ -138,7 +138,7 @@ def _note(axes: Axes, text: str, place: tuple, above: float, **font: Any) -> Non
     axes.annotate(text, place, xytext=(0, above), textcoords="offset points", ha="center", **font)
 
 
-def _label_tokens(axes: Axes, reading: Reading) -> None:
+def _label_tokens(axes: Axes, reading: VotedText) -> None:
     shown = [token.replace("$", r"\$") for token in reading.tokens]
     look: Look = {"rotation": 55, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(range(len(shown)), shown, fontsize=10, **look)

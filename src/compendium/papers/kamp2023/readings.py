@@ -36,7 +36,7 @@ DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 
 @dataclass(frozen=True)
-class Reading:
+class VotedText:
     """One explained instance. tokens: its n content tokens. scores: (n,) by method.
 
     marks: (A, n), A = 0 for none.
@@ -87,7 +87,7 @@ def voter_title(voter: str) -> str:
     return "People" if voter == PEOPLE else METHODS[voter].title
 
 
-def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
+def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> VotedText:
     """One instance with its attributions of any level, projected to tokens."""
     content = tokens.content
     scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
@@ -96,10 +96,10 @@ def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribut
         if len(instance.evidence.marks)
         else np.zeros((0, len(content)))
     )
-    return Reading(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
+    return VotedText(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
 
 
-def read_run(step: Step, run: Run) -> list[Reading]:
+def read_run(step: Step, run: Run) -> list[VotedText]:
     """Every explained instance of a run, in the order of the task's table."""
     return list(_read_run(step.results, step.profile, *run))
 
@@ -113,14 +113,14 @@ def _files_of(results: Results, profile: Profile, task: str, model: str, seed: i
 @kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
 def _read_run(
     results: Results, profile: Profile, task: str, model: str, seed: int
-) -> tuple[Reading, ...]:
+) -> tuple[VotedText, ...]:
     tokens = load_tokens(results, profile, task, model, seed)
     records = load_attributions(results, profile, task, model, seed)
     instances = to_explain(profile, task, model)
     return tuple(make_reading(one, tokens[one.id], records[one.id]) for one in instances)
 
 
-def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
+def read_runs(step: Step) -> Iterator[tuple[Run, list[VotedText]]]:
     """Every run that tables of agreement are of, with its readings."""
     for run in agreement_runs(step):
         yield run, read_run(step, run)
@@ -159,7 +159,7 @@ def mean_with_interval(step: Step, values: ArrayLike, run: Run) -> np.ndarray:
 
 
 def by_k(
-    step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1
+    step: Step, run: Run, readings: Sequence[VotedText], voters: Sequence[str], first: int = 1
 ) -> Iterator[tuple]:
     """Rows from the first k to the largest: k, the voters' mean agreement, how many texts."""
     spec = step.profile.agreement
@@ -169,7 +169,7 @@ def by_k(
         yield k, *found, len(readings)
 
 
-def first_examples(step: Step) -> list[Reading]:
+def first_examples(step: Step) -> list[VotedText]:
     """The instances that the profile wants to show, of the first run that has some.
 
     Else the first that it explains.
@@ -184,22 +184,22 @@ def first_examples(step: Step) -> list[Reading]:
     return [make_reading(i, tokens[i.id], records[i.id]) for i in wanted]
 
 
-def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
+def voters(readings: Sequence[VotedText], among: Sequence[str] = SIX) -> list[str]:
     """Those of the methods that explain every instance."""
     return [method for method in among if all(method in reading.scores for reading in readings)]
 
 
-def marked(readings: Sequence[Reading]) -> list[Reading]:
+def marked(readings: Sequence[VotedText]) -> list[VotedText]:
     """Those that people have marked."""
     return [reading for reading in readings if reading.marked]
 
 
-def voters_and_people(readings: Sequence[Reading]) -> list[str]:
+def voters_and_people(readings: Sequence[VotedText]) -> list[str]:
     """The methods of the paper that explain every instance, and people where they marked any."""
     return [*voters(readings), *([PEOPLE] if marked(readings) else [])]
 
 
-def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
+def shared_readings(readings: Sequence[VotedText], *names: str) -> Sequence[VotedText]:
     """Those on which all of these voters have something to say.
 
     What nobody marked does not count for people.

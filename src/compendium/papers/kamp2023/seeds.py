@@ -26,7 +26,7 @@ from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import SIX
-from compendium.papers.pipeline.training import train_network
+from compendium.papers.pipeline.training import train_on
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
@@ -132,7 +132,7 @@ def train_and_explain(
     instances = corpora.load(study.task, "train", study.train_rows)
     dev = corpora.load(study.task, "dev", study.dev_rows)
     folder = results.model(f"{STUDY}_{study.task}", study.model, seed)
-    model, _ = train_network(
+    model, _ = train_on(
         profile, study.task, study.model, names, instances, dev, profile.study_training(), folder
     )
     test = corpora.load(study.task, "test", study.test_rows)
@@ -152,7 +152,7 @@ def spread_table(step: Step, apd: pd.DataFrame) -> pd.DataFrame:
     """
 
     def found(study: str, task: str, model: str, apd: pd.Series) -> dict:
-        ends = {"least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}
+        ends = {"least": apd.min(), "most": apd.max(), "spread": relative_spread(apd.to_numpy())}
         return {"study": study, "task": task, "model": model, "runs": len(apd)} | ends
 
     profile = step.profile
@@ -196,7 +196,7 @@ def order_table(
     low, high = percentile_interval(means / means[:, [least]] - 1, settings.confidence)
     first = np.bincount(means.argmin(axis=1), minlength=len(sums)) / len(means)
     spreads = exchanged_spreads(sums, settings.nulls, *names)
-    p = (1 + (spreads >= spread(sums.sum(axis=1))).sum()) / (1 + len(spreads))
+    p = (1 + (spreads >= relative_spread(sums.sum(axis=1))).sum()) / (1 + len(spreads))
     return pd.DataFrame(
         {"low": low, "high": high, "least": first, "chance": spreads.mean(), "p": p}
     )
@@ -212,7 +212,7 @@ def sum_by_text(differences: np.ndarray, instances: Sequence[str]) -> tuple[np.n
     return differences @ of_text.T, of_text.sum(axis=1)
 
 
-def spread(apd: np.ndarray) -> float:
+def relative_spread(apd: np.ndarray) -> float:
     """By which share of the least the largest exceeds it."""
     return apd.max() / apd.min() - 1
 
@@ -220,4 +220,6 @@ def spread(apd: np.ndarray) -> float:
 def exchanged_spreads(sums: np.ndarray, worlds: int, *names: object) -> np.ndarray:
     """(worlds,) spreads where in each text the runs' (r, t) sums change places at random."""
     rng = generator("exchanged runs", *names)
-    return np.array([spread(rng.permuted(sums, axis=0).sum(axis=1)) for _ in range(worlds)])
+    return np.array(
+        [relative_spread(rng.permuted(sums, axis=0).sum(axis=1)) for _ in range(worlds)]
+    )

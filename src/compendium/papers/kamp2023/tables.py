@@ -24,7 +24,7 @@ from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     PEOPLE,
-    Reading,
+    VotedText,
     by_k,
     by_run,
     marked,
@@ -145,7 +145,7 @@ NONE = "none"  # the method of a rule that looks at no scores
 
 
 @by_run("method k agreement low high instances unmarked")
-def human_agreement_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterator[tuple]:
+def human_agreement_table(step: Step, run: Run, every: Sequence[VotedText]) -> Iterator[tuple]:
     """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b).
 
     Random as the floor.
@@ -204,7 +204,7 @@ def _ours(step: Step) -> Iterator[tuple]:
 
 
 @by_run("method rule k people_k bias± error± correlation instances")
-def predicted_k_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterator[tuple]:
+def predicted_k_table(step: Step, run: Run, every: Sequence[VotedText]) -> Iterator[tuple]:
     """One row a run, method and rule: the k that it predicts, against how much people mark.
 
     people_k: mean over people. bias: mean of k minus people's; error: mean size of that;
@@ -232,7 +232,7 @@ def predicted_k_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterato
 
 
 @by_run("method selection tokens± phrases± agreement± f1± instances")
-def phrase_table(step: Step, run: Run, every: Sequence[Reading]) -> Iterator[tuple]:
+def phrase_table(step: Step, run: Run, every: Sequence[VotedText]) -> Iterator[tuple]:
     """One row a run, method and way to select: how well it meets what people mark.
 
     selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's

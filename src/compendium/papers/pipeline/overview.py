@@ -144,7 +144,7 @@ def draw_cost(cost: pd.DataFrame) -> Axes:
 
 
 @sentence
-def say_models(models: pd.DataFrame) -> str:
+def say_trained_models(models: pd.DataFrame) -> str:
     """Which models know their task best and worst, and how many surely know something."""
     best = models.loc[models.accuracy.idxmax()]
     worst = models.loc[models.accuracy.idxmin()]

@@ -84,13 +84,11 @@ def train_new(
     instances = training_set(task, spec)
     dev = corpora.load(task, "dev", spec.dev_rows)
     training = profile.training_of(task, model)
-    network, curve = train_network(
-        profile, task, model, names, instances, dev, training, folder, **how
-    )
+    network, curve = train_on(profile, task, model, names, instances, dev, training, folder, **how)
     return network, len(instances), curve
 
 
-def train_network(
+def train_on(
     profile: Profile,
     task: str,
     model: str,

@@ -26,14 +26,14 @@ from compendium.papers.common.claims import (
     quick_draws,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
-    Cell,
+    ContrastCell,
     Difference,
     Statistic,
     best_of,
-    exchange_names,
+    exchange_columns,
     mean_difference,
 )
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
@@ -189,7 +189,7 @@ def contrast_methods(
         compared = [
             at for at, n in enumerate(one.methods) if n not in BASELINES or n in asked.worse
         ]
-        cell = Cell(
+        cell = ContrastCell(
             one.task,
             one.model,
             one.hits,
@@ -198,7 +198,7 @@ def contrast_methods(
             statistic=_statistic(one.methods, names, asked),
             chosen=asked.pick != "mean",
             by_scores=None if asked.alone else one.random_hits,
-            by_names=None if asked.alone else partial(exchange_names, one.hits, at=compared),
+            by_names=None if asked.alone else partial(exchange_columns, one.hits, at=compared),
             part=one.metric,
         )
         cells.append(cell)
@@ -238,7 +238,7 @@ def _statistic(methods: Sequence[str], names: list[str], asked: MethodContrast) 
 
 
 def _comparisons_won(
-    behind: np.ndarray, _: list[Cell], names: list[str], asked: MethodContrast
+    behind: np.ndarray, _: list[ContrastCell], names: list[str], asked: MethodContrast
 ) -> np.ndarray:
     """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names).
 
@@ -250,7 +250,7 @@ def _comparisons_won(
     return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
 
 
-def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> np.ndarray:
+def _less_games(drawn: np.ndarray, cells: list[ContrastCell], asked: MethodContrast) -> np.ndarray:
     """(b,) the mean over cells minus that over the cells of `less_games`; NaN without either."""
     taken_off = np.array([cell.part in asked.less_games for cell in cells])
     if taken_off.all() or not taken_off.any():
@@ -309,7 +309,7 @@ def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
         pairs = shares[:, *np.triu_indices(len(methods), 1)]
         values = np.column_stack([shares[:, first, second], pairs])  # (n, 1 + pairs of methods)
         words = np.array([one.words for one in found])
-        cell = Cell(
+        cell = ContrastCell(
             task,
             model,
             values,
@@ -317,7 +317,7 @@ def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
             seeds=[seed] * len(found),
             statistic=lambda read: read[:, 0],
             by_scores=partial(_by_random_scores, words=words, width=values.shape[1]),
-            by_names=partial(exchange_names, values),
+            by_names=partial(exchange_columns, values),
         )
         cells.append(cell)
     difference = mean_difference(cells, step.profile.bootstrap)
@@ -390,7 +390,9 @@ def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.Da
     def turn(claim: Claim) -> Iterable[Turn]:
         return turns(claim, columns, number) if claim.contrast else ()
 
-    return turned_table(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence
+    )
 
 
 def turns(claim: Claim, columns: Sequence[Column], number: Number) -> Iterator[Turn]:

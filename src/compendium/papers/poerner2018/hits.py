@@ -103,7 +103,7 @@ def read_predictions(step: Step) -> pd.Series:
     return table.set_index(["task", "model", "seed", "instance"]).predicted
 
 
-def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
+def pointing_accuracy(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     """Pointing accuracy with its interval; see `metrics.pointing_game.summarise`."""
     keys = ("task", "model", "architecture")
     return pointing_game.summarise(
@@ -189,7 +189,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         explained texts.
     published_low, published_high: the published range of discards, over models. NaN where the paper
         has no such cell.
-    summary: of hits.accuracy_table.
+    summary: of hits.pointing_accuracy.
     """
     profile = step.profile
     accuracy = reported("poerner_task_accuracy").set_index("task")
@@ -243,7 +243,7 @@ class Otherwise(NamedTuple):
 
 
 @table_of("choice value instead_of game texts methods change largest method moved on")
-def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
+def moved_hits_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
     """One row per choice, other value and game: how much it changes the share of hits.
 
     change: mean over methods and models. largest: of one method, over models. moved: share of the

@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.metrics.pointing_game import BASELINES
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import Sentence, list_rows, of_row, sentence
+from compendium.papers.common.sentences import BoldSentence, list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
 
 KINDS = {  # what a block of hits is about
@@ -63,7 +63,7 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
 
 
 @sentence
-def say_choices(choices: pd.DataFrame) -> str:
+def say_pointing_choices(choices: pd.DataFrame) -> str:
     """The choice that changes the hits of a single method most."""
     known = choices[choices.largest.notna()]
     if known.empty:
@@ -105,7 +105,7 @@ def say_attractors(table: pd.DataFrame) -> str:
     )
 
 
-def say_examples(examples: Mapping[str, ColouredText]) -> Sentence:
+def say_pointing_examples(examples: Mapping[str, ColouredText]) -> BoldSentence:
     """How many of the explanations shown point at evidence."""
     hit = {
         name: [bool(shown.evidence[int(np.argmax(scores))]) for scores in shown.rows.values()]
@@ -114,6 +114,6 @@ def say_examples(examples: Mapping[str, ColouredText]) -> Sentence:
     }
     total = [one for found in hit.values() for one in found]
     parts = ", ".join(f"{name} {sum(found)} of {len(found)}" for name, found in hit.items())
-    return Sentence(
+    return BoldSentence(
         f"Of the {len(total)} explanations shown, {sum(total)} point at evidence ({parts})."
     )

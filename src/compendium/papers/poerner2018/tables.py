@@ -96,7 +96,7 @@ def table_2(summary: pd.DataFrame) -> pd.DataFrame:
 
     Architectures that the paper does not have come last.
 
-    summary: of `hits.accuracy_table`. best, near: whether ours is the highest of its column, or
+    summary: of `hits.pointing_accuracy`. best, near: whether ours is the highest of its column, or
     within five points of it; baselines do not compete.
     """
     cells = published_table_2()

@@ -18,9 +18,9 @@ from compendium.papers.common.claims import (
     quick_draws,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
-from compendium.papers.common.contrasts import Cell, exchange_names, mean_difference
+from compendium.papers.common.contrasts import ContrastCell, exchange_columns, mean_difference
 from compendium.papers.common.runs import unlearned_table
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import Expectation, Finding, untested
@@ -181,10 +181,12 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
         both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
         if len(both) > 2:
             table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
-            by_names = partial(exchange_names, table)
+            by_names = partial(exchange_columns, table)
             seeds = (0,) * len(wide)
             cells.append(
-                Cell(task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names)
+                ContrastCell(
+                    task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names
+                )
             )
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
@@ -284,4 +286,6 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
         for one in contrasts.single(asked) if asked.properties else ():
             yield Turn("metric", one.property, number(values, one), Expectation(above=0))
 
-    return turned_table(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence
+    )

@@ -16,11 +16,11 @@ import pandas as pd
 from attreval.metrics import METRICS
 from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import (
-    Cell,
+    ContrastCell,
     Difference,
     Statistic,
     best_of,
-    exchange_names,
+    exchange_columns,
     least_of,
     mean_difference,
 )
@@ -72,7 +72,7 @@ def contrast_types(
     for one in single(asked):
         for task, model, rows, table, chance in _tables(values, one):
             texts, agents = zip(*rows, strict=True)
-            cell = Cell(
+            cell = ContrastCell(
                 task,
                 model,
                 table,
@@ -81,7 +81,7 @@ def contrast_types(
                 statistic=LEADS[asked.pick],
                 chosen=asked.pick != "mean",
                 by_scores=partial(_as_random, table, chance, options),
-                by_names=partial(exchange_names, table),
+                by_names=partial(exchange_columns, table),
                 part=one.property,
             )
             cells.append(cell)
@@ -91,7 +91,7 @@ def contrast_types(
     if len(names) < 2:
         return None
 
-    def share(drawn: np.ndarray, kept: list[Cell]) -> np.ndarray:
+    def share(drawn: np.ndarray, kept: list[ContrastCell]) -> np.ndarray:
         asked_of = np.array([cell.part for cell in kept])
         there = [name for name in names if (asked_of == name).any()]
         leads = np.stack([np.nanmean(drawn[asked_of == name], axis=0) for name in there])

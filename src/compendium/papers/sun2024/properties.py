@@ -372,7 +372,7 @@ def complexity_rows(ranked: RankedInstance, settings: DiagnosisSpec) -> Iterator
             )
 
 
-def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
+def properties_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
     """One row per instance, method and measure, named as in METRICS.
 
     Means over k, draws, and the forms in which agents are shown explanations; `random` are those of

@@ -83,7 +83,7 @@ def say_leaks(leaks: pd.DataFrame) -> str:
 
 
 @sentence
-def say_models(table: pd.DataFrame) -> str:
+def say_explained_models(table: pd.DataFrame) -> str:
     said = (
         "{row:run}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked "
         "by people"

@@ -12,7 +12,7 @@ from functools import wraps
 import numpy as np
 
 from attreval.metrics import FAITHFULNESS
-from compendium.papers.common.contrasts import Statements, Statistic, best_of, least_of, spread
+from compendium.papers.common.contrasts import Statements, Statistic, best_of, least_of, true_sd
 from compendium.papers.zhao2023.settings import published_dataset
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
@@ -113,14 +113,16 @@ def comprehensiveness_lead(cells: Cells, _: Cells) -> np.ndarray:
 @decides("soft-varies-less-over-methods", "hard and soft", chosen=True)
 def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
     """sd over methods, hard less soft, the mean of the two families of metrics."""
-    sd = spread(fit.by_method, read.by_method)
+    sd = true_sd(fit.by_method, read.by_method)
     return (sd[:, NC] - sd[:, SOFT_NC] + sd[:, NS] - sd[:, SOFT_NS]) / 2
 
 
 @decides("tasks-matter-more-than-methods", "tasks", chosen=True)
 def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
     """sd over tasks less sd over methods, the mean of the four metrics."""
-    return (spread(fit.by_task, read.by_task) - spread(fit.by_method, read.by_method)).mean(axis=1)
+    return (true_sd(fit.by_task, read.by_task) - true_sd(fit.by_method, read.by_method)).mean(
+        axis=1
+    )
 
 
 @decides("topics-trade-off", "tasks", chosen=True)

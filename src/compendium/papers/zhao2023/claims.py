@@ -26,16 +26,16 @@ from compendium.papers.common.claims import (
     each_alone,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
+    MeansOfWorld,
     Measured,
-    Sample,
+    SampleWeights,
     Statement,
-    World,
-    draw,
     make_world,
     means,
+    resample,
     stand,
 )
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
@@ -107,7 +107,7 @@ class Compared:
         settings = profile.bootstrap
         names = tuple(one.task for one in self.tasks)
         samples = [
-            draw(one.texts, one.seeds, settings.draws, "claims", one.task).sample(
+            resample(one.texts, one.seeds, settings.draws, "claims", one.task).sample(
                 one.texts, one.seeds
             )
             for one in self.tasks
@@ -116,7 +116,7 @@ class Compared:
         own = [one.won() for one in self.tasks]
 
         @cache
-        def null_worlds(kind: str) -> list[World[Cells]]:
+        def null_worlds(kind: str) -> list[MeansOfWorld[Cells]]:
             rng = generator("null", kind, *names)
             count = settings.nulls if nulls and kind != "none" else 0
             return [self._world(self._null(kind, own, rng), alone) for _ in range(count)]
@@ -132,7 +132,7 @@ class Compared:
         about = stand(about, "zhao2023", names, models, profile)
         return Measured(self._world(own, samples), null_worlds, about)
 
-    def _world(self, won: list[Won], samples: list[Sample]) -> World[Cells]:
+    def _world(self, won: list[Won], samples: list[SampleWeights]) -> MeansOfWorld[Cells]:
         """The cells of one world. won: of each task."""
         names = tuple(one.task for one in self.tasks)
 
@@ -171,7 +171,7 @@ class Compared:
         return swapped
 
 
-def compare(
+def compare_tasks(
     pairs: pd.DataFrame,
     curves: pd.DataFrame | None,
     step: Step,
@@ -239,7 +239,7 @@ def _curves_of(
 
 def claim_findings(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Finding]:
     """By claim our number; a claim that this profile cannot test is left out."""
-    compared = compare(pairs, curves, step)
+    compared = compare_tasks(pairs, curves, step)
     sizes = [f"{one.task} ({len(set(one.texts))} texts)" for one in compared.tasks]
     measured = compared.measured(step.profile, ", ".join(sizes))
     found = {}
@@ -262,7 +262,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
     settings = [name for name in dict.fromkeys(pairs.setting) if name.startswith(kinds)]
     if not settings or "control" not in set(pairs.setting):
         return None
-    compared = compare(pairs, None, step, ("control", *settings))
+    compared = compare_tasks(pairs, None, step, ("control", *settings))
     if not compared.tasks:
         return None
     names = ", ".join(one.task for one in compared.tasks)
@@ -322,7 +322,9 @@ def turned_claims(
                 with suppress(CannotTell):
                     yield Turn(what, how, measured.finding(asked))
 
-    return turned_table(read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence
+    )
 
 
 def _turned(
@@ -337,13 +339,13 @@ def _turned(
     averaged = main[main.task.isin(compared_tasks(main.task))]
     by_task = each_alone(averaged, {"task": "corpus"})
     for what, how, part in chain(by_task, each_alone(main, {"model": "model"})):
-        yield what, how, compare(part, curves, step)
+        yield what, how, compare_tasks(part, curves, step)
     tasks = list(dict.fromkeys(pairs.task))
     own = {protocol_of(step.profile, task, "main").ties for task in tasks}
     for rule in RULES.values():
         settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}
         if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):
-            found = compare(pairs, None, step, tuple(settings))
+            found = compare_tasks(pairs, None, step, tuple(settings))
             if rule.ties:
                 changed = [_with_ties(one, rule.ties) for one in found.tasks]
                 found = replace(found, tasks=changed)

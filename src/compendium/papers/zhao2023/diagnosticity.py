@@ -187,7 +187,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
             yield task, method, metric, *interval, len(wide)
 
 
-def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
+def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     """One row a metric and a value of `by`, and its average and sd.
 
     Table 2 is by method, Table 3 by task.
@@ -282,7 +282,7 @@ def diagnosticity_by_ratio(
             yield task, metric, np.nan, *interval(task, part[f"win_{metric}"], part.instance)
 
 
-def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
+def erasure_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
     """One row an instance, method and measure by the main protocol.
 
     Hard ones averaged over ratios, soft ones, wins; and soft ones with strengths of equal mean

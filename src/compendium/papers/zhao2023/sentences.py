@@ -200,7 +200,7 @@ def say_settings(settings: pd.DataFrame) -> str:
 
 
 @sentence
-def say_examples(table: pd.DataFrame) -> str:
+def say_erasure_examples(table: pd.DataFrame) -> str:
     wide = (
         table.assign(random=table.method == "random")
         .groupby(["example", "random"])

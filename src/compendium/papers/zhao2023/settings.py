@@ -51,7 +51,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Rule:
+class TableRule:
     """One column of the tables: a setting of `RULE_SETTINGS`, and what a tie counts.
 
     ties: None as the setting says.
@@ -74,11 +74,11 @@ RULE_SETTINGS = {
 # what changes these alone asks the model for nothing new
 FREE = {"ties", "margin", "clipped", "drift", "sharpness"}
 RULES = {
-    "published": Rule("Published rule", "published", "lose"),
-    "ties_half": Rule("Ties half", "published", "half"),
-    "equal_means": Rule("Equal means", "equal_means", "lose"),
-    "equal_means_half": Rule("Equal means, ties half", "equal_means", "half"),
-    "released": Rule("Released code", "released", None),
+    "published": TableRule("Published rule", "published", "lose"),
+    "ties_half": TableRule("Ties half", "published", "half"),
+    "equal_means": TableRule("Equal means", "equal_means", "lose"),
+    "equal_means_half": TableRule("Equal means, ties half", "equal_means", "half"),
+    "released": TableRule("Released code", "released", None),
 }
 
 

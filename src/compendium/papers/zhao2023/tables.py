@@ -13,7 +13,7 @@ from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
 from compendium.papers.common.runs import RUN, load_attributions, load_tokens, reported, to_explain
 from compendium.papers.common.tables import mean_low_high, table_of
-from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, summary_table
+from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, diagnosticity_summary
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, random_scores
 from compendium.papers.zhao2023.settings import RULES, published_dataset
 from compendium.workflow.step import Step
@@ -144,13 +144,13 @@ def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by method, with the published value of each cell."""
     names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
     return _beside_summary(
-        summary_table(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names
+        diagnosticity_summary(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names
     )
 
 
 def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by task, with the published value of each cell."""
-    ours = summary_table(pairs, "task")
+    ours = diagnosticity_summary(pairs, "task")
     names = {task: published_dataset(task) for task in ours.task.unique()}
     return _beside_summary(ours, "task", "zhao_table3_diagnosticity_by_dataset", names)
 
