@@ -102,8 +102,8 @@ core/bootstrap.py metrics/test_agreement_and_erasure.py
 + [1 - confidence, confidence]
 # cross-fitting: the best of many methods is chosen by the texts that its value is read from
 common/contrasts.py common/test_resampling.py
-- means(weights * ~inside, values)
-+ means(weights * inside, values)
+- fit = mean([one.weights * (one.folds != fold) for one in samples])
++ fit = mean([one.weights * (one.folds == fold) for one in samples])
 # null-names: names are exchanged alike in all texts, so what chance gives spreads far too widely
 common/contrasts.py common/test_resampling.py
 - rng.random((worlds, n, m)).argsort(axis=2)

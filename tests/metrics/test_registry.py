@@ -105,7 +105,7 @@ def diagnosis():
 
 def test_values_of_instances_have_the_direction_of_their_key():
     """The first technique is better in everything: its values are written as METRICS says."""
-    written = properties.values_by_instance(*diagnosis()).groupby("measure")
+    written = properties.properties_by_instance(*diagnosis()).groupby("measure")
     assert len(written) == 7
     for name, part in written:
         values = part.set_index("method").value

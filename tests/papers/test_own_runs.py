@@ -53,46 +53,39 @@ def explained_by(monkeypatch, texts, model, methods):
     return tokens, records
 
 
-@pytest.mark.parametrize("methods", [["lime"], ["deeplift", "attention"]])
 def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(
-    step, monkeypatch, tiny, texts, methods
+    step, monkeypatch, tiny, texts
 ):
-    """One method, and two that are none of the paper's six: tables with columns, and figures that
-    say why.
-    """
-    explained_by(monkeypatch, texts, tiny, methods)
-    pairs = agreement.agreement_table(step)
-    assert len(pairs) == 3 * (len(methods) - 1)
-    most = agreement.most_methods(pairs)
-    for axes in (
-        figures.figure_all_pairs(most),
-        figures.figure_pair_matrix(agreement.matrix_at_k(most, 2), 2),
-    ):
-        shown = [text.get_text() for text in axes.texts]
-        assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)
-    six = [m for m in methods if m in readings.SIX]
-    compared = agreement.dynamic_against_fixed(step)
-    improved = tables.with_published_improvement(agreement.improvement_table(step, compared))
-    wide = tables.table_1(improved)
-    assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith(
-        "task,method"
-    )
-    told = agreement.sentence_table(step)
-    lengths = agreement.length_table(step)
-    assert len(told) == (len(texts) if six else 0) and lengths.empty == (not six)
-    assert "methods" in told and "agreement" in lengths
-    found = {
-        "agreement": pairs,
-        "groups": agreement.group_table(step),
-        "lengths": lengths,
-        "dynamic": compared,
-    }
-    found |= {
-        "with_people": tables.human_agreement_table(step),
-        "dynamic_k": agreement.dynamic_k_table(step),
-    }
-    said = sentences.summary_table(step, **found, predicted_k=tables.predicted_k_table(step))
-    assert {"shown_k", "fixed_k"} <= set(said.quantity)
+    """One method, and two that are none of the paper's six: tables, and figures that say why."""
+    for methods in (["lime"], ["deeplift", "attention"]):
+        explained_by(monkeypatch, texts, tiny, methods)
+        pairs = agreement.agreement_table(step)
+        assert len(pairs) == 3 * (len(methods) - 1)
+        most = agreement.most_methods(pairs)
+        drawn = [figures.figure_all_pairs(most)]
+        drawn.append(figures.figure_pair_matrix(agreement.matrix_at_k(most, 2), 2))
+        for axes in drawn:
+            shown = [text.get_text() for text in axes.texts]
+            assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)
+        compared = agreement.dynamic_against_fixed(step)
+        improved = tables.with_published_improvement(agreement.improvement_table(step, compared))
+        assert list(tables.table_1(improved))[:2] == ["task", "method"]
+        told = agreement.sentence_table(step)
+        lengths = agreement.length_table(step)
+        six = any(m in readings.SIX for m in methods)
+        assert len(told) == (len(texts) if six else 0) and lengths.empty == (not six)
+        assert "methods" in told and "agreement" in lengths
+        found = {
+            "agreement": pairs,
+            "groups": agreement.group_table(step),
+            "lengths": lengths,
+            "dynamic": compared,
+            "with_people": tables.human_agreement_table(step),
+            "dynamic_k": agreement.dynamic_k_table(step),
+            "predicted_k": tables.predicted_k_table(step),
+        }
+        said = sentences.agreement_summary(step, **found)
+        assert {"shown_k", "fixed_k"} <= set(said.quantity)
 
 
 def mark(instance, people_=1):
@@ -101,29 +94,22 @@ def mark(instance, people_=1):
     return replace(instance, evidence=Evidence(marks=marks))
 
 
-@pytest.mark.parametrize("on", ["test only", "some texts", "other people"])
-def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tiny, texts, on):
-    """People's marks on test but not on dev, on a few texts of a user's file, by one person or
-    several.
-    """
-    if on == "other people":
-        splits = {"dev": [mark(texts[0], 2)], "test": [mark(texts[1], 1)]}
-    else:
-        splits = {
-            "dev": list(texts[:2]),
-            "test": [mark(texts[2]), *([texts[3]] if on == "some texts" else [])],
-        }
-    monkeypatch.setattr(corpora, "load_task", lambda task, split: splits[split])
+def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tiny, texts):
+    """Marks on test but not on dev, on a few texts of a user's file, by one person or several."""
+    test_only = {"dev": list(texts[:2]), "test": [mark(texts[2])]}
+    some_texts = {"dev": list(texts[:2]), "test": [mark(texts[2]), texts[3]]}
+    other_people = {"dev": [mark(texts[0], 2)], "test": [mark(texts[1], 1)]}
     monkeypatch.setattr(tables, "read_about", lambda path: {"dropped": {}})
-    marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
-    assert marked_corpus("snli") == marked
-    tokens, _ = explained_by(monkeypatch, marked, tiny, ["lime", "gradient_l1"])
-    monkeypatch.setattr(tables, "load_tokens", lambda *_: tokens)
-    table = tables.annotation_table(step).set_index("quantity").value
-    assert table["instances"] == len(marked) and table["words_mean"] == 1
-    assert ("words_1" in table) == (
-        on != "other people"
-    )  # two people are not those of another text
+    for splits in (test_only, some_texts, other_people):
+        monkeypatch.setattr(corpora, "load_task", lambda task, split, of=splits: of[split])
+        marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
+        assert marked_corpus("snli") == marked
+        tokens, _ = explained_by(monkeypatch, marked, tiny, ["lime", "gradient_l1"])
+        monkeypatch.setattr(tables, "load_tokens", lambda *_, part, of=tokens: of)
+        table = tables.annotation_table(step).set_index("quantity").value
+        assert table["instances"] == len(marked) and table["words_mean"] == 1
+        same_people = splits is not other_people
+        assert ("words_1" in table) == same_people, "two people are not those of another text"
 
 
 MEASURES = ("comprehensiveness", "sufficiency")
@@ -132,14 +118,11 @@ MEASURES = ("comprehensiveness", "sufficiency")
 def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
     """Random scores are nobody, also where they are alone."""
     means = {"lime": (0.1, 0.2), "deeplift": (0.3, 0.1), "random": (0.9, 0.0)}
-    rows = [
-        ("snli", m, name, mean, 7)
-        for m, of in means.items()
-        for name, mean in zip(MEASURES, of, strict=True)
-    ]
-    area = pd.DataFrame(rows, columns=["task", "method", "measure", "mean", "instances"])
+    area = pd.DataFrame(means, index=MEASURES).T.rename_axis("method").reset_index()
+    area = area.melt("method", var_name="measure", value_name="mean")
+    area = area.assign(task="snli", instances=7)
     best = zhao_tables.best_methods(area).set_index("measure")
-    assert best.method.to_dict() == {"comprehensiveness": "deeplift", "sufficiency": "deeplift"}
+    assert best.method.to_dict() == dict.fromkeys(MEASURES, "deeplift")
     assert best["mean"].tolist() == [0.3, 0.1] and best.random.tolist() == [0.9, 0.0]
     assert zhao_tables.best_methods(area[area.method == "random"]).empty
 

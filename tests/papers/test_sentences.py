@@ -9,15 +9,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
-import pytest
 from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
+from compendium.papers.common.sentences import NOTHING, BoldSentence, between, say_verdicts
 from compendium.papers.joint import across, baselines, budgets, decomposition, limits, twins
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
-from compendium.papers.kamp2023.readings import Reading
+from compendium.papers.kamp2023.readings import VotedText
 from compendium.papers.pipeline import overview as pipeline
 from compendium.papers.planted import sentences as planted
 from compendium.papers.poerner2018 import sentences as poerner
@@ -30,68 +29,48 @@ K = 4
 OF_K = dict.fromkeys(("three_groups", "groups", "dynamic"), (K,))
 # module, where its tables begin -> a sentence, and the tables of the committed run that it is made
 # of
+# where tables begin, and of each sentence the tables of the committed run that it is made of
 TABLES = {
-    (pipeline, "03_overview"): "models: models, cost: cost",
-    (
-        poerner,
-        "04_poerner2018",
-    ): "pointing: blocks, beside_published: table2, chance: exceptions blocks, "
-    "choices: choices, same_word: same_word, attractors: attractors",
-    (
-        kamp,
-        "05_kamp2023",
-    ): "pairs: summary, three_groups: agreement_at_k, groups: groups, lengths: summary, "
-    "people: people, with_people: summary, dynamic: dynamic, peak_counts: summary dynamic_k, "
-    "phrases: phrases, "
-    "predicted_k: summary predicted_k, choices: ties signs rules, spread: summary, seeds: "
-    "seeds_spread",
-    (
-        zhao,
-        "06_zhao2023",
-    ): "area: aopc, data: table1, sizes: curves, diagnosticity: table2 table6, remains: remains, "
-    "ratios: by_ratio, draws: draws, scale: keep_rates, changes: largest_changes changes, "
-    "drivers: largest_drivers drivers, settings: settings, examples: table4",
-    (
-        sun,
-        "07_sun2024",
-    ): "faithfulness: faithfulness, complexity: complexity, agents: learned agents, leaks: leaks, "
-    "models: models, properties: summary faithfulness, rules: rules, oracle: oracle, combined: "
-    "combined",
-    (
-        joint,
-        "08_joint",
-    ): "counts: counts values, correlations: correlations_pooled chance reliability, "
-    "random: random_baseline_by_metric, pareto: pareto_by_method pareto, choice: choice "
-    "objections, places: places",
+    (pipeline, "03_overview"): "trained_models: models, cost: cost",
+    (poerner, "04_poerner2018"): """pointing: blocks, beside_published: table2,
+        chance: exceptions blocks, pointing_choices: choices, same_word: same_word,
+        attractors: attractors""",
+    (kamp, "05_kamp2023"): """pairs: summary, three_groups: agreement_at_k, groups: groups,
+        lengths: summary, people: people, with_people: summary, dynamic: dynamic,
+        peak_counts: summary dynamic_k, phrases: phrases, predicted_k: summary predicted_k,
+        agreement_choices: ties signs rules, spread: summary, seeds: seeds_spread""",
+    (zhao, "06_zhao2023"): """area: aopc, data: table1, sizes: curves,
+        diagnosticity: table2 table6, remains: remains, ratios: by_ratio, draws: draws,
+        scale: keep_rates, changes: largest_changes changes, drivers: largest_drivers drivers,
+        settings: settings, erasure_examples: table4""",
+    (sun, "07_sun2024"): """faithfulness: faithfulness, complexity: complexity,
+        agents: learned agents, leaks: leaks, explained_models: models,
+        properties: summary faithfulness,
+        rules: rules, oracle: oracle, combined: combined""",
+    (joint, "08_joint"): """counts: counts values,
+        correlations: correlations_pooled chance reliability,
+        random: random_baseline_by_metric, pareto: pareto_by_method pareto,
+        choice: choice objections, places: places""",
     (across, "08_joint_models"): "across: across across_by_metric",
     (decomposition, "08_joint_models"): "decomposition: decomposition",
     (budgets, "08_joint_settings"): "stability: stability",
     (limits, "08_joint_settings"): "limits: limits_turned limits_methods",
     (twins, "08_joint_settings"): "masked: masked_moves",
     (baselines, "08_joint_settings"): "baselines: ig_baselines",
-    (
-        planted,
-        "09_planted",
-    ): "separations: separations, planted: verdicts, worlds: separations, constant: constant, "
-    "raised: raised_verdicts",
+    (planted, "09_planted"): """separations: separations, planted: verdicts, worlds: separations,
+        constant: constant, raised: raised_verdicts""",
 }
-SAID = [  # function, tables, what else it is given
-    (
-        getattr(module, f"say_{name}"),
-        [f"{begins}_{table}" for table in tables.split()],
-        *OF_K.get(name, ()),
-    )
-    for (module, begins), sentences in TABLES.items()
-    for name, tables in (one.split(": ") for one in sentences.split(", "))
-]
-SAID += [
-    (say_verdicts, [f"{begins}_claims"])
-    for _, begins in TABLES
-    if begins[:2] in ("04", "05", "06", "07")
-]
-each = pytest.mark.parametrize(
-    "said", SAID, ids=lambda said: f"{said[0].__module__.split('.')[-2]}.{said[0].__name__}"
-)
+
+
+def said():
+    """Each sentence's function, its tables, and what else it is given."""
+    for (module, begins), sentences in TABLES.items():
+        for one in sentences.split(","):
+            name, tables = one.strip().split(": ")
+            names = [f"{begins}_{table}" for table in tables.split()]
+            yield getattr(module, f"say_{name}"), names, OF_K.get(name, ())
+        if "04" <= begins[:2] <= "07":
+            yield say_verdicts, [f"{begins}_claims"], ()
 
 
 def read(names):
@@ -100,27 +79,30 @@ def read(names):
     return [pd.read_csv(tables / f"{name}.csv") for name in names]
 
 
-@each
-def test_it_says_something_with_numbers_and_that_little_or_nothing_was_found(said):
+def test_they_say_something_with_numbers_and_that_little_or_nothing_was_found():
     """A small run leaves few rows, a run without a judge none."""
-    function, names, *more = said
-    tables = read(names)
-    sentence = function(*tables, *more)
-    assert isinstance(sentence, Sentence) and sentence._repr_markdown_() == f"**{sentence}**"
-    assert (
-        re.search(r"\d", sentence)
-        and sentence.endswith(".")
-        and "nan" not in sentence.lower().split()
-    )
-    assert "_" not in re.sub(r"\(\w+_\w+\)", "", sentence), "a key where a title is wanted"
-    assert function(*(table.head(0) for table in tables), *more) == NOTHING
-    for rows in (1, 2):
-        assert function(*(table.head(rows) for table in tables), *more).endswith(".")
-    unknown = [
-        table.assign(**dict.fromkeys(table.select_dtypes("float"), np.nan)) for table in tables
-    ]
-    assert "nan" not in function(*unknown, *more).split()
-    assert function(tables[0], *(table.head(0) for table in tables[1:]), *more).endswith(".")
+    for function, names, more in said():
+        where = f"{function.__module__}.{function.__name__}"
+        tables = read(names)
+        sentence = function(*tables, *more)
+        assert (
+            isinstance(sentence, BoldSentence) and sentence._repr_markdown_() == f"**{sentence}**"
+        )
+        assert re.search(r"\d", sentence) and sentence.endswith("."), where
+        assert "nan" not in sentence.lower().split(), where
+        titles = re.sub(r"\(\w+_\w+\)", "", sentence)
+        assert "_" not in titles, f"{where} has a key where a title is wanted"
+        assert function(*(table.head(0) for table in tables), *more) == NOTHING, where
+        for rows in (1, 2):
+            assert function(*(table.head(rows) for table in tables), *more).endswith("."), where
+        floats = [table.select_dtypes("float") for table in tables]
+        unknown = [
+            table.assign(**dict.fromkeys(of, np.nan))
+            for table, of in zip(tables, floats, strict=True)
+        ]
+        assert "nan" not in function(*unknown, *more).split(), where
+        others = [table.head(0) for table in tables[1:]]
+        assert function(tables[0], *others, *more).endswith("."), where
 
 
 def pairs(task, low, middle, high):
@@ -155,15 +137,12 @@ def test_numbers_come_with_their_intervals():
     )
 
 
-@pytest.mark.parametrize(
-    ("statement", "value"), [("nan bread is bread", 0.5), ("nan bread", np.nan), ("B", np.nan)]
-)
-def test_a_word_is_no_missing_number(statement, value):
-    claims = pd.DataFrame(
-        {"verdict": ["contradicted"], "statement": [statement], "claimed": ["above 0"]}
-    )
-    said = say_verdicts(claims.assign(value=value, low=0.1, high=0.9, q=0.01))
-    assert said == NOTHING if np.isnan(value) else f"“{statement}” (0.50 [0.10, 0.90]" in said
+def test_a_word_is_no_missing_number():
+    claims = pd.DataFrame({"verdict": ["contradicted"], "claimed": "above 0", "q": 0.01})
+    known = claims.assign(statement="nan bread is bread", value=0.5, low=0.1, high=0.9)
+    assert "“nan bread is bread” (0.50 [0.10, 0.90]" in say_verdicts(known)
+    for statement in ("nan bread", "B"):
+        assert say_verdicts(known.assign(statement=statement, value=np.nan)) == NOTHING
 
 
 def test_a_task_without_one_of_the_groups_is_asked_for_those_that_it_has():
@@ -202,13 +181,15 @@ def test_texts_shown_are_counted():
     words = ("a", "b", "c")
     evidence = np.array([False, True, False])
     shown = ColouredText(words, {"LRP": np.array([0, 1, 0]), "LIME": np.array([1, 0, 0])}, evidence)
-    said = poerner.say_examples({"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))})
+    said = poerner.say_pointing_examples(
+        {"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))}
+    )
     assert said == "Of the 2 explanations shown, 1 point at evidence (topics 1 of 2)."
     scores = {
         "gradient_l1": np.array([0.0, 1, 0, 0]),
         "integrated_gradients_plain": np.array([1.0, 0, 1, 0]),
     }
-    reading = Reading("x", ("a", "b", "c", "d"), scores, np.zeros((0, 4)))
+    reading = VotedText("x", ("a", "b", "c", "d"), scores, np.zeros((0, 4)))
     spec = SimpleNamespace(peaks="released")
     said = (
         "1 of 4 tokens are peaks of Gradient (L1) and 2 of 4 tokens are peaks of Integrated "

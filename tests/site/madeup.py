@@ -23,8 +23,8 @@ from matplotlib import pyplot as plt
 from reference import CHECKOUT
 from reference.files import write_csv
 
-from compendium.papers.common.claims import COLUMNS, KINDS, read_claims, say
-from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS
+from compendium.papers.common.claims import COLUMNS, KINDS, read_claims, say_range
+from compendium.papers.common.verdicts import Verdict
 from compendium.site.pandoc_route import site as site_module
 
 PROJECT = CHECKOUT
@@ -225,7 +225,7 @@ def make_claims(folder: Path) -> None:
     for path in folder.glob("*_claims.csv"):
         path.unlink()
     for number, paper in enumerate(("poerner2018", "kamp2023", "zhao2023", "sun2024"), 4):
-        claims = read_claims(paper, PROJECT / "paper" / "claims.yml")[: len(VERDICTS) + 1]
+        claims = read_claims(paper, PROJECT / "paper" / "claims.yml")[: len(Verdict) + 1]
         rows = [
             dict.fromkeys(COLUMNS, "") | make_claim(claim, at) for at, claim in enumerate(claims)
         ]
@@ -237,16 +237,16 @@ def make_claims(folder: Path) -> None:
 
 def make_claim(claim, at: int) -> dict:
     """A row of a claims table whose number is made up, as far as its verdict has one."""
-    verdict = VERDICTS[at % len(VERDICTS)]
+    verdict = Verdict[at % len(Verdict)]
     row = {
         "claim": claim.id,
         "paper": claim.paper,
         "statement": claim.statement,
         "reported": claim.reported,
     }
-    row |= {"claimed": say(claim.expect), "verdict": verdict, "words": claim.words}
-    row |= {"null_world": claim.null_world, "kind": KINDS[1 if at == len(VERDICTS) else 0]}
-    if verdict == UNTESTABLE:
+    row |= {"claimed": say_range(claim.expect), "verdict": verdict, "words": claim.words}
+    row |= {"null_world": claim.null_world, "kind": KINDS[1 if at == len(Verdict) else 0]}
+    if verdict == Verdict.UNTESTABLE:
         return row | {"reason": "3 texts of rotten_tomatoes decide nothing"}
     row |= {"value": 0.2 + at / 100, "low": 0.1, "high": 0.5, "null_scores": 0.01, "texts": 40}
     return row | {"corpus": "stand-in", "model": "stand-in", "metric": "as published"}

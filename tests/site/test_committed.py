@@ -16,7 +16,7 @@ from compendium import corpora
 from compendium.config import load_profile
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
-from compendium.papers.common.verdicts import MADE, decide
+from compendium.papers.common.verdicts import MADE, decide_verdict
 from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
 from compendium.site.fidelity import (
     NOT_FOUND,
@@ -88,7 +88,9 @@ def test_committed_verdicts_are_what_the_claims_say_of_the_committed_numbers(run
         noise = 0.01 if profile == "reference" else 0.03  # of a mean over few texts and worlds
         for row in scorecard(run.tables).to_dict("records"):
             claim = claims[row["claim"]]
-            assert row["verdict"] == decide(claim.expect, claim.null_world, row, 0.95), claim.id
+            assert row["verdict"] == decide_verdict(claim.expect, claim.null_world, row, 0.95), (
+                claim.id
+            )
             stale = [
                 name
                 for name in OF_THE_CLAIM

@@ -138,7 +138,9 @@ def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
         for number, model in enumerate(made):
             labels = [one for one in models.toy(8) if one.label < len(model.labels)]
             train(model, labels, labels, spec, tmp_path / str(number), ("toy", 1))
-            measure_performance(load_classifier(tmp_path / str(number), "again", "cpu", 64), labels, "float32")
+            measure_performance(
+                load_classifier(tmp_path / str(number), "again", "cpu", 64), labels, "float32"
+            )
     finally:
         sys.setprofile(None)
     assert any(name.endswith("models/training.py") for name in ran)

@@ -16,7 +16,7 @@ import nbformat
 from attreval.core.tables import write_whole
 from compendium import project
 from compendium.papers.common.claims import scorecard
-from compendium.papers.common.verdicts import UNTESTABLE
+from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, step_name
 from compendium.site.markdown import pipe_table, with_minus
 from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
@@ -180,7 +180,7 @@ def _judged(claims: str) -> dict[str, dict]:
     """The conclusions that a run tests, by id. claims: a claims.json."""
     tested = {}
     for row in json.loads(claims):
-        if row["verdict"] != UNTESTABLE and row["value"] is not None:
+        if row["verdict"] != Verdict.UNTESTABLE and row["value"] is not None:
             tested[row["claim"]] = row
     return tested
 

@@ -21,7 +21,7 @@ from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
-from compendium.papers.common.claims import CONCLUSION, objections, say_turned
+from compendium.papers.common.claims import CONCLUSION, claim_objections, say_turned
 from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
@@ -94,7 +94,7 @@ def fidelity_markdown() -> str:
         for profile, run in runs.items()
     }
     main = main_runs(claims)
-    against = objections()
+    against = claim_objections()
     found: list[str] = []  # verdicts on conclusions
     reasons: list[str] = []
     tables = ""
@@ -118,7 +118,7 @@ def fidelity_markdown() -> str:
                 said += f" *A second reader*: {against[claim]}"
             cells = [said, *_measured(row), verdict, reasons[-1], *made]
             tables += pipe_rows([[cell.replace("|", "\\|") for cell in cells]]) + "\n"
-    named = [f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found]
+    named = [f"{found.count(name)} “{name}”" for name in verdicts.Verdict if name in found]
     checks = len(reasons) - len(found)
     count = f"Verdicts on {len(found)} claims, beside {checks} checks: {', '.join(named)}."
     unknown = reasons.count(NOT_FOUND)
@@ -169,18 +169,18 @@ def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
     nulls = [f"{name} {row[key]:.3f}" for name, key in made if row[key] is not None]
     said = ", ".join(nulls)
     match row["verdict"]:
-        case verdicts.REPRODUCED:
+        case verdicts.Verdict.REPRODUCED:
             beside = said and row["null_p"] is None
             return f"The null is the edge of the range; beside it, {said}." if beside else "–"
-        case verdicts.UNTESTABLE:
+        case verdicts.Verdict.UNTESTABLE:
             return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
-        case verdicts.INCONCLUSIVE:
+        case verdicts.Verdict.INCONCLUSIVE:
             where = "on both sides, or near an edge"
             return f"The interval lies {where} (p = {row['q']:.2f}, adjusted)."
-        case verdicts.CHANCE:
+        case verdicts.Verdict.CHANCE:
             worlds = f"{row['null_p']:.0%} of worlds with {row['null_world']}"
             return f"{worlds} support it as much (on average: {said})."
-        case verdicts.DIRECTION:
+        case verdicts.Verdict.DIRECTION:
             side = "Beyond chance on the claimed side"
             return f"{side}, but not surely in the range, after adjusting."
     return say_turned(turned) if turned else NOT_FOUND
@@ -190,7 +190,7 @@ def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -
     """The verdict, and what other runs and other machines say where that differs."""
     said = row["verdict"]
     for profile, other in others.items():
-        there = other.get("verdict", verdicts.UNTESTABLE)
+        there = other.get("verdict", verdicts.Verdict.UNTESTABLE)
         if there != row["verdict"]:
             said += f" ({profile}: {there})"
     for other in elsewhere:

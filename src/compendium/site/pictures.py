@@ -13,7 +13,13 @@ from nbformat import NotebookNode, v4
 from attreval.core.tables import read_csv
 from compendium.papers.common.claims import read_claims, scorecard
 from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper
-from compendium.papers.common.style import draw_nothing, label_ends, room_for, use_style
+from compendium.papers.common.style import (
+    CurveEnd,
+    draw_nothing,
+    label_ends,
+    room_for_names,
+    use_style,
+)
 from compendium.workflow.step import write_picture
 
 NOT_HERE = "not part of this run"
@@ -81,13 +87,14 @@ def time_to_accuracy(found: pd.DataFrame) -> plt.Axes:
             axes.plot(line[price], line.spearman, color=colour, marker="o", markersize=4)
             diamonds = {"marker": "D", "markersize": 5, "linestyle": "none"}
             axes.plot(marks[price], marks.spearman, color=colour, **diamonds)
-            ends.append((method, line[price].iloc[-1], line.spearman.iloc[-1], colour))
+            last = line.iloc[-1]
+            ends.append(CurveEnd(method, last[price], last.spearman, colour))
         axes.set(xscale="log", xlabel=title, ylim=(0, 1.02))
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.minorticks_off()
         if axes is panels[-1]:
-            figure.tight_layout(w_pad=1.0, rect=(0, 0, 1 - room_for(colours) / 90, 1))
+            figure.tight_layout(w_pad=1.0, rect=(0, 0, 1 - room_for_names(colours) / 90, 1))
             label_ends(axes, ends)
     panels[0].set_ylabel("rank correlation with the limit")
     return panels[0]

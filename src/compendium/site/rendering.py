@@ -22,7 +22,7 @@ from attreval.core.tables import write_whole
 from compendium import project
 from compendium.explorer.page import PAGE, write_page
 from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
-from compendium.papers.common.verdicts import REPRODUCED, UNTESTABLE, VERDICTS
+from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
 from compendium.site.committed import MAIN, committed, other_runs, strip_run
 from compendium.site.fidelity import far_cells_markdown
@@ -258,13 +258,13 @@ def _count_verdicts(tables: Path) -> dict[str, str]:
     trained once.
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
-    counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in VERDICTS}
-    held = found[found.verdict == REPRODUCED]
+    counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in Verdict}
+    held = found[found.verdict == Verdict.REPRODUCED]
     ranges = {claim.id: claim.expect for claim in read_claims()}
     as_much = [ranges[row.claim].as_much(row.value, row.null_scores) for row in held.itertuples()]
     alone = (found.models == 1) & (found.seeds == 1)
     counts["random_too"] = sum(map(int, as_much))
-    counts["alone"] = (alone & (found.verdict != UNTESTABLE)).sum()
+    counts["alone"] = (alone & (found.verdict != Verdict.UNTESTABLE)).sum()
     told = {f"run.claims_{name}": str(count) for name, count in counts.items()}
     return {"run.claims": str(len(found))} | told
 

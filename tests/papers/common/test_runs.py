@@ -54,38 +54,23 @@ def test_models_that_are_not_surely_above_the_majority_are_named(step):
     assert list(found.task.unique()) == ["perhaps", "level", "unknown", "multirc", "fever"]
     why = "perhaps: no better than the most frequent class"
     assert found.iloc[0].tolist() == ["perhaps", "m", 1, 0.7, 0.55, 0.8, 0.6, why]
-    assert list(unlearned_table(step, runs, of_papers=False).task.unique()) == [
-        "perhaps",
-        "level",
-        "unknown",
-    ]
-
-
-def test_a_model_far_below_what_is_published_or_on_other_labels_says_nothing(step):
-    """One gate for all papers, on the paper's own measure; the least that a paper publishes stands
-    in its tables.
-    """
-    void = unlearned_table(
-        step, [("multirc", "m", 1), ("sst2", "m", 1), ("fever", "m", 1)]
-    ).reason.tolist()
-    assert void == [
+    assert found.drop_duplicates("task").reason.tolist()[3:] == [
         "multirc: macro_f1 0.58, published 0.74",
         "fever: its third label is made by removing evidence",
     ]
+    own = unlearned_table(step, runs, of_papers=False)
+    assert list(own.task.unique()) == ["perhaps", "level", "unknown"]
+
+
+def test_one_gate_stands_for_all_papers_at_the_least_that_each_publishes():
+    """On the paper's own measure, as its tables have it."""
     zhao = reported("zhao_table1_data").set_index("dataset").f1_mean / 100
-    sun = reported("sun_base_f1")
+    sun = reported("sun_base_f1").groupby("dataset").test_f1.min() / 100
     poerner = reported("poerner_task_accuracy").set_index("task").min(axis=1)
     names = {"SST": "sst2", "AG": "ag_news", "EvInf": "evidence_inference", "MultiRC": "multirc"}
-    least = {names[name]: score for name, score in zhao.items()}
-    least |= {
-        name.lower(): score / 100 for name, score in sun.groupby("dataset").test_f1.min().items()
-    }
-    ours = {
-        "yelp": "yelp",
-        "20newsgroups": "newsgroups",
-        "morphosyntactic_agreement": "agreement_linzen",
-    }
-    least |= {ours[name]: score for name, score in poerner.items()}
+    names |= {"20newsgroups": "newsgroups", "morphosyntactic_agreement": "agreement_linzen"}
+    every = pd.concat([zhao, sun, poerner])
+    least = {names.get(name, name.lower()): one for name, one in every.items()}
     assert {name: score for name, (_, score) in PUBLISHED.items()} == pytest.approx(least)
 
 

@@ -22,7 +22,7 @@ from compendium.papers.joint import budgets, correlations, standing
 from compendium.papers.joint import values as joint
 from compendium.papers.joint.figures import draw_correlations, draw_pareto
 from compendium.papers.joint.over_runs import pool, verdict
-from compendium.papers.sun2024.properties import Properties, values_by_instance
+from compendium.papers.sun2024.properties import Properties, properties_by_instance
 from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHODS = ["random", *(f"gradient_{name}" for name in ("l1", "l2", "x_input"))]
@@ -301,7 +301,7 @@ def test_what_the_diagnosis_says_of_each_text():
     told = ("none", "token", "none", 1.0), (*shapley, "symbol", 1.0), (*shapley, "text", 0.0)
     predictions = rows(["form", "correct"], *told)
     properties = Properties(changes, agreement, complexity, pd.DataFrame())
-    found = values_by_instance(properties, predictions)
+    found = properties_by_instance(properties, predictions)
     values = found.set_index(["method", "measure"]).value.to_dict()
     halves = "unified_comprehensiveness people_units unified_simplicity complexity simulatability"
     by_hand = {("kernel_shap", name): 0.5 for name in halves.split()}
@@ -311,7 +311,7 @@ def test_what_the_diagnosis_says_of_each_text():
     for method in ("kernel_shap", "random"):
         by_hand[method, "unified_sufficiency_inverted"] = 0.75
     assert values == by_hand
-    assert "simulatability" not in set(values_by_instance(properties, predictions[:1]).measure)
+    assert "simulatability" not in set(properties_by_instance(properties, predictions[:1]).measure)
 
 
 def test_a_profile_says_which_runs_and_texts_go_before_all_metrics():

@@ -8,7 +8,12 @@ import pytest
 from attreval.core.bootstrap import draw_counts
 from attreval.core.seeds import generator
 from compendium.config import BootstrapSpec
-from compendium.papers.kamp2023.seeds import exchanged_spreads, order_table, spread, sum_by_text
+from compendium.papers.kamp2023.seeds import (
+    exchanged_spreads,
+    order_table,
+    relative_spread,
+    sum_by_text,
+)
 
 SETTINGS = BootstrapSpec(draws=400, nulls=199)
 
@@ -29,7 +34,7 @@ def test_a_planted_order_is_sure_and_one_of_noise_is_not():
     apart = order_table(*differences([0, 0.5, 1]), SETTINGS, "a")
     assert apart.least.tolist() == [1, 0, 0] and apart.low[0] == apart.high[0] == 0
     assert (apart.low[1:] > 0).all() and apart.p[0] == pytest.approx(1 / 200)
-    assert 0 < apart.chance[0] < 0.2 * spread(differences([0, 0.5, 1])[0].mean(axis=1))
+    assert 0 < apart.chance[0] < 0.2 * relative_spread(differences([0, 0.5, 1])[0].mean(axis=1))
     alike = [order_table(*differences([0, 0, 0], seed=s), SETTINGS, s) for s in range(12)]
     assert np.mean([table.p[0] < 0.05 for table in alike]) <= 0.2
     assert np.mean([table.least.max() for table in alike]) < 0.95
@@ -61,7 +66,7 @@ def test_worlds_keep_each_text_whole():
     sums, counts = sum_by_text(values, texts)
     assert counts.tolist() == [2, 2] and sums == pytest.approx(values.reshape(2, 2, 2).sum(axis=2))
     a, b = sums.T  # two runs and two texts: names are exchanged in none or both, or in one
-    both = {round(spread(a + b), 9), round(spread(a + b[::-1]), 9)}
+    both = {round(relative_spread(a + b), 9), round(relative_spread(a + b[::-1]), 9)}
     assert {round(s, 9) for s in exchanged_spreads(sums, 50, "x")} == both
 
 

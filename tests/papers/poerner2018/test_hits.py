@@ -14,8 +14,8 @@ from attreval.methods.method import Budget
 from compendium import config, project
 from compendium.config import Profile
 from compendium.config.reading import VARIANTS
-from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018 import figures, hits
+from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
 from compendium.site.tables import read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters
@@ -97,7 +97,7 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
     assert played[played.instance == "doc-3"].discarded.ne("").all(), (
         "its class is that of no sentence"
     )
-    summary = hits.accuracy_table(step, played).set_index("method")
+    summary = hits.pointing_accuracy(step, played).set_index("method")
     assert summary.loc["lrp", "accuracy"] == 1 and summary.loc["gradient_l2", "accuracy"] < 1
     assert summary.accuracy["deeplift"] == pytest.approx(summary.accuracy["random"]), (
         "ties by expectation"
@@ -108,7 +108,7 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
 def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_listed_but_for_norms(
     step,
 ):
-    summary = hits.accuracy_table(step, hits.pointing_hits(step))
+    summary = hits.pointing_accuracy(step, hits.pointing_hits(step))
     exceptions = hits.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
     step.table("blocks", hits.block_table(summary))
@@ -169,47 +169,34 @@ def test_architectures_name_models_where_they_can():
 
 def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every_other_value():
     found = {(one.field, one.value): one for one in other_choices(Budget())}
-    assert {field for field, _ in found} == {
-        *VARIANTS["poerner2018"]["paper"]["explain"],
-        "windows",
-    }
-    known = {
-        ("limsse_sampling", "random"),
-        ("limsse_solver", "exact"),
-        ("decomposition_output_gate", False),
-    }
-    assert set(found) == known | {("windows", rule) for rule in ("cut_right", "mean", "whole")}
+    assert {field for field, _ in found} - {"windows"} == set(
+        VARIANTS["poerner2018"]["paper"]["explain"]
+    )
+    limsse = [f"limsse_{what}" for what in ("class", "logit", "probability")]
+    windows = [f"{how}_{size}" for how in ("occlusion", "omission") for size in (3, 7)]
+    moved = {
+        ("limsse_sampling", "random"): limsse,
+        ("limsse_solver", "exact"): limsse,
+        ("decomposition_output_gate", False): ["decomposition"],
+    } | {("windows", rule): windows for rule in ("cut_right", "mean", "whole")}
+    assert {key: list(one.methods) for key, one in found.items()} == moved
     gate = found["decomposition_output_gate", False]
     assert gate.texts == 8 and found["windows", "mean"].texts is None
-    assert gate.methods == ("decomposition",) and gate.budget == Budget(
-        decomposition_output_gate=False
-    )
-    assert found["limsse_solver", "exact"].methods == (
-        "limsse_class",
-        "limsse_logit",
-        "limsse_probability",
-    )
-    assert found["windows", "mean"].methods == (
-        "occlusion_3",
-        "occlusion_7",
-        "omission_3",
-        "omission_7",
-    )
+    assert gate.budget == Budget(decomposition_output_gate=False)
     other = {(one.field, one.value) for one in other_choices(gate.budget)}
     assert ("decomposition_output_gate", True) in other and len(other) == 6
 
 
-@pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
-def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
-    profile = config.load_profile(name)
-    rules = {
-        task: profile.explaining_of(task).windows
-        for task, _, _ in profile.explained_runs("pointing")
-    }
-    assert rules == {task: "cut" if task.startswith("agreement") else "whole" for task in rules}
-    if name == "quick":  # choices are tried on a gated model that reads short texts
-        task, model, _ = tried_run(profile)
-        assert task == "agreement_parsed" and profile.models[model].architecture == "gru"
+def test_windows_are_cut_at_agreement_and_whole_on_documents():
+    for name in ("smoke", "quick", "reference"):
+        profile = config.load_profile(name)
+        for task, _, _ in profile.explained_runs("pointing"):
+            cut = "cut" if task.startswith("agreement") else "whole"
+            assert profile.explaining_of(task).windows == cut, (name, task)
+    # choices are tried on a gated model that reads short texts
+    profile = config.load_profile("quick")
+    task, model, _ = tried_run(profile)
+    assert task == "agreement_parsed" and profile.models[model].architecture == "gru"
 
 
 def test_ties_move_hits_as_far_as_they_must(step):
@@ -217,7 +204,7 @@ def test_ties_move_hits_as_far_as_they_must(step):
     evidence.
     """
     played = hits.pointing_hits(step)
-    found = hits.choice_table(step, played).set_index(["choice", "value"])
+    found = hits.moved_hits_table(step, played).set_index(["choice", "value"])
     row = found.loc["ties", "first"]
     assert row.largest == pytest.approx((4 / 7 - 3 / 6 + 2 / 4) / 3) and row.method == "gradient_l2"
     assert (row.texts, row.methods, row.on, row.instead_of) == (
@@ -243,7 +230,9 @@ def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step
     path = step.results.attributions(*run, exact.part)
     write_attributions(path, [Attribution(some.id, "lrp", 0, "token", places, wrong)])
     found = (
-        hits.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
+        hits.moved_hits_table(step, played)
+        .set_index(["choice", "value"])
+        .loc["limsse_solver", "exact"]
     )
     assert (found.change, found.largest, found.moved, found.texts, found.methods) == (
         -1,
@@ -282,7 +271,7 @@ def test_accuracies_stand_beside_the_published(step):
         step.results.table("accuracy", "02_train", "bbc", "cnn", 1),
         pd.DataFrame({"accuracy": [0.8]}),
     )
-    summary = hits.accuracy_table(step, hits.pointing_hits(step))
+    summary = hits.pointing_accuracy(step, hits.pointing_hits(step))
     (row,) = hits.accuracy_beside_published(step, summary).to_dict("records")
     assert (row["experiment"], row["architecture"], row["trained_on"]) == (
         "20newsgroups hybrid",

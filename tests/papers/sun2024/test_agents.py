@@ -43,26 +43,27 @@ def shown(told, tokens):
     return " ".join(names.get(i) or own[i] for i in told.ids.tolist())
 
 
-@pytest.mark.parametrize(
-    ("pieces", "said", "parts"),
-    [
-        ([((0,), (3,)), ((1,), (3,))], "< WORD > 1 < film > 2 [SEP] slow < plot > 1 2", [0, 0, 1]),
-        (
-            [((0, 1), (2, 3)), ((1,), (2,))],
-            "< WORD < film > 2 > 1 [SEP] < < slow > 2 plot > 1",
-            [0, 0, 1, 1],
-        ),
-        ([((), (2,))], "WORD film [SEP] < slow > 1 plot", [1]),
-    ],
-)
-def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside(
-    case, pieces, said, parts
-):
+MARKED = {  # pieces: what is said, and the part of each quote
+    (((0,), (3,)), ((1,), (3,))): (
+        "< WORD > 1 < film > 2 [SEP] slow < plot > 1 2",
+        [0, 0, 1],
+    ),
+    (((0, 1), (2, 3)), ((1,), (2,))): (
+        "< WORD < film > 2 > 1 [SEP] < < slow > 2 plot > 1",
+        [0, 0, 1, 1],
+    ),
+    (((), (2,)),): ("WORD film [SEP] < slow > 1 plot", [1]),
+}
+
+
+def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside(case):
     tokens, units = case
-    told = insert_symbols(tokens, units, pieces, MARKS)
-    said = said.replace("WORD", "un ##believ ##able")
-    assert shown(told, tokens) == f"[CLS] {said} [SEP]" and len(told.segments) == len(told.ids)
-    assert told.segments[told.ids == OPEN].tolist() == parts
+    for pieces, (said, parts) in MARKED.items():
+        told = insert_symbols(tokens, units, list(pieces), MARKS)
+        words = said.replace("WORD", "un ##believ ##able")
+        assert shown(told, tokens) == f"[CLS] {words} [SEP]"
+        assert len(told.segments) == len(told.ids)
+        assert told.segments[told.ids == OPEN].tolist() == parts
 
 
 def test_text_follows_behind_the_separator_and_what_does_not_fit_is_left_out_from_the_last_rank_on(
@@ -173,17 +174,13 @@ def test_seeds_of_agents_widen_the_interval():
     assert narrow.f1 == pytest.approx(np.mean(each)), "what several agents get is their mean"
 
 
-@pytest.mark.parametrize("counts", [(700, 200, 100), (600, 0, 400)])
-def test_uniform_guessing_is_what_many_draws_give(counts):
-    """Of the classes that the model predicts: where it never predicts one, no agent would
-    draw it.
-    """
-    labels = np.repeat([0, 1, 2], counts)
-    frame = said(0.0, texts=1000).assign(label=labels)
-    found = agents_learned(frame, BootstrapSpec(draws=10, confidence=0.9)).iloc[0]
-    some = np.unique(labels)
-    draws = [
-        f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro")
-        for s in range(60)
-    ]
-    assert found.uniform == pytest.approx(np.mean(draws), abs=0.01)
+def test_uniform_guessing_is_what_many_draws_give():
+    """Of the classes that the model predicts: one that it never predicts, no agent would draw."""
+    for counts in ((700, 200, 100), (600, 0, 400)):
+        labels = np.repeat([0, 1, 2], counts)
+        frame = said(0.0, texts=1000).assign(label=labels)
+        found = agents_learned(frame, BootstrapSpec(draws=10, confidence=0.9)).iloc[0]
+        rngs = map(np.random.default_rng, range(60))
+        drawn = [rng.choice(np.unique(labels), 1000) for rng in rngs]
+        expected = np.mean([f1_score(labels, guesses, average="macro") for guesses in drawn])
+        assert found.uniform == pytest.approx(expected, abs=0.01)

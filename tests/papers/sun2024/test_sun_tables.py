@@ -18,7 +18,6 @@ from reference.steps import Recorder
 
 from attreval.core.records import Attribution, Evidence
 from attreval.methods import METHODS, TECHNIQUES, TYPES
-from attreval.methods.method import UnitSettings
 from compendium import config, corpora
 from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec
 from compendium.papers.common.claims import read_claims
@@ -33,7 +32,7 @@ from compendium.papers.sun2024.contrasts import (
     mean_of_cells,
 )
 from compendium.papers.sun2024.figures import figure_2, gain_figure
-from compendium.papers.sun2024.properties import Properties, measure_properties
+from compendium.papers.sun2024.properties import Properties
 from compendium.project import Results
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
@@ -44,6 +43,7 @@ CELL = {
     "technique": "shapley",
     "form": "-",
     "agent": 0,
+    "property": "sufficiency",
 }
 RUN = ("snli", "tiny", 1)
 CHANGES = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
@@ -52,24 +52,14 @@ CHANGES = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_propert
 @st.composite
 def tables(draw):
     """Rows as contrast_values gives them, some missing."""
-    rows = []
     number = st.sampled_from([0.0, 0.25, 0.5, 1.0])
-    for model, technique, kind in product(
-        KINDS, ("shapley", "attention"), ("token", "pair", "span")
-    ):
-        about = {
-            "model": model,
-            "kind": KINDS[model],
-            "technique": technique,
-            "type": kind,
-            "property": "sufficiency",
-        }
+    rows = []
+    types = product(KINDS.items(), ("shapley", "attention"), ("token", "pair", "span"))
+    for (model, kind), technique, of_type in types:
+        about = {"model": model, "kind": kind, "technique": technique, "type": of_type}
         for instance in range(draw(st.integers(0, 3))):
-            rows.append(
-                CELL
-                | about
-                | {"instance": f"i{instance}", "value": draw(number), "chance": draw(number)}
-            )
+            values = {"value": draw(number), "chance": draw(number)}
+            rows.append(CELL | about | values | {"instance": f"i{instance}"})
     return rows
 
 
@@ -107,12 +97,12 @@ def typed(values, texts=10, prop="comprehensiveness", chance=0.5):
     return pd.DataFrame([CELL | {"property": prop, "chance": chance} | one for one in about])
 
 
-@pytest.mark.parametrize(("pick", "lead"), [("mean", 0.3), ("best", 0.2), ("least", 0.4)])
-def test_several_others_become_one_number(pick, lead):
+def test_several_others_become_one_number():
     frame = typed({"span": 0.9, "token": 0.7, "pair": 0.5})
-    asked = TypeContrast("comprehensiveness", "span", ("token", "pair"), pick=pick)
-    assert contrast_types(frame, asked, SETTINGS).finding.value == pytest.approx(lead)
-    assert mean_of_cells(frame.drop_duplicates("type"), asked) == pytest.approx(lead)
+    for pick, lead in (("mean", 0.3), ("best", 0.2), ("least", 0.4)):
+        asked = TypeContrast("comprehensiveness", "span", ("token", "pair"), pick=pick)
+        assert contrast_types(frame, asked, SETTINGS).finding.value == pytest.approx(lead)
+        assert mean_of_cells(frame.drop_duplicates("type"), asked) == pytest.approx(lead)
 
 
 def test_what_training_agents_anew_does_is_in_the_interval():
@@ -446,29 +436,14 @@ def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
     assert config.load_profile("smoke").read_tasks()[-2:] == ["spanex_snli", "esnli"]
 
 
-@pytest.mark.parametrize(
-    ("section", "given", "said"),
-    [
-        (DiagnosisSpec, {"row": 3}, "Extra inputs"),
-        (DiagnosisSpec, {"units": {"units": "word"}}, "Extra inputs"),
-        (DiagnosisSpec, {"techniques": ["lime"]}, "'shapley', 'attention' or 'gradients'"),
-        (
-            DiagnosisSpec,
-            {"techniques": ["shapley"], "agents": {"techniques": ["attention"]}},
-            "agents ask for 'attent",
-        ),
-        (AgentsSpec, {"split": [1.0, 0.0, 0.0]}, "three shares above 0 that sum to 1"),
-    ],
-)
-def test_settings_that_do_not_go_say_why(section, given, said):
-    with pytest.raises(ValidationError, match=said):
-        section(**given)
-
-
-def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():
-    made = DiagnosisSpec.model_validate({"units": {"head_rank": 1}}).units
-    assert (made.unit, made.head_rank, DiagnosisSpec().units.unit) == ("word", 1, "word")
-    assert DiagnosisSpec(units={"unit": "subword"}).units == UnitSettings()
+def test_settings_that_do_not_go_say_why():
+    for settings, said in (
+        ({"techniques": ["lime"]}, "'shapley', 'attention' or 'gradients'"),
+        ({"techniques": ["shapley"], "agents": {"techniques": ["attention"]}}, "agents ask for"),
+        ({"agents": {"split": [1.0, 0.0, 0.0]}}, "three shares above 0 that sum to 1"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            DiagnosisSpec(**settings)
 
 
 def test_as_many_random_units_are_as_many(tiny):
@@ -509,62 +484,38 @@ def test_as_many_random_units_are_as_many(tiny):
     }
 
 
-def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers(monkeypatch):
-    run = {
-        "task": "snli",
-        "model": "m",
-        "seed": 1,
-        "instance": "a",
-        "technique": "lime",
-        "type": "token",
-    }
-    marked = pd.DataFrame([run | {"people": 1, "token": 0.5, "interaction": 0.25}])
-    some = pd.DataFrame([run | {"value": 1.0}])
-    unmarked = Properties(some, marked.iloc[:0].astype(object), some, some.iloc[:0])
-    parts = [(Properties(some, marked, some, some), {}), (unmarked, {})]
-    profile = SimpleNamespace(
-        explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20)
-    )
-    step = SimpleNamespace(
-        profile=profile, results=None, side_by_side=lambda *_: parts, note_evaluations=list
-    )
-    found = measure_properties(step)
-    assert found.agreement[["token", "interaction"]].dtypes.unique().tolist() == [np.dtype(float)]
-    assert len(found.agreement) == len(found.rules) == 1 and len(found.changes) == 2
+def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers():
+    marked = pd.DataFrame([{"task": "snli", "token": 0.5}])
+    found = sun_properties.put_together([marked.iloc[:0].astype(object), marked])
+    assert found.token.dtype == float and len(found) == 1
+    assert list(sun_properties.put_together([marked.iloc[:0]])) == list(marked)
 
 
-def written_in(figure):
-    """All that is written in panels and legends."""
-    shown = [text.get_text() for axes in figure.axes for text in [*axes.texts, axes.title]]
-    return shown + [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+def written_in(axes):
+    """All that is written in panels and legends of a figure, which is closed."""
+    plt.close(axes.figure)
+    shown = [text for axes in axes.figure.axes for text in [*axes.texts, axes.title]]
+    legends = [text for legend in axes.figure.legends for text in legend.get_texts()]
+    return [text.get_text() for text in shown + legends]
 
 
 def test_properties_name_models_and_what_nobody_measured():
     rows = [
         ("snli", "minilm", "token", "token agreement", 0.5),
         ("snli", "minilm", "span", "complexity", 2.0),
+        ("fever", "minilm_256", "token", "complexity", 3.0),
     ]
-    rows += [("fever", "minilm_256", "token", "complexity", 3.0)]
     summary = pd.DataFrame(rows, columns=["task", "model", "type", "property", "value"])
     summary = summary.assign(technique="shapley", chance=0.1)
-    summary = summary.assign(low=summary.value - 0.25, high=summary.value + 0.5)
-    figure = figure_2(summary).figure
-    complexity = figure.axes[2:]
-    ends = [
-        path.vertices[:, 1].tolist()
-        for axes in complexity
-        for path in axes.collections[1].get_paths()
-    ]
-    assert ends == [[1.75, 2.5], [2.75, 3.5]] and complexity[0].get_ylim()[1] > 3.5, (
-        "intervals are drawn and fit"
-    )
-    said = written_in(figure)
+    axes = figure_2(summary.assign(low=summary.value - 0.25, high=summary.value + 0.5))
+    complexity = axes.figure.axes[2:]
+    paths = [path for one in complexity for path in one.collections[1].get_paths()]
+    assert [path.vertices[:, 1].tolist() for path in paths] == [[1.75, 2.5], [2.75, 3.5]]
+    assert complexity[0].get_ylim()[1] > 3.5, "intervals fit"
+    said = written_in(axes)
     assert said.count("nobody marked these") == 1 and not any("minilm" in text for text in said)
-    assert {"SNLI, MiniLM", "FEVER, MiniLM (256 tokens)", "TokenEx", "SpanIntEx", "random"} <= set(
-        said
-    )
-    assert "TokenIntEx" not in said
-    plt.close(figure)
+    named = {"SNLI, MiniLM", "FEVER, MiniLM (256 tokens)", "TokenEx", "SpanIntEx", "random"}
+    assert named <= set(said) and "TokenIntEx" not in said
 
 
 def test_gains_of_a_form_that_only_one_type_has_are_named():
@@ -572,13 +523,8 @@ def test_gains_of_a_form_that_only_one_type_has_are_named():
     rows = [
         ("none", "none", "none", None, None, None),
         ("attention", "token", "symbol", 1.0, 0.5, 2.0),
+        ("attention", "span", "text", -1.0, -2.0, 0.0),
     ]
-    rows.append(("attention", "span", "text", -1.0, -2.0, 0.0))
-    figure = gain_figure(pd.DataFrame(rows, columns=columns)).figure
-    assert written_in(figure) == [
-        "explanation as symbol",
-        "explanation as text",
-        "TokenEx",
-        "SpanIntEx",
-    ]
-    plt.close(figure)
+    titles = ["explanation as symbol", "explanation as text"]
+    axes = gain_figure(pd.DataFrame(rows, columns=columns))
+    assert written_in(axes) == [*titles, "TokenEx", "SpanIntEx"]

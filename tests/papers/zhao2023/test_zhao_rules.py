@@ -45,7 +45,7 @@ def test_two_equal_metrics_differ_by_nothing():
     assert (found[["difference", "low", "high", "above_chance"]] == 0).all(axis=None)
     assert (found.p == 1).all() and set(found.holds) == {"not surely apart from"}
     for by in ("task", "method"):
-        summary = diagnosticity.summary_table(pairs, by)
+        summary = diagnosticity.diagnosticity_summary(pairs, by)
         soft = summary[summary.metric.isin(list(HARD_OF)) & (summary[by] != "sd")]
         assert (soft.difference == 0).all() and (soft.p == 1).all() and (soft.q == 1).all()
         assert "*" not in tables.printed_summary(summary.assign(published=np.nan), by).to_csv()
@@ -65,7 +65,7 @@ def test_null_worlds_get_no_more_stars_than_the_level():
         pairs = diagnosticity.pair_with_rivals(
             null_world(np.random.default_rng(world)), stage.profile
         )
-        summary = diagnosticity.summary_table(pairs, "task").dropna(subset=["p"])
+        summary = diagnosticity.diagnosticity_summary(pairs, "task").dropna(subset=["p"])
         averages = summary[summary.task == "average"]
         found += list(averages.p < level)
         paper += list(averages.rank_sum < level)
@@ -110,7 +110,9 @@ def test_rules_differ_by_what_they_say():
     np.testing.assert_allclose(one.above_chance, one.diagnosticity - one.chance)
     means = found["table2_rules"].set_index(["method", "rule", "metric"])
     plain = (
-        diagnosticity.summary_table(pairs, "method").set_index(["method", "metric"]).diagnosticity
+        diagnosticity.diagnosticity_summary(pairs, "method")
+        .set_index(["method", "metric"])
+        .diagnosticity
     )
     for method in (*METHODS, "average"):
         for metric in FAITHFULNESS:
@@ -191,10 +193,10 @@ def test_averages_beside_the_published_one_are_over_the_papers_tasks():
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
     papers = pairs[pairs.task != "snli"]
     for by in ("task", "method"):
-        summary = diagnosticity.summary_table(pairs, by).set_index(["metric", by])
+        summary = diagnosticity.diagnosticity_summary(pairs, by).set_index(["metric", by])
         np.testing.assert_allclose(summary.diagnosticity["nc", "average"], papers.win_nc.mean())
         assert summary.texts["nc", "average"] == 24 and summary.least["nc", "average"] == 12
-    assert diagnosticity.summary_table(pairs, "task").task.isin(["snli"]).any()
+    assert diagnosticity.diagnosticity_summary(pairs, "task").task.isin(["snli"]).any()
     counted = diagnosticity.texts_by_task(pairs).set_index("task")
     assert (
         (counted.texts == 12).all()

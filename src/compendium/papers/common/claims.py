@@ -1,5 +1,4 @@
-"""What the papers claim and whether it holds here: paper/claims.yml, our values, and a verdict on
-each claim.
+"""What the papers claim and whether it holds here: paper/claims.yml, our values, and verdicts.
 
 And what becomes of a contradicted claim when one thing is changed (turned) and everything else
 stays as it was.
@@ -8,7 +7,7 @@ stays as it was.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from compendium.config import BootstrapSpec
 from compendium.papers.common import verdicts
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.tables import table_of
-from compendium.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, untested
+from compendium.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, Verdict, untested
 
 OF_THE_CLAIM = (
     "paper",
@@ -33,11 +32,13 @@ OF_THE_CLAIM = (
     "kind",
     "sequel",
 )
+OF_THE_FINDING = ("texts", "models", "seeds", "corpus", "model", "basis")
 COLUMNS = ["claim", *OF_THE_CLAIM[:6], "published", "claimed", "null_world", "value"]
 COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds"]
 COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "kind", "sequel"]
-CONCLUSION = "conclusion"
-KINDS = (CONCLUSION, "check of data", "check of algebra", "check of noise")
+ClaimKind = Literal["conclusion", "check of data", "check of algebra", "check of noise"]
+KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
+CONCLUSION = KINDS[0]
 STAND_IN = "stand-in for the paper's gold"
 NO_GOLD = "the paper's gold, {}, is not at hand, and another stands in"
 Contrast = TypeVar("Contrast")
@@ -64,17 +65,18 @@ class Claim(Section):
     measure: str
     reported: str
     expect: Expectation
-    null_world: Literal[verdicts.NULLS]
+    null_world: verdicts.NullWorld
     contrast: dict[str, Any] | None = None
     why_not: str = ""
     objection: str = ""
     gold: str = ""
-    kind: Literal[KINDS] = CONCLUSION
+    kind: ClaimKind = CONCLUSION
     sequel: str = ""
 
     def ask(self, kind: type[Contrast]) -> Contrast:
-        """The contrast as a record of `kind`, lists as tuples. ValueError where it names a field
-        that there is not.
+        """The contrast as a record of `kind`, lists as tuples.
+
+        Raises ValueError where it names a field that there is not.
         """
         known = get_type_hints(kind)
         given = self.contrast or {}
@@ -82,17 +84,14 @@ class Claim(Section):
             raise ValueError(
                 f"claim {self.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}"
             )
-        return kind(
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in given.items()
-            }
-        )
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return kind(**given | lists)
 
 
 def read_claims(paper: str | None = None, path: Path | None = None) -> list[Claim]:
-    """The claims of paper/claims.yml, or those of one paper. Raises ValueError that says what is
-    wrong with which.
+    """The claims of paper/claims.yml, or those of one paper.
+
+    Raises ValueError that says what is wrong with which.
     """
     path = path or project.home() / "paper" / "claims.yml"
     claims = []
@@ -103,7 +102,7 @@ def read_claims(paper: str | None = None, path: Path | None = None) -> list[Clai
             name = f"number {at + 1}"
             if isinstance(entry, dict):
                 name = entry.get("id", name)
-            problems = "; ".join(explain_error(problem, Claim) for problem in error.errors())
+            problems = "; ".join(explain_error(dict(one), Claim) for one in error.errors())
             raise ValueError(f"{path.name}, claim {name}: {problems}") from None
     names = [claim.id for claim in claims]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -117,8 +116,7 @@ def score(
     confidence: float = 0.95,
     published: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """One row a claim with our value, its nulls and a verdict; p-values are adjusted over these
-    claims.
+    """One row a claim with our value, its nulls and a verdict; p is adjusted over these claims.
 
     found: by claim id. published: by claim id, the same number made from the paper's own tables,
         where they decide it.
@@ -127,33 +125,27 @@ def score(
     known = {claim.id for claim in claims}
     if unknown := [name for name in (*found, *published) if name not in known]:
         raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
-    findings = [_checked(claim, found.get(claim.id, untested("not run"))) for claim in claims]
-    p = [
-        np.nan if found.reason else found.p(claim.expect)
-        for claim, found in zip(claims, findings, strict=True)
-    ]
     rows = []
-    for claim, finding, q in zip(claims, findings, verdicts.adjust(np.array(p)), strict=True):
+    p = []
+    for claim in claims:
+        finding = _checked(claim, found.get(claim.id, untested("not run")))
+        p.append(np.nan if finding.reason else finding.p(claim.expect))
         row = claim.model_dump(include=set(OF_THE_CLAIM))
         row["claim"] = claim.id
         row["published"] = published.get(claim.id, np.nan)
-        row["claimed"] = say(claim.expect)
-        row["q"] = q
+        row["claimed"] = say_range(claim.expect)
         row |= finding.measures(claim.expect, claim.null_world, confidence)
-        row |= {
-            name: getattr(finding, name)
-            for name in ("texts", "models", "seeds", "corpus", "model", "basis")
-        }
+        row |= {name: getattr(finding, name) for name in OF_THE_FINDING}
         row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
-        row["verdict"] = verdicts.decide(claim.expect, claim.null_world, row, confidence)
         rows.append(row)
+    for claim, row, q in zip(claims, rows, verdicts.adjust(np.array(p)), strict=True):
+        row["q"] = q
+        row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _checked(claim: Claim, finding: Finding) -> Finding:
-    """The finding; one on too few texts, on other gold, or on nothing, with the reason why it
-    decides nothing.
-    """
+    """The finding; with the reason why it decides nothing, on few texts or on other gold."""
     if claim.why_not:
         return untested(claim.why_not)
     if finding.reason:
@@ -166,7 +158,7 @@ def _checked(claim: Claim, finding: Finding) -> Finding:
     return replace(finding, reason=few) if finding.texts < LEAST_TEXTS else finding
 
 
-def say(expect: Expectation) -> str:
+def say_range(expect: Expectation) -> str:
     """A claimed range in words: `above 0`, `4 to 5`."""
     if expect.near is not None:
         return f"{expect.ends[0]:.4g} to {expect.ends[1]:.4g}"
@@ -174,56 +166,54 @@ def say(expect: Expectation) -> str:
 
 
 def scorecard(tables: Path, checks: bool = True) -> pd.DataFrame:
-    """The verdicts that the notebooks of a profile have written, put together; with `checks`, or
-    conclusions alone.
-    """
+    """The verdicts of all notebooks of a profile; without `checks`, those on conclusions alone."""
     paths = sorted(tables.glob("*_claims.csv"))
     if not paths:
         raise FileNotFoundError(
             f"no claims at {tables}: run the profile first, `attreval run --profile NAME`"
         )
-    tables_of_papers = [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths]
-    table = pd.concat(tables_of_papers, ignore_index=True)
+    parts = [pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths]
+    table = pd.concat(parts, ignore_index=True)
     return table if checks else table[table.kind == CONCLUSION]
 
 
-def objections() -> dict[str, str]:
+def claim_objections() -> dict[str, str]:
     """What a second reader holds against the question, by claim that one is held against."""
     return {claim.id: claim.objection for claim in read_claims() if claim.objection}
 
 
 def for_people(table: pd.DataFrame) -> str:
-    """A scorecard in words: by claim its verdict, our value, what chance gives, and how
-    many texts.
-    """
+    """A scorecard in words: by claim its verdict, value, nulls, and number of texts."""
+    checks = table.kind != CONCLUSION
+    against = claim_objections()
     out = []
-    against = objections()
-    for row in table.sort_values(
-        "kind", key=lambda kinds: kinds != CONCLUSION, kind="stable"
-    ).itertuples():
-        why = f" ({row.reason})" if isinstance(row.reason, str) and row.reason else ""
+    for _, row in pd.concat([table[~checks], table[checks]]).astype(object).fillna("").iterrows():
+        why = row.reason and f" ({row.reason})"
         kind = "" if row.kind == CONCLUSION else f"{row.kind}, "
-        words = f" (“{row.words}”)" if isinstance(row.words, str) and row.words else ""
+        words = row.words and f" (“{row.words}”)"
         out.append(f"{kind}{row.verdict}: {row.claim}, {row.paper}{why}")
         out.append(f"    {row.statement}{words}")
         if row.claim in against:
             out.append(f"    a second reader: {against[row.claim]}")
-        if pd.isna(row.value):
-            continue
-        said = [f"ours {row.value:+.3f} [{row.low:+.3f}, {row.high:+.3f}], claimed {row.claimed}"]
-        said.append(f"null: {row.null_world}")
-        others = {
-            "published": row.published,
-            "with random scores": row.null_scores,
-            "with exchanged names": row.null_names,
-        }
-        said += [f"{name} {value:+.3f}" for name, value in others.items() if pd.notna(value)]
-        said.append(f"{row.texts:.0f} texts")
-        own = {"corpus": row.corpus, "model": row.model, "metric": row.metric}
-        said += [f"{name} {value}" for name, value in own.items() if pd.notna(value)]
-        out.append(f"    {'; '.join(said)}")
-    counts = table[table.kind == CONCLUSION].verdict.value_counts()
+        if row.value != "":
+            out.append(f"    {'; '.join(_say_numbers(row))}")
+    counts = table[~checks].verdict.value_counts()
     return "\n".join([*out, *(f"{count:>4} {verdict}" for verdict, count in counts.items())])
+
+
+def _say_numbers(row: pd.Series) -> Iterator[str]:
+    """The numbers of a claim, one part of a sentence each; what is not known is empty."""
+    yield f"ours {row.value:+.3f} [{row.low:+.3f}, {row.high:+.3f}], claimed {row.claimed}"
+    yield f"null: {row.null_world}"
+    others = {
+        "published": row.published,
+        "with random scores": row.null_scores,
+        "with exchanged names": row.null_names,
+    }
+    yield from (f"{name} {value:+.3f}" for name, value in others.items() if value != "")
+    yield f"{row.texts:.0f} texts"
+    own = row[["corpus", "model", "metric"]]
+    yield from (f"{name} {value}" for name, value in own.items() if value != "")
 
 
 INSIDE = "holds"  # what a turned conclusion may do
@@ -231,16 +221,18 @@ OPEN = "open"
 OUTSIDE = "does not hold"
 FEW = "too few texts"
 LEAST_NULLS = 19  # what a profile may ask for at least; a turned number is not compared with chance
+Turnable = Literal["model", "corpus", "method", "metric", "protocol"]
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One thing turned: which, and to what. finding: the conclusion's number then, None where
-    nothing tests it.
-    expect: the range that it must lie in, where another number is asked than the conclusion's own.
+    """One thing turned: which, and to what.
+
+    finding: the conclusion's number then, None where nothing tests it. expect: the range that it
+    must lie in, where another number is asked than the conclusion's own.
     """
 
-    what: Literal["model", "corpus", "method", "metric", "protocol", "size"]
+    what: Turnable
     how: str
     finding: Finding | None
     expect: Expectation | None = None
@@ -250,11 +242,9 @@ TITLES = {"task": task_title, "model": model_title}
 
 
 def each_alone(
-    rows: pd.DataFrame, columns: Mapping[str, str]
-) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield (what is turned, to what in words, rows) for each distinct value of a column that has
-    several.
-    """
+    rows: pd.DataFrame, columns: Mapping[str, Turnable]
+) -> Iterator[tuple[Turnable, str, pd.DataFrame]]:
+    """For each distinct value of a column that has several: what is turned, to what, its rows."""
     for column, what in columns.items():
         names = list(dict.fromkeys(rows[column].dropna()))
         for name in names if len(names) > 1 else ():
@@ -262,36 +252,33 @@ def each_alone(
 
 
 @table_of("claim paper statement what how value low high claimed texts holds")
-def turned_table(
+def turned_claims_table(
     claims: Iterable[Claim],
     judged: pd.DataFrame,
     turn: Callable[[Claim], Iterable[Turn]],
     confidence: float,
 ) -> Iterator[tuple]:
-    """One row a contradicted conclusion and thing turned: its number, interval, and whether it
-    holds then.
-    """
-    contradicted = judged[judged.verdict == verdicts.CONTRADICTED].set_index("claim")[
-        ["value", "low", "high"]
-    ]
+    """One row a contradicted conclusion and thing turned: its number, and whether it holds then."""
+    contradicted = judged[judged.verdict == Verdict.CONTRADICTED].set_index("claim")
     for claim in claims:
-        for one in turn(claim) if claim.id in contradicted.index else ():
+        if claim.id not in contradicted.index:
+            continue
+        own = contradicted.loc[claim.id, ["value", "low", "high"]].astype(float)
+        for one in turn(claim):
             found = one.finding
             if found is None or np.isnan(found.value):
                 continue
             expect = one.expect or claim.expect
-            low, high = found.interval(confidence)
-            numbers = (found.value, low, high)
-            if np.allclose(numbers, contradicted.loc[claim.id].astype(float)):
+            ends = found.interval(confidence)
+            if np.allclose([found.value, *ends], own):
                 continue  # it has no part in this conclusion
             about = (claim.id, claim.paper, claim.statement, one.what, one.how)
-            yield *about, *numbers, say(expect), found.texts, holds(expect, low, high, found.texts)
+            held = interval_holds(expect, *ends, found.texts)
+            yield *about, found.value, *ends, say_range(expect), found.texts, held
 
 
-def holds(expect: Expectation, low: float, high: float, texts: int) -> str:
-    """Whether a conclusion holds by an interval alone: inside the claimed range, outside of it, or
-    neither.
-    """
+def interval_holds(expect: Expectation, low: float, high: float, texts: int) -> str:
+    """Whether an interval lies inside the claimed range, outside of it, or neither."""
     if texts < LEAST_TEXTS:
         return FEW
     start, end = expect.ends
@@ -305,11 +292,9 @@ def quick_draws(settings: BootstrapSpec) -> BootstrapSpec:
     return settings.changed(nulls=LEAST_NULLS)
 
 
-def say_turned(rows: Iterable[dict]) -> str:
-    """What turning one thing at a time did to a conclusion, in words; empty where nothing was
-    turned.
-    """
-    named = {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
+def say_turned(rows: Iterable[Mapping[str, Any]]) -> str:
+    """What turning one thing at a time did to a conclusion; empty where nothing was turned."""
+    named: dict[str, list[str]] = {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
     for row in rows:
         number = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
         named[row["holds"]].append(f"{row['what']} {row['how']} ({number})")
@@ -322,8 +307,8 @@ def say_turned(rows: Iterable[dict]) -> str:
         said.append(f"is open with {listed[OPEN]}")
     if named[FEW]:
         said.append(f"is undecided with {listed[FEW]}, for lack of texts")
-    if others := len(named[OUTSIDE]):
-        said.append(
-            f"does not hold with {listed[OUTSIDE] if others <= 3 else f'the other {others}'}"
-        )
+    others = len(named[OUTSIDE])
+    if others:
+        shown = listed[OUTSIDE] if others <= 3 else f"the other {others}"
+        said.append(f"does not hold with {shown}")
     return f"With one thing changed at a time ({count} changes), {'; '.join(said)}."

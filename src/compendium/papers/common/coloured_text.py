@@ -1,8 +1,8 @@
-"""Heat maps of texts: words coloured by their scores, as HTML and as a picture (Poerner et al.
-2018, Figs. 1-3).
+"""Heat maps of texts: words coloured by their scores, as HTML and as a picture.
 
-Blue counts for the explained class, orange against it, by score / (1.1 * largest size), the paper's
-scale. The highest score is bold, the evidence underlined, so nothing is said by colour alone.
+These are Figures 1-3 of Poerner et al. (2018). Blue counts for the explained class, orange against
+it, by score / (1.1 * largest size), the paper's scale. The highest score is bold, the evidence
+underlined, so nothing is said by colour alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +12,8 @@ from html import escape
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
 
 from attreval.api.show.picture import GREY, SIZE, Pen
 from attreval.api.show.shown import blend, css
@@ -26,16 +28,15 @@ KEY = "blue: for the predicted class; orange: against it; bold: highest; underli
 
 @dataclass(frozen=True)
 class ColouredText:
-    """A text to be shown in colour: W words, (W,) scores by what gave them, and which words are
-    evidence.
+    """A text to be shown in colour: W words, their scores by method, and which are evidence.
 
     after: what follows the text in grey, such as the verb. model, predicted: what read it and
-        predicts of it, in words.
+    predicts of it, in words.
     """
 
     words: Sequence[str]
-    rows: Mapping[str, Sequence[float]]
-    evidence: Sequence[bool]
+    rows: Mapping[str, ArrayLike]
+    evidence: Sequence[bool] | np.ndarray
     after: str = ""
     model: str = ""
     predicted: str = ""
@@ -57,7 +58,7 @@ class ColouredText:
             f'<table class="coloured-text"><caption>{KEY}</caption>{"".join(lines)}</table>'
         )
 
-    def draw(self, width: float = 7.0):
+    def draw(self, width: float = 7.0) -> Axes:
         """The same as a picture of `width` inches: its matplotlib axes."""
         pen = Pen(width)
         for name, words in self._scaled():
@@ -73,24 +74,17 @@ class ColouredText:
 
     def _scaled(self) -> Iterator[tuple[str, list[tuple]]]:
         """Of each method (word, score, its colour's strength, evidence, highest) for each word."""
-        for name, scores in self.rows.items():
+        for name, given in self.rows.items():
+            scores = np.asarray(given, float)
             if not len(self.words) == len(scores) == len(self.evidence):
                 raise ValueError(
                     f"each word has one score and is evidence or not; {name!r} has {len(scores)} "
-                    "scores for "
-                    f"{len(self.words)} words, of which {len(self.evidence)} are said to be "
-                    "evidence or not"
+                    f"scores for {len(self.words)} words, of which {len(self.evidence)} are said "
+                    "to be evidence or not"
                 )
             highest = np.arange(len(scores)) == (np.argmax(scores) if len(scores) else -1)
-            words = zip(
-                self.words,
-                np.asarray(scores, float),
-                scale(scores),
-                self.evidence,
-                highest,
-                strict=True,
-            )
-            yield name, list(words)
+            columns = (self.words, scores, scale(scores), self.evidence, highest)
+            yield name, list(zip(*columns, strict=True))
 
 
 def draw_scores(table: pd.DataFrame) -> HTML:
@@ -99,11 +93,11 @@ def draw_scores(table: pd.DataFrame) -> HTML:
     return ColouredText(table["token"], rows, [False] * len(table)).html()
 
 
-def scale(scores: Sequence[float]) -> np.ndarray:
-    """Scores in (-1, 1): divided by 1.1 times the largest size (Poerner et al. 2018, supplement);
-    zeros stay zeros.
+def scale(scores: np.ndarray) -> np.ndarray:
+    """Scores in (-1, 1): divided by 1.1 times the largest size (Poerner et al. 2018, supplement).
+
+    Zeros stay zeros. Raises ValueError for one that is no finite number.
     """
-    scores = np.asarray(scores, dtype=float)
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite numbers to be shown in colour")
     largest = np.abs(scores).max(initial=0)

@@ -1,16 +1,16 @@
-"""Resampling of texts and seeds, and contrasts: a statistic of means, what chance gives in its
-place, mean over cells.
+"""Resampling of texts and seeds, and contrasts: a statistic of means, and what chance gives.
 
-The bootstrap, cross-fitted extremes, and exchanged names (Efron 1979; Stone 1974). A statistic
-takes the means twice. A choice (the best of many, the least of several) is made on the first, over
-the texts outside a fold, and its value read from the second, over those inside, and the folds are
-averaged, so that no choice is rewarded for the noise that it was made by; a plain average reads the
-second. A cell is one task and model (and what else is held fixed). Letters used for
-shapes: n texts (rows), p numbers a text, b the sample itself and its draws, j null worlds.
+The bootstrap, cross-fitted extremes, and exchanged names (Efron 1979; Stone 1974). A statistic that
+chooses (the best of many, the least of several) takes the means twice: it chooses by the first,
+over the texts outside a fold, and reads its value from the second, over those inside; the folds are
+averaged, so that no choice is rewarded for the noise that it was made by. A plain one takes the
+means of all texts. Letters used for shapes: n texts (rows), p numbers a text, b the sample itself
+and its draws, j null worlds.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,22 +18,24 @@ import pandas as pd
 from attreval.core.bootstrap import draw_counts, mean_of_known, percentile_interval
 from attreval.core.seeds import generator
 from compendium.config import BootstrapSpec, Profile
-from compendium.papers.common.verdicts import LEAST_TEXTS, Finding
+from compendium.papers.common.verdicts import LEAST_TEXTS, NO_WORLDS, Finding
 
 FOLDS = 5
-Statistic = Callable[
-    [np.ndarray, np.ndarray], np.ndarray
-]  # (b, ...) means to choose by, (b, ...) to read -> (b,)
+Means = TypeVar("Means")
+# a plain one of the means, or one of the means to choose by and those to read -> (b,)
+Statistic = Callable[..., np.ndarray]
 
 
 @dataclass(frozen=True)
-class Sample:
-    """weights: (b, n) of rows, the first row those of the sample itself. folds: (n,) which fold a
-    row is in.
-    """
+class SampleWeights:
+    """weights: (b, n) of rows, the sample itself first. folds: (n,) which fold a row is in."""
 
     weights: np.ndarray
     folds: np.ndarray
+
+    def alone(self) -> Self:
+        """The sample itself, without its draws."""
+        return replace(self, weights=self.weights[:1])
 
 
 @dataclass(frozen=True)
@@ -46,54 +48,48 @@ class Draws:
     seed_counts: np.ndarray
     folds: np.ndarray
 
-    def sample(self, texts: Sequence, seeds: Sequence) -> Sample:
+    def sample(self, texts: Sequence, seeds: Sequence) -> SampleWeights:
         """The weights of rows that belong to these texts and seeds."""
         at_text = self.texts.get_indexer(texts)
         at_seed = self.seeds.get_indexer(seeds)
-        return Sample(
-            self.text_counts[:, at_text] * self.seed_counts[:, at_seed], self.folds[at_text]
-        )
+        weights = self.text_counts[:, at_text] * self.seed_counts[:, at_seed]
+        return SampleWeights(weights, self.folds[at_text])
 
 
-def draw(texts: Sequence, seeds: Sequence, draws: int, *names: object) -> Draws:
-    """Draw texts, and seeds where there are several, with replacement; the draws derive from
-    `names`.
-    """
-    of = {"texts": pd.Index(texts).unique(), "seeds": pd.Index(seeds).unique()}
-    counts = [_weights(len(index), draws, "resample", what, *names) for what, index in of.items()]
-    folds = generator("folds", *names).permutation(len(of["texts"])) % FOLDS
-    return Draws(*of.values(), *counts, folds)
+def resample(texts: Sequence, seeds: Sequence, draws: int, *names: object) -> Draws:
+    """Draw texts, and seeds where there are several; the draws derive from `names`."""
+    text_names = pd.Index(texts).unique()
+    seed_names = pd.Index(seeds).unique()
+    text_counts = _weights(len(text_names), draws, "resample", "texts", *names)
+    seed_counts = _weights(len(seed_names), draws, "resample", "seeds", *names)
+    folds = generator("folds", *names).permutation(len(text_names)) % FOLDS
+    return Draws(text_names, seed_names, text_counts, seed_counts, folds)
 
 
 def _weights(n: int, draws: int, *names: object) -> np.ndarray:
-    """(1 + draws, n) how often each of n is there: once in the sample itself, then as it
-    is drawn.
-    """
+    """(1 + draws, n) how often each of n is there: once in the sample, then as it is drawn."""
     return np.concatenate([np.ones((1, n)), draw_counts(generator(*names), n, draws)])
 
 
 def means(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(b, p) means of (n, p) values by (b, n) weights, NaN left out; (j, p) of (j, n, p) by one row
-    of them.
+    """(b, p) means of (n, p) values by (b, n) weights, NaN left out.
+
+    Of worlds, (j, n, p) values: (j, p) by the first row of the weights.
     """
     known = ~np.isnan(values)
-    filled = values if known.all() else np.where(known, values, 0)
+    whole = known.all()
+    filled = values if whole else np.where(known, values, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         if values.ndim == 3:
-            total = (
-                weights.sum()
-                if filled is values
-                else np.einsum("n,jnp->jp", weights, known.astype(float))
-            )
-            return np.einsum("n,jnp->jp", weights, filled) / total
-        total = weights.sum(axis=1, keepdims=True) if filled is values else weights @ known
+            one = weights[0]
+            total = one.sum() if whole else np.einsum("n,jnp->jp", one, known.astype(float))
+            return np.einsum("n,jnp->jp", one, filled) / total
+        total = weights.sum(axis=1, keepdims=True) if whole else weights @ known
         return (weights @ filled) / total
 
 
 def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
-    """(1 + draws, ...) means of (n, ...) values over texts, NaN left out: of all of them first,
-    then of drawn ones.
-    """
+    """(1 + draws, ...) means of (n, ...) values, NaN left out: of all texts, then of drawn ones."""
     weights = _weights(len(values), draws, *names)
     flat = values.reshape(len(values), -1)
     return means(weights, flat).reshape(-1, *values.shape[1:])
@@ -110,24 +106,43 @@ def about_median(drawn: np.ndarray, confidence: float) -> list[float]:
     return [float(median), *map(float, percentile_interval(drawn, confidence))]
 
 
-def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: bool) -> np.ndarray:
-    """(b,) values of a statistic; its first is that of the sample itself.
+class MeansOfWorld(NamedTuple, Generic[Means]):
+    """The means of all texts, and of each fold those to choose by and those to read."""
 
-    values: (n, p), or (j, n, p) for as many null worlds, each of which is one sample: (j,). chosen:
-    whether it chooses anything, and so is cross-fitted. A draw that leaves nothing in a fold says
-    nothing of that fold.
+    whole: Means
+    folds: list[tuple[Means, Means]]
+
+    def number(self, statistic: Statistic, chosen: bool) -> np.ndarray:
+        """(b,) of a statistic, cross-fitted where it chooses; NaN where there is but one fold."""
+        if not chosen:
+            return statistic(self.whole)
+        if len(self.folds) < 2:
+            return np.full(np.shape(statistic(self.whole, self.whole)), np.nan)
+        return mean_of_known(np.stack([statistic(fit, read) for fit, read in self.folds]))
+
+
+def make_world(
+    samples: Sequence[SampleWeights], mean: Callable[[list[np.ndarray]], Means], folded: bool = True
+) -> MeansOfWorld[Means]:
+    """The world of some samples. mean: the means by (b, n) weights of the rows of each sample."""
+    folds = []
+    known = np.unique(np.concatenate([one.folds for one in samples]))
+    for fold in known if folded else ():
+        fit = mean([one.weights * (one.folds != fold) for one in samples])
+        read = mean([one.weights * (one.folds == fold) for one in samples])
+        folds.append((fit, read))
+    return MeansOfWorld(mean([one.weights for one in samples]), folds)
+
+
+def cross_fit(
+    sample: SampleWeights, values: np.ndarray, statistic: Statistic, chosen: bool
+) -> np.ndarray:
+    """(b,) values of a statistic of (n, p) values, its first that of the sample itself.
+
+    Of (j, n, p) values, as many null worlds: (j,). chosen: whether the statistic chooses anything,
+    and so is cross-fitted. A draw that leaves nothing in a fold says nothing of that fold.
     """
-    weights = sample.weights[0] if values.ndim == 3 else sample.weights
-    folds = np.unique(sample.folds)
-    if not chosen or len(folds) < 2:
-        mean = means(weights, values)
-        whole = statistic(mean, mean)
-        return np.full(np.shape(whole), np.nan) if chosen else whole
-    found = []
-    for fold in folds:
-        inside = sample.folds == fold
-        found.append(statistic(means(weights * ~inside, values), means(weights * inside, values)))
-    return mean_of_known(np.stack(found))
+    return make_world([sample], lambda w: means(w[0], values), chosen).number(statistic, chosen)
 
 
 def best_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
@@ -141,9 +156,8 @@ def least_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     return best_of(-fit, read)
 
 
-def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
-    """(b, ...) signed sd of true means over axis 1, by the covariance of two independent estimates
-    of them.
+def true_sd(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """(b, ...) signed sd of true means over axis 1: their covariance in independent estimates.
 
     The sd of noisy means is too high by their noise; that of independent ones is right on average,
     and 0 for equals.
@@ -154,11 +168,12 @@ def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     return np.sign(variance) * np.sqrt(np.abs(variance))
 
 
-def exchange_names(
+def exchange_columns(
     values: np.ndarray, worlds: int, rng: np.random.Generator, at: Sequence[int] | None = None
 ) -> np.ndarray:
-    """(j, n, m, ...) values of (n, m, ...), the m names (or those `at`) exchanged at random in each
-    text and world.
+    """(j, n, m, ...) values of (n, m, ...), names exchanged at random in each text and world.
+
+    at: the names that are exchanged, if not all m.
     """
     moved = values if at is None else values[:, list(at)]
     n, m = moved.shape[:2]
@@ -171,20 +186,18 @@ def exchange_names(
     return out
 
 
-Worlds = Callable[
-    [int, np.random.Generator], np.ndarray
-]  # how many, what draws -> (j, n, ...) values with no effect
+# how many, what draws -> (j, n, ...) values with no effect
+Worlds = Callable[[int, np.random.Generator], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What a claim is decided by in one place.
+class ContrastCell:
+    """What a claim is decided by in one place: a task and model, and what else is held fixed.
 
     values: (n, ...) of the task's texts and seeds that are named. statistic: what is asked of their
     means; `chosen` where it chooses among them, and so is cross-fitted. by_scores, by_names: make
     the null worlds, with nothing but random scores and with exchanged names; None where there is no
-    such null. part: the group that `over` averages within. drawn_by: what the draws of texts derive
-    from; cells that share it share their draws. () is the task.
+    such null. part: the group that `over` averages within.
     """
 
     task: str
@@ -197,19 +210,15 @@ class Cell:
     by_scores: Worlds | None = None
     by_names: Worlds | None = None
     part: str = ""
-    drawn_by: tuple = ()
 
-    @property
-    def names(self) -> tuple:
-        """What the draws of this cell's texts derive from."""
-        return self.drawn_by or ("contrast", self.task)
+    def evaluate(self, sample: SampleWeights, values: np.ndarray) -> np.ndarray:
+        """The statistic of these values in place of the cell's own."""
+        return cross_fit(sample, values, self.statistic, self.chosen)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """finding: of the mean over cells. positive: in how many it is above 0, of so many cells, tasks
-    and models.
-    """
+    """The finding of the mean over cells, and in how many of how many cells it is above 0."""
 
     finding: Finding
     positive: int
@@ -218,71 +227,126 @@ class Difference:
     models: tuple[str, ...]
 
     def finding_for(self, paper: str, profile: Profile, basis: str) -> Finding:
-        """The finding with what it rests on: `basis` in words, and whether corpus and model are the
-        paper's.
-        """
-        return replace(
-            self.finding, basis=basis, **standing(paper, self.tasks, self.models, profile)
-        )
+        """The finding with what it rests on, and whether corpus and model are the paper's."""
+        based = replace(self.finding, basis=basis)
+        return stand(based, paper, self.tasks, self.models, profile)
+
+
+def _mean_over_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
+    return mean_of_known(drawn)
 
 
 def mean_difference(
-    cells: Iterable[Cell],
+    cells: Iterable[ContrastCell],
     settings: BootstrapSpec,
-    over: Callable[[np.ndarray, list[Cell]], np.ndarray] = lambda drawn, _: mean_of_known(drawn),
+    over: Callable[[np.ndarray, list[ContrastCell]], np.ndarray] = _mean_over_cells,
 ) -> Difference | None:
-    """The mean of a statistic over cells, with its draws and its nulls; None where there is no
-    cell.
+    """The mean of a statistic over cells, with its draws and nulls; None where there is no cell.
 
     Texts are drawn alike for all cells of a task. Cells of fewer than LEAST_TEXTS texts are left
     out where others have more. over: (cells, b, ...) values and the cells -> (b,), instead of their
     mean.
     """
     cells = [cell for cell in cells if len(cell.values)]
-    sizes = [len(set(cell.texts)) for cell in cells]
-    if any(size >= LEAST_TEXTS for size in sizes):
-        cells = [cell for cell, size in zip(cells, sizes, strict=True) if size >= LEAST_TEXTS]
+    enough = [cell for cell in cells if len(set(cell.texts)) >= LEAST_TEXTS]
+    cells = enough or cells
     if not cells:
         return None
-    draws = {}
-    for names in dict.fromkeys(cell.names for cell in cells):
-        same = [cell for cell in cells if cell.names == names]
-        texts = [text for cell in same for text in cell.texts]
-        seeds = [seed for cell in same for seed in cell.seeds]
-        draws[names] = draw(texts, seeds, settings.draws, *names)
+    samples: dict[str, Draws] = {}
     drawn = []
-    by_scores = []
-    by_names = []
+    worlds: dict[str, list[np.ndarray]] = {"scores": [], "names": []}
     for at, cell in enumerate(cells):
-        sample = draws[cell.names].sample(cell.texts, cell.seeds)
-        drawn.append(evaluate(sample, cell.values, cell.statistic, cell.chosen))
-        for kind, make, worlds in (
-            ("scores", cell.by_scores, by_scores),
-            ("names", cell.by_names, by_names),
-        ):
+        if cell.task not in samples:
+            samples[cell.task] = _draw_task(cell.task, cells, settings.draws)
+        sample = samples[cell.task].sample(cell.texts, cell.seeds)
+        drawn.append(cell.evaluate(sample, cell.values))
+        for kind, make in (("scores", cell.by_scores), ("names", cell.by_names)):
             if make:
                 made = make(settings.nulls, generator("null", kind, cell.task, at))
-                worlds.append(evaluate(sample, made, cell.statistic, cell.chosen))
-    drawn = np.array(drawn)
-    value = over(drawn, cells)
+                worlds[kind].append(cell.evaluate(sample, made))
+    by_cell = np.array(drawn)
+    value = over(by_cell, cells)
+    nulls = {kind: over(np.array(of), cells) for kind, of in worlds.items() if of}
+    tasks = tuple(dict.fromkeys(cell.task for cell in cells))
+    models = tuple(dict.fromkeys(cell.model for cell in cells))
     finding = Finding(
         float(value[0]),
         value[1:],
-        over(np.array(by_scores), cells) if by_scores else np.zeros(0),
-        over(np.array(by_names), cells) if by_names else np.zeros(0),
+        nulls.get("scores", NO_WORLDS),
+        nulls.get("names", NO_WORLDS),
         texts=min(len(set(cell.texts)) for cell in cells),
-        models=len({cell.model for cell in cells}),
+        models=len(models),
         seeds=max(len(set(cell.seeds)) for cell in cells),
     )
-    positive = int((drawn[:, 0] > 0).sum()) if drawn.ndim == 2 else 0
-    tasks = tuple(dict.fromkeys(cell.task for cell in cells))
-    models = tuple(dict.fromkeys(cell.model for cell in cells))
+    positive = int((by_cell[:, 0] > 0).sum()) if by_cell.ndim == 2 else 0
     return Difference(finding, positive, len(cells), tasks, models)
+
+
+def _draw_task(task: str, cells: list[ContrastCell], draws: int) -> Draws:
+    """The draws that all cells of a task share."""
+    same = [cell for cell in cells if cell.task == task]
+    texts = [text for cell in same for text in cell.texts]
+    seeds = [seed for cell in same for seed in cell.seeds]
+    return resample(texts, seeds, draws, "contrast", task)
+
+
+class Statement(NamedTuple):
+    """What decides a claim: a statistic of the means, which `chosen` says whether it chooses.
+
+    exchanged: the names that decide nothing in a world with nothing to find; "" where exchanged
+    names leave the number as it is. of_people: whether it rests on the texts that people marked.
+    """
+
+    statistic: Statistic
+    exchanged: str = "methods"
+    chosen: bool = False
+    of_people: bool = False
+
+
+class Statements(dict[str, Statement]):
+    """The statements of a paper, by claim."""
+
+    def decides(
+        self, claim: str, exchanged: str = "methods", chosen: bool = False, of_people: bool = False
+    ) -> Callable[[Statistic], Statistic]:
+        """Decorate the statistic that decides a claim; the rest as in Statement."""
+
+        def add(statistic: Statistic) -> Statistic:
+            self[claim] = Statement(statistic, exchanged, chosen, of_people)
+            return statistic
+
+        return add
+
+
+@dataclass(frozen=True)
+class Measured(Generic[Means]):
+    """The means that all statements of one paper share: drawn, and in null worlds by their kind."""
+
+    drawn: MeansOfWorld[Means]
+    nulls: Callable[[str], Sequence[MeansOfWorld[Means]]]
+    about: Finding  # without numbers: what they rest on
+
+    def finding(self, asked: Statement) -> Finding:
+        """Our number for a statement, with its draws and its nulls."""
+        value = self.drawn.number(asked.statistic, asked.chosen)
+        nulls = []
+        for kind in ("scores", asked.exchanged):
+            worlds = [one.number(asked.statistic, asked.chosen) for one in self.nulls(kind)]
+            nulls.append(np.concatenate(worlds) if worlds else NO_WORLDS)
+        by_scores, by_names = nulls
+        return replace(
+            self.about,
+            value=float(value[0]),
+            drawn=value[1:],
+            by_scores=by_scores,
+            by_names=by_names,
+        )
 
 
 @dataclass(frozen=True)
 class Original:
     """tasks: the paper's corpora. weights: pretrained ones that it used. words: word-level models?
+
     code: released?
     """
 
@@ -290,6 +354,15 @@ class Original:
     weights: tuple[str, ...] = ()
     words: bool = False
     code: bool = True
+
+    def has_model(self, name: str, profile: Profile) -> bool:
+        """Whether a model of the profile is one of the paper's."""
+        if name not in profile.models:
+            return False
+        spec = profile.models[name]
+        if spec.architecture not in ("transformer", "encoder_decoder"):
+            return self.words
+        return (spec.weights or "").rpartition("/")[2] in self.weights
 
 
 ORIGINALS = {
@@ -305,25 +378,22 @@ ORIGINALS = {
 }
 
 
-def standing(
-    paper: str, tasks: Iterable[str], models: Iterable[str], profile: Profile
-) -> dict[str, str]:
-    """corpus and model: `the paper's`, `stand-in`, or `in part`; and metric, where there is no code
-    to go by.
+def stand(
+    finding: Finding, paper: str, tasks: Iterable[str], models: Iterable[str], profile: Profile
+) -> Finding:
+    """The finding with whether corpus and models are the paper's, and metric where it has no code.
+
+    corpus, model: `the paper's`, `stand-in`, or `in part`.
     """
     original = ORIGINALS[paper]
+    corpus = _share_of_paper(task in original.tasks for task in tasks)
+    model = _share_of_paper(original.has_model(name, profile) for name in models)
+    metric = finding.metric if original.code else "made from the text, no code"
+    return replace(finding, corpus=corpus, model=model, metric=metric)
 
-    def own(name: str) -> bool:
-        if (spec := profile.models.get(name)) is None:
-            return False
-        if spec.architecture not in ("transformer", "encoder_decoder"):
-            return original.words
-        return (spec.weights or "").rpartition("/")[2] in original.weights
 
-    found = {
-        "corpus": [task in original.tasks for task in tasks],
-        "model": [own(name) for name in models],
-    }
-    said = {what: "the paper's" if all(of) else "in part" for what, of in found.items() if any(of)}
-    metric = {} if original.code else {"metric": "made from the text, no code"}
-    return metric | dict.fromkeys(found, "stand-in") | said
+def _share_of_paper(own: Iterable[bool]) -> str:
+    found = list(own)
+    if not any(found):
+        return "stand-in"
+    return "the paper's" if all(found) else "in part"

@@ -1,5 +1,4 @@
-"""What figures and sentences call methods, and their colours and markers: a method looks the same
-in every figure.
+"""What figures and sentences call methods, and their looks: the same in every figure.
 
 A look is made of the method's name, never of its place among the others: a further method recolours
 nobody. Apart from `style`, so that what draws no method (data, training, planted worlds) does not
@@ -8,6 +7,7 @@ depend on METHODS.
 
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
 import seaborn as sns
 
@@ -19,16 +19,17 @@ COLOURS = tuple(sns.color_palette(kind, 10)[i] for kind in ("colorblind", "dark"
 # with which no two methods share a look, and those that a paper draws together differ in colour and
 # marker
 SALT = 429
-OWN = {
-    "random": ((0.45, 0.45, 0.45), "o")
-}  # looks that are given; also for a method whose own another one has already
+Look = tuple[tuple[float, float, float], str]  # colour, marker
+# looks that are given; also for a method whose own another one has already
+OWN: dict[str, Look] = {"random": ((0.45, 0.45, 0.45), "o")}
+# colours of kinds of methods, for figures of more methods than there are colours
 KINDS = {
     "gradient": "#0072B2",
     "perturbation": "#D55E00",
     "propagation": "#009E73",
     "attention": "#CC79A7",
     "baseline": "#737373",
-}  # for figures of more methods than there are colours
+}
 
 
 def name_method(method: str) -> str:
@@ -41,14 +42,13 @@ def kind_colour(method: str) -> str:
     return KINDS.get(METHODS[method].kind, "#000000")
 
 
-def method_looks(methods: Iterable[str]) -> dict[str, dict]:
-    """By method the `color`, `marker` and `label` (its title) that plots take: told apart without
-    colour, too.
+def method_looks(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """By method the `color`, `marker` and `label` (its title) that plots take.
 
     An external method whose look is taken gets the next free one.
     """
     methods = list(methods)
-    looks = {}
+    looks: dict[str, Look] = {}
     for name in dict.fromkeys([*METHODS, *methods]):
         look = OWN.get(name) or _hashed_look(name, 0)
         step = 0
@@ -63,10 +63,8 @@ def method_looks(methods: Iterable[str]) -> dict[str, dict]:
     return out
 
 
-def _hashed_look(name: str, step: int) -> tuple[tuple, str]:
-    """A colour and a marker made of a name; `step` markers further, after all markers those of the
-    next colour.
-    """
+def _hashed_look(name: str, step: int) -> Look:
+    """A colour and a marker made of a name; `step` markers on, and then by the next colours."""
     digest = hashlib.sha256(f"{SALT} {name}".encode()).digest()
     colour = digest[0] + step // len(MARKERS)
     return COLOURS[colour % len(COLOURS)], MARKERS[(digest[1] + step) % len(MARKERS)]

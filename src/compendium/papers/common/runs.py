@@ -1,5 +1,4 @@
-"""What is stored about a run (task, model, seed), the instances of a profile, and what the papers
-report.
+"""What is stored about a run (task, model, seed), a profile's instances, and what papers report.
 
 Instances are the first of a table, whose order is random and never changes, so everybody has the
 same ones.
@@ -9,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from compendium.config import Judge, Profile, Run
 from compendium.project import Results
 from compendium.workflow.step import Step
 
+TYPED = "07_sun2024_explanations"  # the notebook that explains by units, pairs and spans
 RUN = ["task", "model", "seed"]  # the columns that name a run
 Read = dict[str, Tokens]  # by instance id
 Records = dict[str, dict[str, Attribution]]  # by instance id and method
@@ -43,8 +44,9 @@ OTHER_LABELS = {"fever": "its third label is made by removing evidence"}  # not 
 
 
 def reported(name: str) -> pd.DataFrame:
-    """The published figures of paper/reported/<name>.csv. Raises FileNotFoundError that lists those
-    there are.
+    """The published figures of paper/reported/<name>.csv.
+
+    Raises FileNotFoundError that lists those there are.
     """
     folder = project.home() / "paper" / "reported"
     path = folder / f"{name}.csv"
@@ -54,68 +56,76 @@ def reported(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def attribution_files(results: Results, profile: Profile, *run) -> list[Path]:
+def attribution_files(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> list[Path]:
     """The attribution tables of every shard of a run (task, model, seed)."""
-    return [
-        results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)
-    ]
+    shards = range(profile.explaining_of(task).shards)
+    return [results.attributions(task, model, seed, shard) for shard in shards]
 
 
-def load_attributions(results: Results, profile: Profile, *run) -> Records:
-    """Attributions of every shard of a run (task, model, seed): instance id -> method -> record."""
-    paths = [
-        results.existing(path, "03_explain") for path in attribution_files(results, profile, *run)
-    ]
+def load_attributions(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> Records:
+    """Attributions of every shard of a run: instance id -> method -> record."""
+    files = attribution_files(results, profile, task, model, seed)
+    paths = [results.existing(path, "03_explain") for path in files]
     return dict(sorted(read_by_instance(*paths).items()))
 
 
 def load_tokens(
     results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
 ) -> Read:
-    """How the model reads the instances of every shard, by instance id; or those of a part:
-    `examples`, `marked`.
-    """
+    """How the model reads the instances of every shard, or of a part: `examples`, `marked`."""
     parts = [part] if part else range(profile.explaining_of(task).shards)
     paths = [results.tokens(task, model, seed, part) for part in parts]
     return read_tokens(*(results.existing(path, "03_explain") for path in paths))
 
 
-def load_typed_attributions(results: Results, profile: Profile, *run) -> Records:
+def load_typed_attributions(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> Records:
     """Attributions of several types, of all parts of a run: instance id -> method -> record."""
-    paths = [results.typed_attributions(*run, part) for part in range(profile.diagnosis.parts)]
-    return read_by_instance(*(results.existing(path, "07_sun2024_explanations") for path in paths))
+    parts = range(profile.diagnosis.parts)
+    paths = [results.typed_attributions(task, model, seed, part) for part in parts]
+    return read_by_instance(*(results.existing(path, TYPED) for path in paths))
 
 
-def load_typed_tokens(results: Results, profile: Profile, *run) -> Read:
+def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> Read:
     """How the model reads the instances of all these parts, by instance id."""
-    paths = [results.typed_tokens(*run, part) for part in range(profile.diagnosis.parts)]
-    return read_tokens(*(results.existing(path, "07_sun2024_explanations") for path in paths))
+    parts = range(profile.diagnosis.parts)
+    paths = [results.typed_tokens(task, model, seed, part) for part in parts]
+    return read_tokens(*(results.existing(path, TYPED) for path in paths))
 
 
 def common_methods(records: Records) -> list[str]:
-    """The methods of single tokens that have explained every instance of a run, in the order of
-    METHODS.
-    """
-    explained = set.intersection(*(set(by_method) for by_method in records.values()))
-    return [
-        name for name, method in METHODS.items() if name in explained and method.level == "token"
-    ]
+    """The methods of single tokens that have explained every instance of a run."""
+    explained = set.intersection(*map(set, records.values()))
+    of_tokens = [name for name, method in METHODS.items() if method.level == "token"]
+    return [name for name in of_tokens if name in explained]
+
+
+Answer = TypeVar("Answer")
+OfRun = Callable[[Results, Profile, str, str, int], Answer]
 
 
 def kept_for_run(
-    files: Callable[..., Iterable[Path]], runs: int = 1
-) -> Callable[[Callable], Callable]:
-    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the
-    last `runs`.
+    files: OfRun[Iterable[Path]], runs: int = 1
+) -> Callable[[OfRun[Answer]], OfRun[Answer]]:
+    """Decorate a function of (results, profile, task, model, seed) to remember its last answers.
 
-    files: of the same, what it reads: where one was written anew, so is the answer.
+    files: of the same, what it reads: where one was written anew, the answer is made anew. runs: of
+    how many runs answers are kept.
     """
 
-    def decorate(load: Callable) -> Callable:
-        kept = {}
+    def decorate(load: OfRun[Answer]) -> OfRun[Answer]:
+        kept: dict[tuple, Answer] = {}
 
         @wraps(load)
-        def load_once(results: Results, profile: Profile, *run):
+        def load_once(
+            results: Results, profile: Profile, task: str, model: str, seed: int
+        ) -> Answer:
+            run = (task, model, seed)
             states = [path.stat() for path in files(results, profile, *run) if path.exists()]
             written = tuple((state.st_mtime_ns, state.st_size) for state in states)
             key = (results.root, profile.model_dump_json(), run, written)
@@ -136,8 +146,9 @@ load_records_once = kept_for_run(attribution_files)(load_attributions)
 def read_shards(
     step: Step, table: str, judge: Judge | None = None, gaps: bool = False
 ) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run; gaps: some
-    may be missing.
+    """A table that notebook 03 wrote for each shard (of a judge's runs), with its run.
+
+    gaps: some may be missing.
     """
     parts = []
     for run in step.profile.explained_runs(judge):
@@ -150,8 +161,7 @@ def read_shards(
 
 
 def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> pd.DataFrame:
-    """One row for each run whose explanations are no evidence for or against a method, with the
-    `reason`.
+    """One row a run whose explanations are no evidence for or against a method, with the `reason`.
 
     Its model is not surely more accurate on test than the most frequent class; or, for the claims
     of papers, void. The model of a run is that of the task that reads it, `profile.read_by(task)`.
@@ -174,9 +184,7 @@ def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> 
 
 
 def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
-    """The table without the rows of these runs, or the whole table where that would leave
-    nothing.
-    """
+    """The table without the rows of these runs, or all of it where that would leave nothing."""
     kept = frame[~frame.set_index(RUN).index.isin(unlearned.set_index(RUN).index)]
     return kept if len(kept) else frame
 
@@ -184,7 +192,10 @@ def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame
 def to_explain(
     profile: Profile, task: str, model: str, shard: int | None = None, rows: int | None = None
 ) -> list[Instance]:
-    """The test instances on which a profile explains a model, or those of one shard."""
+    """The test instances on which a profile explains a model, or those of one shard.
+
+    rows: how many, if not as many as the profile says.
+    """
     chosen = corpora.load_task(task, "test", rows or profile.rows_explained(task, model))
     return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
 
@@ -195,24 +206,14 @@ def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
 
 
 def marked_corpus(task: str) -> list[Instance]:
-    """All of a task's dev and test instances that people have marked, as far as it has these
-    splits.
-    """
-    marked = []
-    for split in ("dev", "test"):
-        if split in corpora.TASKS[task].splits:
-            marked += [
-                instance
-                for instance in corpora.load_task(task, split)
-                if len(instance.evidence.marks)
-            ]
-    return marked
+    """All of a task's dev and test instances that people have marked."""
+    splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
+    instances = [one for split in splits for one in corpora.load_task(task, split)]
+    return [one for one in instances if len(one.evidence.marks)]
 
 
 def examples(task: str, wanted: list[str]) -> list[Instance]:
-    """The test instances of these ids, in this order. Raises ValueError where there is no such
-    instance.
-    """
+    """The test instances of these ids, in this order; ValueError where there is no such one."""
     found = (
         {instance.id: instance for instance in corpora.load_task(task, "test")} if wanted else {}
     )
@@ -225,10 +226,8 @@ def examples(task: str, wanted: list[str]) -> list[Instance]:
 
 
 def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:
-    """The instances of the tasks that carry what people marked in this one's texts, by
-    their texts.
-    """
-    marked = {}
+    """The instances of the tasks that carry people's marks on this one's texts, by their texts."""
+    marked: dict[tuple[str, ...], Instance] = {}
     for annotated in reversed(corpora.evidence_tasks(task)):  # the preferred one overwrites
         if corpora.table_path(annotated).exists():
             marked |= {i.segments: i for i in corpora.load_task(annotated, "test")}

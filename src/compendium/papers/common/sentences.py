@@ -1,34 +1,32 @@
-"""What a table has just shown, in one computed sentence in bold: the same words for the same
-numbers.
-"""
+"""What a table has just shown, in one computed sentence in bold."""
 
 import functools
 import re
 import string
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pandas as pd
 
 from compendium.papers.common.method_style import name_method
 from compendium.papers.common.style import name_run, task_title
-from compendium.papers.common.verdicts import CONTRADICTED, VERDICTS
+from compendium.papers.common.verdicts import Verdict
 
 NO_LARGEST = re.compile("of an empty sequence|all NA values")
 NOT_A_NUMBER = re.compile(r"\bnan\b")
 NOTHING = "This run has no rows that would say anything here."
 
 
-class Sentence(str):
+class BoldSentence(str):
     """A sentence that a notebook shows in bold."""
 
     def _repr_markdown_(self) -> str:
         return f"**{self}**"
 
 
-def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
-    """Decorate a function of tables that gives a sentence: it says NOTHING where there is nothing
-    to report.
+def sentence(function: Callable[..., str]) -> Callable[..., BoldSentence]:
+    """Decorate a function of tables that gives a sentence: NOTHING where there is nothing to say.
 
     That is where the first table is empty, and where the sentence is empty or holds a NaN, which is
     no `nan` among the tables' own words. A small run leaves rows whose numbers could not be
@@ -36,38 +34,42 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
     """
 
     @functools.wraps(function)
-    def say(table, *more) -> Sentence:
+    def say(table: pd.DataFrame, *more: object) -> BoldSentence:
         if not len(table):
-            return Sentence(NOTHING)
-        given = [
-            one.reset_index(drop=True) if isinstance(one, pd.DataFrame) else one
-            for one in (table, *more)
-        ]
+            return BoldSentence(NOTHING)
+        given = [_renumbered(one) for one in (table, *more)]
         try:
             text = function(*given)
+            other = function(*map(_without_nan, given)) if _has_nan(text) else text
         except ValueError as error:
             if not NO_LARGEST.search(str(error)):
                 raise
-            return Sentence(NOTHING)
-        unknown = bool(NOT_A_NUMBER.search(text))
-        if unknown:
-            frames = (pd.DataFrame, pd.Series)
-            other = [
-                one.replace(NOT_A_NUMBER, "word", regex=True) if isinstance(one, frames) else one
-                for one in given
-            ]
-            unknown = bool(NOT_A_NUMBER.search(function(*other)))
-        if unknown or not text:
-            return Sentence(NOTHING)
-        return Sentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
+            return BoldSentence(NOTHING)
+        if not text or _has_nan(other):
+            return BoldSentence(NOTHING)
+        return BoldSentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
 
     return say
 
 
+def _has_nan(text: str) -> bool:
+    return bool(NOT_A_NUMBER.search(text))
+
+
+def _renumbered(given: object) -> object:
+    """A table with its rows numbered from 0; anything else as it is."""
+    return given.reset_index(drop=True) if isinstance(given, pd.DataFrame) else given
+
+
+def _without_nan(given: object) -> object:
+    """The same without the word `nan` in any of its texts."""
+    if isinstance(given, pd.DataFrame):
+        return given.replace(NOT_A_NUMBER, "word", regex=True)
+    return given
+
+
 def between(value: float, low: float, high: float, sign: str = "") -> str:
-    """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` also shows that of
-    positive ones.
-    """
+    """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` shows that of positive ones too."""
     return f"{value:{sign}.2f} [{low:.2f}, {high:.2f}]"
 
 
@@ -85,21 +87,22 @@ TITLES = {
 
 
 class Template(string.Formatter):
-    """Python's format strings, which can also name what a cell holds, and give a value of a row its
-    interval.
+    """Python's format strings, which also know titles and intervals.
 
     `{row.task:task}`, `{row.method:method}`: titles. `{row:run}`: task and model.
     `{share:percent}`. `{row:mean}`: `of_row(row, "mean")`; `{row:+change low high}` names the ends,
     and shows the sign.
     """
 
-    def format_field(self, value, format_spec: str) -> str:
+    def format_field(self, value: Any, format_spec: str) -> str:
         """One cell, as `format_spec` says."""
         if format_spec in TITLES:
             return TITLES[format_spec](value)
         if isinstance(value, pd.Series):
-            columns = format_spec.removeprefix("+")
-            return of_row(value, *columns.split(), sign="+" if columns != format_spec else "")
+            sign = "+" if format_spec.startswith("+") else ""
+            middle, *ends = format_spec.removeprefix("+").split()
+            low, high = ends or ("low", "high")
+            return of_row(value, middle, low, high, sign)
         return super().format_field(value, format_spec)
 
 
@@ -112,8 +115,7 @@ def list_rows(template: str, rows: pd.DataFrame, joint: str = "; ") -> str:
 
 
 def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -> str:
-    """A template filled with the cells of a summary: of the first task that has them all, or of
-    each.
+    """A template filled with the cells of a summary: of the first task that has them, or of each.
 
     summary: a row a task (`all` for settings) and quantity. `{lowest.name}` and
     `{lowest.value:.2f}` stand for the cells of the row whose quantity is `lowest`. more: what is
@@ -135,16 +137,11 @@ def tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -
 
 @sentence
 def say_verdicts(claims: pd.DataFrame) -> str:
-    """How many conclusions got which verdict, and the contradicted one that lies farthest from its
-    range's side.
-    """
-    counts = [
-        f"{(claims.verdict == verdict).sum()} “{verdict}”"
-        for verdict in VERDICTS
-        if (claims.verdict == verdict).any()
-    ]
-    said = f"Verdicts on {len(claims)} conclusions: {', '.join(counts)}."
-    against = claims[claims.verdict == CONTRADICTED]
+    """How many conclusions got which verdict, and the one that is contradicted most clearly."""
+    counts = claims.verdict.value_counts()
+    shown = [f"{counts[verdict]} “{verdict}”" for verdict in Verdict if verdict in counts]
+    said = f"Verdicts on {len(claims)} conclusions: {', '.join(shown)}."
+    against = claims[claims.verdict == Verdict.CONTRADICTED]
     if len(against):
         row = against.loc[against.q.idxmin()]
         said += (

@@ -1,12 +1,16 @@
 """One look for every figure: colour-blind safe, readable in print and on a phone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
 from compendium import corpora
@@ -34,6 +38,8 @@ MODELS |= {
     "tiny": "tiny encoder",
     "tiny_bart": "tiny BART",
 }
+Look = dict[str, Any]  # what matplotlib takes by name
+Kind = TypeVar("Kind")  # what a figure has a panel of
 
 
 def use_style() -> None:
@@ -44,8 +50,8 @@ def use_style() -> None:
     sns.set_theme(style="ticks", palette="colorblind", rc=frame | grid | size)
 
 
-def draw_nothing(why: str):
-    """A figure that says why there is nothing to draw, for a run that lacks what a figure shows."""
+def draw_nothing(why: str) -> Axes:
+    """A figure that says why there is nothing to draw, for a run that lacks what it shows."""
     use_style()
     _, axes = plt.subplots(figsize=(5, 1))
     axes.set_axis_off()
@@ -59,9 +65,7 @@ def task_title(task: str) -> str:
 
 
 def model_title(model: str) -> str:
-    """A model of a profile, or an architecture, as a person would write it; a model of one's own
-    keeps its name.
-    """
+    """A model or architecture as a person would write it; one of a user's own keeps its name."""
     return MODELS.get(model.lower(), model)
 
 
@@ -71,55 +75,72 @@ def name_run(row: pd.Series) -> str:
 
 
 def task_panels(
-    tasks: Iterable, width: float, height: float, columns: int = 2, margin: float = 0.0, **more
-):
-    """A figure with a panel per task, `columns` per row, and the panels by task; margin: inches for
-    names.
+    tasks: Iterable[Kind],
+    width: float,
+    height: float,
+    columns: int = 2,
+    margin: float = 0.0,
+    **more: Any,
+) -> tuple[Figure, dict[Kind, Axes]]:
+    """A figure with a panel per task, `columns` per row, and the panels by task.
+
+    width, height: of a panel, in inches. margin: inches for names. more: of `plt.subplots`.
     """
     use_style()
     tasks = list(tasks)
     rows = -(-len(tasks) // columns)
     columns = min(columns, len(tasks))
-    more = {
-        "figsize": (margin + width * columns, height * rows),
-        "sharey": True,
-        "squeeze": False,
-    } | more
-    figure, grid = plt.subplots(rows, columns, **more)
+    size = (margin + width * columns, height * rows)
+    options: Look = {"figsize": size, "sharey": True, **more}
+    figure, grid = plt.subplots(rows, columns, squeeze=False, **options)
     for axes in grid.flat[len(tasks) :]:
         axes.set_axis_off()
     return figure, dict(zip(tasks, grid.flat, strict=False))
 
 
-def draw_curve(axes, x, middle, low, high, alpha: float = 0.1, **look) -> None:
+def draw_curve(
+    axes: Axes,
+    x: ArrayLike,
+    middle: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    alpha: float = 0.1,
+    **look: Any,
+) -> None:
     """A curve with a band for its interval. look: of the curve, with its `color`."""
     axes.plot(x, middle, **look)
     axes.fill_between(x, low, high, color=look["color"], alpha=alpha, linewidth=0)
 
 
-def legend_below(figure, columns: int, y: float = 0.02, **more):
-    """One legend below all panels, each entry once. more: further handles, by label. Gives the
-    first panel.
+def legend_below(figure: Figure, columns: int, y: float = 0.02, **more: Any) -> Axes:
+    """One legend below all panels, each entry once; give the first panel.
+
+    more: further handles, by label.
     """
-    entries = {}
+    entries: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     entries |= more
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, y)}
-    figure.legend(entries.values(), entries.keys(), ncols=columns, **place)
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        ncols=columns,
+        loc="upper center",
+        bbox_to_anchor=(0.5, y),
+    )
     figure.tight_layout()
     return figure.axes[0]
 
 
-def spare_ticks(axes, ks) -> None:
+def spare_ticks(axes: Axes, ks: Iterable[int]) -> None:
     """A tick at each k, or at every fifth where there are many."""
     most = int(max(ks))
     every = list(range(1, most + 1))
     axes.set_xticks(every if most <= 12 else [1, *every[4::5]])
 
 
-def finish_matrix(axes, task: str) -> None:
+def finish_matrix(axes: Axes, task: str) -> None:
     """Title and labels of a heat map."""
     axes.grid(False)
     axes.set_title(task_title(task))
@@ -127,9 +148,10 @@ def finish_matrix(axes, task: str) -> None:
     axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")
 
 
-def spread(places, gap: float, low: float, high: float) -> np.ndarray:
-    """Places moved by the least squares that leave neighbours `gap` apart; between low and high
-    where there is room.
+def move_apart(places: ArrayLike, gap: float, low: float, high: float) -> np.ndarray:
+    """Places moved as little as leaves neighbours `gap` apart, by least squares.
+
+    They stay between low and high where there is room.
     """
     places = np.asarray(places, float)
     order = np.argsort(places, kind="stable")
@@ -142,51 +164,71 @@ def spread(places, gap: float, low: float, high: float) -> np.ndarray:
     return out
 
 
-def room_for(names: Iterable[str], size: float = 8.0) -> float:
-    """The `w_pad` of tight_layout (in sizes of the font) that leaves room for these names beside a
-    panel.
-    """
+def room_for_names(names: Iterable[str], size: float = 8.0) -> float:
+    """The `w_pad` of tight_layout that leaves room for these names beside a panel."""
     return (2.2 + 0.56 * max(map(len, names), default=0)) * size / rcParams["font.size"]
 
 
-def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: float = 8.0) -> None:
+class CurveEnd(NamedTuple):
+    """What a curve is called, its last point, and its colour."""
+
+    name: str
+    x: float
+    y: float
+    colour: Any
+
+
+def label_ends(axes: Axes, ends: Sequence[CurveEnd], size: float = 8.0) -> None:
     """Write names right of the axes, each joined by a thin line to where its curve ends.
 
-    ends: name, x and y of the last point, colour. size: of the letters, in points. Call it when
-        limits are final.
+    size: of the letters, in points. Call it when limits are final.
     """
-    ends = list(ends)
     height = axes.get_window_extent().height / axes.figure.dpi * 72
     to_axes = axes.transData + axes.transAxes.inverted()
     starts = np.reshape([to_axes.transform((x, y)) for _, x, y, _ in ends], (-1, 2))
-    heights = spread(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
+    heights = move_apart(starts[:, 1], 1.2 * size / height, 0.0, 1.0)
     for (name, _, _, colour), (x, y), place in zip(ends, starts, heights, strict=True):
         joint = [x + 0.012, 1.015, 1.045]
-        look = {"color": colour, "transform": axes.transAxes}
+        look: Look = {"color": colour, "transform": axes.transAxes}
         axes.plot(joint, [y, y, place], linewidth=0.6, alpha=0.7, clip_on=False, **look)
         axes.text(1.055, place, name, fontsize=size, va="center", **look)
 
 
-def name_ends(figure, ends: dict, size: float = 8.0):
-    """Lay panels out with room for names, and write them; ends: by panel, of `label_ends`. Gives
-    the first panel.
+def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[CurveEnd]], size: float = 8.0) -> Axes:
+    """Lay panels out with room for names, and write them; give the first panel.
+
+    ends: by panel, of `label_ends`.
     """
     names = [end[0] for of_panel in ends.values() for end in of_panel]
-    figure.tight_layout(w_pad=room_for(names, size))
+    figure.tight_layout(w_pad=room_for_names(names, size))
     for axes, of_panel in ends.items():
         label_ends(axes, of_panel, size)
     return figure.axes[0]
 
 
-def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, turn=25) -> None:
-    """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale
-    outwards.
+def heat_map(
+    axes: Axes,
+    values: np.ndarray,
+    bold: np.ndarray,
+    colours: Any,
+    ends: tuple[float, float],
+    dark: float,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    alpha: float | np.ndarray = 1.0,
+    turn: int = 25,
+) -> None:
+    """(rows, columns) values in colour and, in hundredths, in words.
+
+    bold: (rows, columns) of these words. colours: a colour map, from the first of `ends` to the
+    last. dark: words are white from this share of the scale outwards. turn: of the columns' names,
+    in degrees.
     """
     axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
     middle = np.mean(ends)
     strength = np.abs(values - middle) / (ends[1] - middle) * alpha
     for y, x in np.argwhere(~np.isnan(values)):
-        style = {
+        style: Look = {
             "weight": "bold" if bold[y, x] else "normal",
             "color": "white" if strength[y, x] > dark else "black",
         }
@@ -198,14 +240,16 @@ def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, 
     bare(axes)
 
 
-def bare(axes):
+def bare(axes: Axes) -> None:
     """Axes of a heat map: neither ticks, nor grid, nor frame."""
     axes.tick_params(length=0)
     axes.grid(False)
     sns.despine(ax=axes, left=True, bottom=True)
 
 
-def colour_bar(axes, colours, ends: tuple[float, float], label: str, **place):
+def colour_bar(
+    axes: Any, colours: Any, ends: tuple[float, float], label: str, **place: Any
+) -> None:
     """One bar of colours beside one or more axes; place: what `Figure.colorbar` takes."""
     mappable = plt.cm.ScalarMappable(plt.Normalize(*ends), colours)
     bar = np.ravel(axes)[0].figure.colorbar(mappable, ax=axes, **place)

@@ -1,6 +1,4 @@
-"""What tables are made with: rows under named columns, and means with their intervals over
-texts.
-"""
+"""What tables are made with: rows under named columns, and means with their intervals."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,21 +6,22 @@ from functools import wraps
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from attreval.core.bootstrap import bootstrap_mean
 from compendium.config import BootstrapSpec
 
 
 def table_of(columns: str) -> Callable[[Callable[..., Iterable]], Callable[..., pd.DataFrame]]:
-    """Decorate a function that gives rows, tuples or dicts: it gives their table, with all columns
-    if there is no row.
+    """Decorate a function that gives rows, tuples or dicts: it gives their table.
 
-    columns: their names; `x±` stands for `x x_low x_high`, a number and the ends of its interval.
+    columns: all of the table's, also where there is no row; `x±` stands for `x x_low x_high`, a
+    number and the ends of its interval.
     """
 
     def decorate(rows: Callable[..., Iterable]) -> Callable[..., pd.DataFrame]:
         @wraps(rows)
-        def made(*given, **named) -> pd.DataFrame:
+        def made(*given: object, **named: object) -> pd.DataFrame:
             return pd.DataFrame(list(rows(*given, **named)), columns=spell(columns))
 
         return made
@@ -35,8 +34,7 @@ def spell(columns: str) -> list[str]:
     return re.sub(r"(\S+)±", r"\1 \1_low \1_high", columns).split()
 
 
-def mean_low_high(values, settings: BootstrapSpec, *names: object) -> np.ndarray:
-    """(3, ...) mean of (n, ...) values over texts, and the ends of its interval; see
-    `bootstrap_mean`.
-    """
-    return np.stack(bootstrap_mean(values, settings.draws, settings.confidence, *names))
+def mean_low_high(values: ArrayLike, settings: BootstrapSpec, *names: object) -> np.ndarray:
+    """(3, ...) mean of (n, ...) values over texts, and the ends of its interval."""
+    found = bootstrap_mean(np.asarray(values), settings.draws, settings.confidence, *names)
+    return np.stack(found)

@@ -1,43 +1,51 @@
-"""Verdicts: what may be concluded from a number, its interval, and what chance gives (one
-definition for all papers).
+"""Verdicts: what may be concluded from a number, its interval, and what chance gives.
 
 A claim says in which range its number must lie, and its null: what a world without the effect
-gives. Two nulls are made: random scores of the same lengths, ties and signs, and the names of the
-methods exchanged at
-    random in each text.
-The others are the edge of the range itself: "no worse" fails in a world where it is worse, "all" in
-one where one fails, so that the interval and its p decide alone.
+gives. Two nulls are made: random scores of the same lengths, ties and signs, and methods whose
+names are exchanged at random in each text. The others are the edge of the range itself: "no worse"
+fails in a world where it is worse, "all" in one where one fails, so that the interval and its p
+decide_verdict alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.stats import false_discovery_control
 
-from attreval.core.bootstrap import LEAST_TEXTS as LEAST_TEXTS  # of a task; fewer decide nothing
+from attreval.core.bootstrap import (
+    LEAST_TEXTS as LEAST_TEXTS,  # of a task; fewer decide_verdict nothing
+)
 from attreval.core.bootstrap import mean_of_known, percentile_interval
 from attreval.core.section import Section
 
-REPRODUCED = "reproduced"
-CHANCE = "holds by chance too"
-DIRECTION = "direction only"
-INCONCLUSIVE = "inconclusive"
-CONTRADICTED = "contradicted"
-UNTESTABLE = "not testable here"
-VERDICTS = (REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE)
-MADE = {
-    "random scores": "null_scores",
-    "exchanged names": "null_names",
-}  # nulls that are worlds, by column
-NULLS = (*MADE, "a worse one", "one that fails", "the other side")
-NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
+
+class Verdict(StrEnum):
+    """What is concluded of a claim, the best first."""
+
+    REPRODUCED = "reproduced"
+    CHANCE = "holds by chance too"
+    DIRECTION = "direction only"
+    INCONCLUSIVE = "inconclusive"
+    CONTRADICTED = "contradicted"
+    UNTESTABLE = "not testable here"
+
+
+NullWorld = Literal[
+    "random scores", "exchanged names", "a worse one", "one that fails", "the other side"
+]
+NULLS: tuple[NullWorld, ...] = get_args(NullWorld)
+# nulls that are made worlds, by the column of what they give
+MADE = {"random scores": "null_scores", "exchanged names": "null_names"}
+NULL_LEVEL = 0.05  # the share of null worlds that may support a claim as much as we found
+NO_WORLDS = np.zeros(0)
 
 
 class Expectation(Section):
-    """What a value must be for the claim to hold: above or below a number, or within `within` of
-    one.
-    """
+    """The range of a claim: above a number, below one, or within `within` of one."""
 
     above: float | None = None
     below: float | None = None
@@ -45,7 +53,7 @@ class Expectation(Section):
     within: float = Field(0.0, ge=0)
 
     @model_validator(mode="after")
-    def one_of_three(self):
+    def one_of_three(self) -> Self:
         given = [name for name in ("above", "below", "near") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"an expectation is one of above, below, near; got {given or 'none'}")
@@ -56,12 +64,12 @@ class Expectation(Section):
         """The lower and upper end of the claimed range."""
         if self.near is not None:
             return self.near - self.within, self.near + self.within
-        return (self.above, np.inf) if self.above is not None else (-np.inf, self.below)
+        low = -np.inf if self.above is None else self.above
+        high = np.inf if self.below is None else self.below
+        return low, high
 
-    def holds(self, values: np.ndarray) -> np.ndarray:
-        """Whether values lie in the claimed range; the ends themselves do where it is near a
-        number, and else not.
-        """
+    def holds(self, values: float | np.ndarray) -> np.ndarray:
+        """Whether values lie in the range; its ends belong to it only around a number."""
         low, high = self.ends
         values = np.asarray(values, dtype=float)
         if self.near is not None:
@@ -70,28 +78,28 @@ class Expectation(Section):
         return (values > low) & (values < high)
 
     def as_much(self, value: float, worlds: np.ndarray) -> np.ndarray:
-        """Whether each of `worlds` supports the claim as much as the value does: around a number,
-        lies near it.
+        """Whether each of `worlds` supports the claim as much as `value` does.
+
+        A range around a number is supported by whatever lies in it.
         """
         if self.near is not None:
             return self.holds(worlds)
-        worlds = np.asarray(worlds, dtype=float)
         return worlds >= value - 1e-12 if self.above is not None else worlds <= value + 1e-12
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Our number for a claim. drawn: (b,) bootstrap draws; by_scores, by_names: (j,) values in null
-    worlds.
+    """Our number for a claim.
 
-    texts: of the smallest task. corpus, model, metric: whether they are the paper's. reason: why it
-        is not tested.
+    drawn: (b,) bootstrap draws. by_scores, by_names: (j,) values in null worlds. texts: of the
+    smallest task. corpus, model, metric: whether they are the paper's. reason: why it is not
+    tested.
     """
 
     value: float
     drawn: np.ndarray
-    by_scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    by_names: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    by_scores: np.ndarray = field(default_factory=NO_WORLDS.copy)
+    by_names: np.ndarray = field(default_factory=NO_WORLDS.copy)
     texts: int = 0
     models: int = 0
     seeds: int = 1
@@ -107,32 +115,22 @@ class Finding:
         return float(low), float(high)
 
     def p(self, expect: Expectation) -> float:
-        """Two-sided bootstrap p that the number lies on the other side of the range's edge than it
-        seems to.
-        """
+        """Two-sided bootstrap p that the number lies on the other side of the range's edge."""
         known = self.drawn[~np.isnan(self.drawn)]
         inside = int(expect.holds(known).sum())
         fewer = min(inside, len(known) - inside)
         return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
     def null_p(self, expect: Expectation, null: str) -> float:
-        """The share of the null's worlds that support the claim as much as we found; NaN where the
-        null is the edge.
-
-        Of a range on one side: that reach at least our value. Of a range around a number: that lie
-        in it.
-        """
-        worlds = {"null_scores": self.by_scores, "null_names": self.by_names}.get(
-            MADE.get(null), np.zeros(0)
-        )
+        """The share of null worlds that support the claim as much as we found; NaN without any."""
+        made = {"random scores": self.by_scores, "exchanged names": self.by_names}
+        worlds = made.get(null, NO_WORLDS)
         worlds = worlds[~np.isnan(worlds)]
         supporting = int(expect.as_much(self.value, worlds).sum())
         return (supporting + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
 
-    def measures(self, expect: Expectation, null: str, confidence: float) -> dict:
-        """What a verdict rests on, beside the adjusted p: value, interval, what each null gives on
-        average, null_p.
-        """
+    def measures(self, expect: Expectation, null: str, confidence: float) -> dict[str, Any]:
+        """What a verdict rests on beside q: value, interval, what the nulls give, and null_p."""
         low, high = self.interval(confidence)
         return {
             "value": self.value,
@@ -151,11 +149,10 @@ def untested(reason: str) -> Finding:
 
 
 def adjust(p: np.ndarray) -> np.ndarray:
-    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and
-    does not count.
-    """
-    from scipy.stats import false_discovery_control
+    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995).
 
+    NaN stays NaN and does not count.
+    """
     p = np.asarray(p, dtype=float)
     out = np.full(len(p), np.nan)
     known = ~np.isnan(p)
@@ -164,9 +161,10 @@ def adjust(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def decide(expect: Expectation, null: str, row: Mapping, confidence: float) -> str:
-    """One of VERDICTS. null: of NULLS. row: `Finding.measures`, and q, its p adjusted for the
-    claims tested beside it.
+def decide_verdict(
+    expect: Expectation, null: str, row: Mapping[str, Any], confidence: float
+) -> Verdict:
+    """The verdict on a claim.
 
     reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of the
     null's worlds support the claim as much. holds by chance too: the interval lies there, but more
@@ -174,24 +172,29 @@ def decide(expect: Expectation, null: str, row: Mapping, confidence: float) -> s
     the null gives, but it reaches over the edge of the range, or does after adjusting; of a range
     around a number, that it lies between the null and the range. contradicted: the whole interval
     lies outside the range, and q is small. inconclusive: none of these.
+
+    Args:
+        expect: The claimed range.
+        null: One of NULLS.
+        row: `Finding.measures`, and q, its p adjusted for the claims tested beside it.
+        confidence: Of the interval.
     """
     value = row["value"]
     low = row["low"]
     high = row["high"]
     if (isinstance(row["reason"], str) and row["reason"]) or np.isnan(value):
-        return UNTESTABLE
+        return Verdict.UNTESTABLE
     sure = row["q"] <= 1 - confidence + 1e-12
     passes_null = not row["null_p"] > NULL_LEVEL
     if expect.holds(low) and expect.holds(high):
         if not passes_null:
-            return CHANCE
-        return REPRODUCED if sure else DIRECTION
+            return Verdict.CHANCE
+        return Verdict.REPRODUCED if sure else Verdict.DIRECTION
     chance = row[MADE[null]] if null in MADE else np.nan
     start, end = expect.ends
-    aside = (low > chance and chance < start) or (
-        high < chance and chance > end
-    )  # the whole interval, on its side
+    # the whole interval lies on the claim's side of what chance gives
+    aside = (low > chance and chance < start) or (high < chance and chance > end)
     if passes_null and aside and (expect.near is not None or expect.holds(value)):
-        return DIRECTION
+        return Verdict.DIRECTION
     outside = high <= start or low >= end if expect.near is None else high < start or low > end
-    return CONTRADICTED if outside and sure else INCONCLUSIVE
+    return Verdict.CONTRADICTED if outside and sure else Verdict.INCONCLUSIVE

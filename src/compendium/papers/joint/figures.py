@@ -139,7 +139,7 @@ def draw_pareto(table: pd.DataFrame) -> Axes:
     return style.name_ends(figure, ends, 7)
 
 
-def _draw_front(axes: Axes, cell: pd.DataFrame) -> list[tuple]:
+def _draw_front(axes: Axes, cell: pd.DataFrame) -> list[style.CurveEnd]:
     """One panel; give the names of undominated methods, and where they stand."""
     place = ["requested", "quality"]
     front = cell[cell.undominated].sort_values(place)
@@ -154,7 +154,8 @@ def _draw_front(axes: Axes, cell: pd.DataFrame) -> list[tuple]:
     ends = []
     for one in front.drop_duplicates(place).itertuples():
         title = METHODS[one.method].title
-        ends.append((title, one.requested, one.quality, kind_colour(one.method)))
+        colour = kind_colour(one.method)
+        ends.append(style.CurveEnd(title, one.requested, one.quality, colour))
     return ends
 
 

@@ -27,7 +27,7 @@ from compendium.papers.common import style
 from compendium.papers.common.contrasts import (
     about_median,
     drawn_means,
-    exchange_names,
+    exchange_columns,
     mean_of_known,
     with_bounds,
 )
@@ -228,7 +228,7 @@ def _by_chance(
     """What worlds with exchanged models lose on average, or have across, and p; means: (1, t, m) of
     the twins.
     """
-    exchanged = exchange_names(twins.values, worlds, rng).mean(axis=1)
+    exchanged = exchange_columns(twins.values, worlds, rng).mean(axis=1)
     chance = correlate_twins(exchanged, exchanged, twins.masked)
     own = correlate_twins(means, means, twins.masked)
     told = chance.lost
@@ -297,7 +297,8 @@ def draw_masked(table: pd.DataFrame) -> Axes:
         for row in part.itertuples():
             across = [[row.plain - row.plain_low], [row.plain_high - row.plain]]
             up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
-            look = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
+            look: dict[str, Any] = {"linestyle": "", "markersize": 5, "elinewidth": 0.6}
+            look |= looks[row.method]
             axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **look)
         bounds = part[["plain_low", "masked_low", "plain_high", "masked_high"]]
         ends = [bounds.min(axis=None), bounds.max(axis=None)]

@@ -1,5 +1,4 @@
-"""agreement@k of pairs and of groups of methods, at one k for all and at dynamic k (Kamp et al.
-2023).
+"""agreement@k of pairs and groups of methods, at one k for all and at dynamic k.
 
 Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have
 them.
@@ -16,14 +15,14 @@ from attreval.methods import METHODS
 from attreval.methods.method import KINDS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES
-from compendium.config import AgreementSpec
+from compendium.config import AgreementSpec, Run
 from compendium.papers.common.runs import RUN
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     DYNAMIC,
     PEOPLE,
     SIX,
-    Reading,
+    VotedText,
     by_k,
     by_run,
     marked,
@@ -33,19 +32,19 @@ from compendium.papers.kamp2023.readings import (
     voters,
     voters_and_people,
 )
+from compendium.workflow.step import Step
+
+VotedTexts = Sequence[VotedText]
 
 LENGTHS = (10, 15, 20, 25, 30, 35, 40)  # tokens of the texts of Figure 6
-LOW = (
-    "integrated_gradients_plain",
-    "gradient_x_input",
-)  # methods whose pairs agree least in the paper
+# methods whose pairs agree least in the paper
+LOW = ("integrated_gradients_plain", "gradient_x_input")
 BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
 GROUPS = {"all six": SIX} | {
     kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")
 }
-COMPARED = (
-    10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
-)
+# the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
+COMPARED = 10
 IMPROVED = 5  # and the largest of the paper's Table 1
 PAIR_KINDS = (  # the paper's three groups of pairs, the one that agrees most first
     "Partition SHAP and LIME",
@@ -63,9 +62,7 @@ def kind_of(a: str, b: str) -> str:
 
 
 def group_of(a: str, b: str) -> str:
-    """What kind of pair two methods are: of one kind (`both gradient`), of two (`gradient and
-    attention`).
-    """
+    """What kind of pair two methods are: `both gradient`, or `gradient and attention`."""
     if "random" in (a, b):
         return "with random"
     first, second = sorted((METHODS[name].kind for name in (a, b)), key=KINDS.index)
@@ -73,7 +70,7 @@ def group_of(a: str, b: str) -> str:
 
 
 def agreements(
-    readings: Iterable[Reading],
+    readings: Iterable[VotedText],
     pairs: Iterable[Sequence[str]],
     k: int,
     spec: AgreementSpec,
@@ -84,42 +81,34 @@ def agreements(
 
 
 @by_run("method_a method_b group k agreement low high instances")
-def agreement_table(step, run, readings) -> Iterator[tuple]:
-    """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its
-    interval.
-    """
-    by_name = sorted(
-        readings, key=lambda r: r.instance
-    )  # the order that this table's draws are made for
-    for a, b in combinations(voters(readings, BY_TOKEN), 2):
-        pair = (a, b)
-        if (
-            step.profile.agreement.ties == "random"
-        ):  # broken in the same order as in the tables of the six methods
-            pair = sorted(pair, key=[*SIX, *BY_TOKEN].index)
-        for row in by_k(step, run, by_name, pair):
-            yield a, b, group_of(a, b), *row
+def agreement_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run, pair of methods and k: mean agreement@k with its interval."""
+    # the order that this table's draws are made for
+    by_name = sorted(readings, key=lambda r: r.instance)
+    # ties are broken at random in the same order as in the tables of the six methods
+    at_random = step.profile.agreement.ties == "random"
+    for pair in combinations(voters(readings, BY_TOKEN), 2):
+        names = sorted(pair, key=[*SIX, *BY_TOKEN].index) if at_random else pair
+        for row in by_k(step, run, by_name, names):
+            yield *pair, group_of(*pair), *row
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """The part of an agreement table on the tasks that most methods explain, for figures of all
-    pairs.
-    """
+    """The part of an agreement table on the tasks that most methods explain."""
     pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
     return table[table.task.isin(pairs.index[pairs == pairs.max()])]
 
 
 def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
-    """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal
-    is 1.
+    """By task, methods by methods, mean agreement at one k (or the largest there is).
+
+    The diagonal is 1.
     """
     return _matrices(table, k, ["method_a", "method_b"], "agreement", "agreement", 1.0)
 
 
 def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
-    """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a
-    fixed k above.
-    """
+    """By task, voters by voters: agreement at dynamic k below, less a fixed k above."""
     return _matrices(compared, k, ["a", "b"], "dynamic", "difference", np.nan)
 
 
@@ -142,10 +131,8 @@ def _matrices(
 
 
 @by_run("group voters k agreement low high instances")
-def group_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for
-    dynamic k.
-    """
+def group_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run, group of methods and k: mean agreement of the group; k = 0 is dynamic k."""
     for group, among in GROUPS.items():
         names = voters(readings, among)
         for row in by_k(step, run, readings, names, DYNAMIC) if len(names) > 1 else ():
@@ -153,9 +140,8 @@ def group_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("instance tokens methods methods_dynamic people with_people")
-def sentence_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and instance: tokens, agreement of all six at the fixed and at dynamic k, of
-    people, with them.
+def sentence_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run and instance: tokens, and agreement of all six, of people, and with them.
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
     """
@@ -172,10 +158,8 @@ def sentence_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("length k agreement chance instances")
-def length_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, length that texts have and k: agreement of all six (appendix C), and by
-    chance.
-    """
+def length_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run, length of texts and k: agreement of all six (appendix C), and by chance."""
     spec = step.profile.agreement
     names = voters(readings)
     for length in LENGTHS if names else ():
@@ -187,9 +171,8 @@ def length_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("a b k dynamic low high fixed difference± instances undefined")
-def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
-    """One row a run, pair of voters (methods, people) and fixed k: agreement at dynamic k, at that
-    k, the difference.
+def dynamic_against_fixed(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run, pair of voters and fixed k: agreement at dynamic k, at that k, difference.
 
     difference: dynamic minus fixed, over the instances where dynamic agreement is defined;
     undefined counts the others, where neither voter has a peak. Instances that nobody marked do not
@@ -208,9 +191,8 @@ def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
 
 
 @table_of("task model seed method k improvement least most")
-def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
-    """One row a run, method and fixed k: what dynamic k improves over the method's pairs (Kamp et
-    al. 2023, Table 1).
+def improvement_table(step: Step, compared: pd.DataFrame) -> Iterator[tuple]:
+    """One row a run, method and fixed k: what dynamic k improves over its pairs (Table 1).
 
     The released code ends before its last step; `agreement.improvement` names what is done with a
     method's pairs.
@@ -230,26 +212,20 @@ def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
 
 
 @by_run("voter k low high sd without instances")
-def dynamic_k_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and voter: mean and spread of dynamic k, and the share of instances without any
-    peak.
-    """
+def dynamic_k_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run and voter: mean and spread of dynamic k, and the share without a peak."""
     for voter in voters_and_people(readings):
         used = shared_readings(readings, voter)
         counts = np.array([r.peaks(voter, step.profile.agreement).sum() for r in used])
-        yield (
-            voter,
-            *mean_with_interval(step, counts, run),
-            counts.std(),
-            (counts == 0).mean(),
-            len(used),
-        )
+        interval = mean_with_interval(step, counts, run)
+        yield voter, *interval, counts.std(), (counts == 0).mean(), len(used)
 
 
 @by_run("a b expected drawn draws_sd farthest instances")
-def tie_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks as
-    the released code.
+def tie_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks.
+
+    The released code breaks ties at random.
 
     draws_sd: of the data set's mean over draws. farthest: the largest distance of a draw from the
         expectation.
@@ -258,22 +234,18 @@ def tie_table(step, run, readings) -> Iterator[tuple]:
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
         exact = agreements(used, [pair], spec.fixed_k, spec).mean()
-        draws = [
-            agreements(used, [pair], spec.fixed_k, spec, draw).mean()
-            for draw in range(spec.tie_draws)
-        ]
-        yield *pair, exact, np.mean(draws), np.std(draws), np.abs(draws - exact).max(), len(used)
+        drawn = [agreements(used, [pair], spec.fixed_k, spec, at) for at in range(spec.tie_draws)]
+        draws = np.array([values.mean() for values in drawn])
+        yield *pair, exact, draws.mean(), draws.std(), np.abs(draws - exact).max(), len(used)
 
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
-def sign_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, signed method and sign: agreement with people and the other methods, by scores
-    or sizes.
-    """
+def sign_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run, signed method and sign: agreement with people and the other methods."""
     spec = step.profile.agreement
     names = voters(readings)
 
-    def agree(pairs: list[tuple[str, str]], readings: list) -> tuple[float, float]:
+    def agree(pairs: list[tuple[str, str]], readings: VotedTexts) -> tuple[float, float]:
         if not readings:
             return np.nan, np.nan
         dynamic = agreements(readings, pairs, DYNAMIC, spec)
@@ -292,10 +264,8 @@ def sign_table(step, run, readings) -> Iterator[tuple]:
 
 
 @by_run("rule voter k without agreement instances")
-def rule_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement with the
-    others.
-    """
+def rule_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
+    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement."""
     names = voters(readings)
     for rule in PEAK_RULES:
         spec = step.profile.agreement.model_copy(update={"peaks": rule})

@@ -1,12 +1,10 @@
-"""The claims of Kamp et al. (2023) on our runs: each with its interval over texts and what chance
-gives.
+"""The claims of Kamp et al. (2023) on our runs, each with its interval and what chance gives.
 
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,20 +18,29 @@ from compendium.papers.common.claims import (
     quick_draws,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
-from compendium.papers.common.contrasts import Cell, mean_difference
+from compendium.papers.common.contrasts import (
+    MeansOfWorld,
+    Measured,
+    SampleWeights,
+    make_world,
+    resample,
+    stand,
+)
+from compendium.papers.common.contrasts import means as mean_values
 from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
-from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
+from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
 from compendium.papers.kamp2023.claim_statistics import (
     STATEMENTS,
     Means,
+    named,
     published_values,
     values_of,
     with_exchanged_names,
 )
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
+from compendium.papers.kamp2023.readings import SIX, VotedText, read_runs, voters
 from compendium.workflow.step import Step
 
 # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
@@ -45,17 +52,15 @@ DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "
 Found = dict[str, Finding]  # by claim
 
 
-def in_random_order(reading: Reading, rng: np.random.Generator) -> Reading:
+def in_random_order(reading: VotedText, rng: np.random.Generator) -> VotedText:
     """The text with each method's scores in a random order: as long, as tied, of the same signs."""
     return replace(reading, scores={m: rng.permutation(s) for m, s in reading.scores.items()})
 
 
 def values_and_worlds(
-    readings: Sequence[Reading], spec: AgreementSpec, worlds: int
+    readings: Sequence[VotedText], spec: AgreementSpec, worlds: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n, p) numbers of each text, and (j, n, p) those of worlds in which all scores are in a
-    random order.
-    """
+    """(n, p) numbers of each text, and (j, n, p) those of worlds of scores in a random order."""
     lengths = np.quantile([len(reading.tokens) for reading in readings], [1 / 3, 2 / 3])
     values = np.array([values_of(reading, spec, lengths) for reading in readings])
     null = np.empty((worlds, *values.shape))
@@ -74,38 +79,38 @@ def findings_of(
     settings: BootstrapSpec,
     fixed_k: int,
 ) -> Found:
-    """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null:
-    (j, n, p).
+    """By claim: our number with its draws and null worlds.
+
+    values: (n, p) of the run's texts; null: (j, n, p).
     """
     task, model, seed = run
-    renamed = with_exchanged_names(
-        values, settings.nulls, generator("null", "names", "agreement", *run)
-    )
-    marked = np.count_nonzero(~np.isnan(Means(values).of(PEOPLE, SIX[0], 1)))
+    rng = generator("null", "names", "agreement", *run)
+    renamed = with_exchanged_names(values, settings.nulls, rng)
+    texts = range(len(values))
+    sample = resample(texts, [0], settings.draws, "agreement", *run).sample(texts, [0] * len(texts))
+
+    def world(sample: SampleWeights, of: np.ndarray) -> MeansOfWorld[Means]:
+        return make_world([sample], lambda w: Means(mean_values(w[0], of), fixed_k))
+
+    nulls = {
+        "scores": [world(sample.alone(), null)],
+        "methods": [world(sample.alone(), renamed)],
+        "": [],
+    }
     basis = f"{task_title(task)}, {model}, seed {seed}: {len(values)} texts"
-    out = {}
+    about = replace(untested(""), texts=len(values), models=1, basis=basis)
+    about = stand(about, "kamp2023", [task], [model], profile)
+    measured = Measured(world(sample, values), nulls.__getitem__, about)
+    marked = int(np.count_nonzero(~np.isnan(named(values)["people"][:, 0, 1])))
+    out = {claim: measured.finding(asked) for claim, asked in STATEMENTS.items()}
     for claim, asked in STATEMENTS.items():
-        cell = Cell(
-            task,
-            model,
-            values,
-            texts=range(len(values)),
-            seeds=[0] * len(values),
-            statistic=partial(asked.number, k=fixed_k),
-            chosen=asked.chosen,
-            by_scores=lambda *_: null,
-            by_names=(lambda *_: renamed) if asked.named else None,
-            drawn_by=("agreement", *run),
-        )
-        found = mean_difference([cell], settings).finding_for("kamp2023", profile, basis)
-        out[claim] = replace(found, texts=marked) if asked.of_people else found
+        if asked.of_people:
+            out[claim] = replace(out[claim], texts=marked)
     return out
 
 
 def statistics_by_run(step: Step) -> dict[Run, Found]:
-    """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what
-    it rests on.
-    """
+    """By run that explains by all six methods, and claim: our number and what it rests on."""
     profile = step.profile
     spec = profile.agreement
     settings = profile.bootstrap
@@ -132,37 +137,30 @@ def claims_table(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """
     order = sorted(measured, key=lambda run: [run[0] != task for task in PREFERRED])
     found = {}
-    for claim in dict.fromkeys(claim for of_run in measured.values() for claim in of_run):
+    for claim in STATEMENTS if measured else ():
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim].value)]
-        enough = [
-            finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason
-        ]
+        enough = [one for one in tests if one.texts >= LEAST_TEXTS and not one.reason]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(
-        read_claims("kamp2023"), found, step.profile.bootstrap.confidence, published_values()
-    )
+    confidence = step.profile.bootstrap.confidence
+    return score(read_claims("kamp2023"), found, confidence, published_values())
 
 
 def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
     claims = read_claims("kamp2023")
-    columns = ["claim", *RUN, *DETAILS]
-    parts = []
+    parts = [pd.DataFrame(columns=["claim", *RUN, *DETAILS])]
     for run, found in measured.items():
         judged = score(claims, found, step.profile.bootstrap.confidence)
-        parts.append(judged.assign(**dict(zip(RUN, run, strict=True)))[columns])
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+        about = dict(zip(RUN, run, strict=True))
+        parts.append(judged.assign(**about)[[*parts[0]]])
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned (`turned_table`): run, fixed k, rule of peaks,
-    sign of scores.
-    """
-    basis = judged[judged.verdict == CONTRADICTED].set_index("claim").basis
-    run_of_basis = {
-        finding.basis: run for run, found in measured.items() for finding in found.values()
-    }
+    """One row a contradicted claim and thing turned: run, fixed k, rule of peaks, or sign."""
+    basis = judged[judged.verdict == Verdict.CONTRADICTED].set_index("claim").basis
+    run_of_basis = {one.basis: run for run, found in measured.items() for one in found.values()}
     own_run = {claim: run_of_basis[said] for claim, said in basis.items()}
     otherwise = {
         run: by_protocol(step, run, texts)
@@ -180,28 +178,25 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
         for how, found in otherwise[own].items():
             yield Turn("protocol", how, found.get(claim.id))
 
-    return turned_table(read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence
+    )
 
 
-def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, Found]:
-    """The findings of a run at other fixed k, by the other rule of peaks, and on scores without
-    their signs.
-    """
+def by_protocol(step: Step, run: Run, readings: Sequence[VotedText]) -> dict[str, Found]:
+    """The findings of a run at other fixed k, by the other rule of peaks, and unsigned."""
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
     own = spec.fixed_k
     out = {}
 
-    def ask(texts: Sequence[Reading], rule: str, ks: Mapping[str, int]) -> None:
+    def ask(texts: Sequence[VotedText], rule: str, ks: Mapping[str, int]) -> None:
         values, null = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
         for how, k in ks.items():
             out[how] = findings_of(values, null, step.profile, run, settings, k)
 
-    ask(
-        readings,
-        spec.peaks,
-        {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k},
-    )
+    others = [k for k in FIXED if own != k <= spec.largest_k]
+    ask(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in others})
     for rule, title in PEAKS.items():
         if rule != spec.peaks:
             ask(readings, rule, {f"dynamic k {title}": own})

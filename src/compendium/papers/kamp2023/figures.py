@@ -1,9 +1,14 @@
 """The figures of Kamp et al. (2023) by their own numbers, and ours beside them."""
 
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -15,26 +20,25 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.phrases import find_phrases, nearest_peaks
 from compendium.papers.common import style
 from compendium.papers.common.method_style import MARKERS, method_looks
+from compendium.papers.common.style import CurveEnd, Look
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
-from compendium.papers.kamp2023.readings import SIX, Reading, voter_title
+from compendium.papers.kamp2023.readings import SIX, VotedText, voter_title
 
 NOBODY = "nobody marked these texts"
 FEW = "fewer than two of the paper's six methods explain these texts"
 ONE_METHOD = "fewer than two methods explain the texts"
 FEWEST = 5  # texts of a length; the mean of fewer says nothing
 KINDS = dict(zip(PAIR_KINDS, (("#DE8F05", "s"), ("#029E73", "o"), ("#7A3E9D", "^")), strict=True))
-GROUPS = {
+REST = "with attention or propagation"
+GROUPS = {  # of pairs of methods, by their kinds: colour and marker
     "both perturbation": ("#D55E00", "s"),
     "both gradient": ("#0072B2", "o"),
     "gradient and perturbation": ("#009E73", "^"),
-    "with attention or propagation": ("#CC79A7", "D"),
+    REST: ("#CC79A7", "D"),
     "with random": ("#888888", "x"),
-}  # of pairs of methods, by their kinds
-HEIGHTS = {
-    3: 20,
-    5: 11,
-    7: 2,
-}  # the paper's fixed k, each number so many points above its token's bar
+}
+# the paper's fixed k, each number so many points above its token's bar
+HEIGHTS = {3: 20, 5: 11, 7: 2}
 PEAK = "#DE8F05"
 PLAIN = "#9FC5E8"
 MEAN = "#CC3311"
@@ -42,55 +46,50 @@ INK = "#333333"
 CELLS = {"annot": True, "square": True, "linewidths": 0.5}
 
 
-def figure_1(reading: Reading, rule: str):
+def figure_1(reading: VotedText, rule: str) -> Axes:
     """Dynamic k against fixed k on one text, by the gradient's L1 norm (Fig. 1)."""
     return draw_profile(reading, "gradient_l1", rule)
 
 
-def figure_4(reading: Reading, rule: str):
+def figure_4(reading: VotedText, rule: str) -> Axes:
     """Dynamic k against fixed k on one text, by plain integrated gradients (Fig. 4)."""
     return draw_profile(reading, "integrated_gradients_plain", rule)
 
 
-def draw_profile(reading: Reading, method: str, rule: str):
-    """The scores of one text as bars, peaks in another colour, and which fixed k would show each
-    token.
+def draw_profile(reading: VotedText, method: str, rule: str) -> Axes:
+    """The scores of one text as bars, peaks in another colour, and the top k of each fixed k.
 
     A token that ties at the border of a fixed k is shown with it: as likely as not it would be
     selected.
     """
-    method, scores, (axes,) = _open_profile(reading, method, 1, 3.4)
-    peaks = local_maxima(scores, PEAK_RULES[rule])
-    _draw_scores(axes, scores, np.where(select(peaks, len(scores)), PEAK, PLAIN), 0.22)
+    profile = _open_profile(reading, method, 1, 3.4)
+    scores = profile.scores
+    (axes,) = profile.panels
+    chosen = select(local_maxima(scores, PEAK_RULES[rule]), len(scores))
+    _draw_scores(axes, scores, np.where(chosen, PEAK, PLAIN), 0.22)
     for k, height in HEIGHTS.items():
-        sure, tied, _ = top_k(scores, k)
-        for i in np.flatnonzero(sure | tied):
+        top = top_k(scores, k)
+        for i in np.flatnonzero(top.sure | top.tied):
             _note(axes, str(k), (i, max(scores[i], 0)), height, fontsize=8, color=INK)
     _label_tokens(axes, reading)
-    axes.set_ylabel(f"score by {voter_title(method)}")
+    axes.set_ylabel(f"score by {voter_title(profile.method)}")
+    fixed: Look = {"marker": "$3$", "label": "selected by a fixed k of 3, 5, 7"}
     handles = [
         Patch(color=PEAK, label="peak: selected by dynamic k"),
         Patch(color=PLAIN, label="no peak"),
         plt.Line2D([], [], color=MEAN, linestyle=":", label="mean"),
-        plt.Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker="$3$",
-            color=INK,
-            label="selected by a fixed k of 3, 5, 7",
-        ),
+        plt.Line2D([], [], color=INK, linestyle="none", **fixed),
     ]
     axes.legend(handles=handles, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
     axes.figure.tight_layout()
     return axes
 
 
-def figure_5(reading: Reading, rule: str):
-    """From peaks to spans (above, each token to its nearest peak) and phrases (below) on one text
-    (Fig. 5).
-    """
-    _, scores, (upper, lower) = _open_profile(reading, "gradient_l1", 2, 5.2)
+def figure_5(reading: VotedText, rule: str) -> Axes:
+    """From peaks to spans (above) and phrases (below) on one text (Fig. 5)."""
+    profile = _open_profile(reading, "gradient_l1", 2, 5.2)
+    scores = profile.scores
+    upper, lower = profile.panels
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
     nearest = [colours[peak] if peak >= 0 else PLAIN for peak in nearest_peaks(scores, peaks)]
@@ -111,41 +110,44 @@ def figure_5(reading: Reading, rule: str):
     return upper
 
 
-def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tuple:
-    """A method (the first there is where this one did not explain the text), its (n,) scores, and
-    panels for them.
-    """
+class OpenedProfile(NamedTuple):
+    """A method, its (n,) scores of a text, and panels for them."""
+
+    method: str
+    scores: np.ndarray
+    panels: np.ndarray
+
+
+def _open_profile(reading: VotedText, method: str, rows: int, height: float) -> OpenedProfile:
+    """The first method there is stands for one that did not explain the text."""
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
     size = (max(6.0, 0.42 * len(reading.tokens)), height)
     _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
-    return method, reading.of(method), grid[:, 0]
+    return OpenedProfile(method, reading.of(method), grid[:, 0])
 
 
-def _draw_scores(axes, scores: np.ndarray, colours, margin: float) -> None:
+def _draw_scores(axes: Axes, scores: np.ndarray, colours: Any, margin: float) -> None:
     """A bar a token, and their mean."""
     axes.bar(range(len(scores)), scores, color=colours, width=0.85)
     axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
     axes.margins(y=margin)
 
 
-def _note(axes, text: str, place: tuple, above: float, **font) -> None:
+def _note(axes: Axes, text: str, place: tuple, above: float, **font: Any) -> None:
     axes.annotate(text, place, xytext=(0, above), textcoords="offset points", ha="center", **font)
 
 
-def _label_tokens(axes, reading: Reading) -> None:
+def _label_tokens(axes: Axes, reading: VotedText) -> None:
     shown = [token.replace("$", r"\$") for token in reading.tokens]
-    axes.set_xticks(
-        range(len(shown)), shown, rotation=55, ha="right", rotation_mode="anchor", fontsize=10
-    )
+    look: Look = {"rotation": 55, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(shown)), shown, fontsize=10, **look)
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="x", visible=False)
 
 
-def figure_2a(table: pd.DataFrame):
-    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups
-    (Fig. 2a).
-    """
+def figure_2a(table: pd.DataFrame) -> Axes:
+    """Mean agreement@k of pairs of the paper's six methods, by its three groups (Fig. 2a)."""
     six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
     if six.empty:
         return style.draw_nothing(FEW)
@@ -154,122 +156,90 @@ def figure_2a(table: pd.DataFrame):
         kind = kind_of(a, b)
         colour, marker = KINDS[kind]
         line = pair.groupby("k", sort=False).agreement.mean()
-        panels[task].plot(
-            line, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind
-        )
+        look: Look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.3}
+        panels[task].plot(line, label=kind, **look)
     _name_tasks(panels, six.k, ylim=(0.48, 1.02))
     figure.supylabel("agreement@k")
     return style.legend_below(figure, 1)
 
 
-def _name_tasks(panels: dict, ks, **more) -> None:
+def _name_tasks(panels: dict[str, Axes], ks: Iterable[int], **more: Any) -> None:
     for task, axes in panels.items():
         axes.set(xlabel="k", title=style.task_title(task), **more)
         style.spare_ticks(axes, ks)
 
 
-def figure_2b(table: pd.DataFrame):
-    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the
-    floor.
-    """
+def figure_2b(table: pd.DataFrame) -> Axes:
+    """Mean agreement@k of each method with people (Fig. 2b); random scores are the floor."""
     if table.empty:
         return style.draw_nothing(NOBODY)
     figure, panels = style.task_panels(table.task.unique(), 5.4, 4.2)
     looks = method_looks(table.method.unique())
-    means = (
-        table.groupby(["task", "method", "k"], sort=False)[["agreement", "low", "high"]]
-        .mean()
-        .reset_index()
-    )
-    for (task, method), line in means.groupby(["task", "method"], sort=False):
-        style.draw_curve(
-            panels[task],
-            line.k,
-            line.agreement,
-            line.low,
-            line.high,
-            0.12,
-            markersize=4,
-            **looks[method],
-        )
+    for (task, method), rows in table.groupby(["task", "method"], sort=False):
+        line = rows.groupby("k", sort=False)[["agreement", "low", "high"]].mean()
+        curve = (line.index, line.agreement, line.low, line.high)
+        style.draw_curve(panels[task], *curve, 0.12, markersize=4, **looks[method])
     _name_tasks(panels, table.k)
     figure.supylabel("agreement@k with people")
     return style.legend_below(figure, 4)
 
 
-def figure_3(matrices: dict[str, pd.DataFrame], k: int):
-    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a
-    task (Fig. 3).
-    """
+def figure_3(matrices: dict[str, pd.DataFrame], k: int) -> Axes:
+    """Agreement at dynamic k below the diagonal, its difference from fixed k above (Fig. 3)."""
     if not matrices:
         return style.draw_nothing(FEW)
     figure, panels = style.task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
-    matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
-    upper = {
-        task: matrix.where(~np.tri(len(matrix), dtype=bool)) for task, matrix in matrices.items()
+    upper = {}
+    lower = {}
+    for task, matrix in matrices.items():
+        shown = (100 * matrix).round() + 0.0  # no -0
+        upper[task] = shown.where(~np.tri(len(matrix), dtype=bool))
+        lower[task] = shown.where(np.tri(len(matrix), k=-1, dtype=bool))
+    agreed = np.concatenate([np.ravel(one) for one in lower.values()])
+    farthest = max(np.nanmax(np.abs(one)) for one in upper.values())
+    ends = {  # what is drawn, and how
+        "cividis": (np.nanmin(agreed), np.nanmax(agreed)),
+        "PuOr_r": (-farthest, farthest),
     }
-    lower = {
-        task: matrix.where(np.tri(len(matrix), k=-1, dtype=bool))
-        for task, matrix in matrices.items()
-    }
-
-    def draw(
-        parts: dict[str, pd.DataFrame],
-        shades: str,
-        ends: tuple[float, float],
-        digits: str,
-        words: str,
-    ) -> None:
-        low, high = ends
+    words = ("below: agreement at dynamic k, in hundredths", f"above: minus agreement@{k}")
+    drawn = zip((lower, upper), ends.items(), (".0f", "+.0f"), words, strict=True)
+    for parts, (shades, (low, high)), digits, said in drawn:
         look = {"cmap": shades, "vmin": low, "vmax": high, "fmt": digits, "cbar": False}
         for task, axes in panels.items():
             sns.heatmap(parts[task], ax=axes, annot_kws={"size": 8}, **look, **CELLS)
             style.finish_matrix(axes, task)
         place = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
-        style.colour_bar(list(panels.values()), shades, ends, words, **place)
-
-    least = min(np.nanmin(matrix) for matrix in lower.values())
-    most = max(np.nanmax(matrix) for matrix in lower.values())
-    farthest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
-    draw(lower, "cividis", (least, most), ".0f", "below: agreement at dynamic k, in hundredths")
-    draw(upper, "PuOr_r", (-farthest, farthest), "+.0f", f"above: minus agreement@{k}")
+        style.colour_bar(list(panels.values()), shades, (low, high), said, **place)
     return figure.axes[0]
 
 
-def figure_6(table: pd.DataFrame):
-    """Agreement of all six by k, a line a length of FEWEST texts or more, a panel a task (Fig. 6);
-    dotted: chance.
+def figure_6(table: pd.DataFrame) -> Axes:
+    """Agreement of all six by k, a line a length of FEWEST texts or more (Fig. 6).
+
+    Dotted: chance.
     """
     table = table[table.instances >= FEWEST]
     if table.empty:
         return style.draw_nothing("no text has one of the lengths that the profile asks for")
     lengths = sorted(table.length.unique())
-    colours = dict(
-        zip(lengths, sns.color_palette("viridis", len(lengths) + 1), strict=False)
-    )  # the last is pale
+    shades = sns.color_palette("viridis", len(lengths) + 1)  # the last is pale
     figure, panels = style.task_panels(table.task.unique(), 4.4, 3.2)
-    ends = {axes: [] for axes in panels.values()}
-    means = (
-        table.groupby(["task", "length", "k"])[["agreement", "chance", "instances"]]
-        .mean()
-        .reset_index()
-    )
-    for (task, length), line in means.groupby(["task", "length"]):
+    ends: dict[Axes, list[CurveEnd]] = {axes: [] for axes in panels.values()}
+    for (task, length), rows in table.groupby(["task", "length"]):
+        line = rows.groupby("k")[["agreement", "chance", "instances"]].mean()
         axes = panels[task]
-        colour = colours[length]
-        axes.plot(line.k, line.agreement, color=colour, marker="o", markersize=3)
-        axes.plot(line.k, line.chance, color=colour, linestyle=":", linewidth=1)
+        colour = shades[lengths.index(length)]
+        axes.plot(line.index, line.agreement, color=colour, marker="o", markersize=3)
+        axes.plot(line.index, line.chance, color=colour, linestyle=":", linewidth=1)
         name = f"{length} tokens (n = {line.instances.iloc[0]:.0f})"
-        ends[axes].append((name, line.k.iloc[-1], line.agreement.iloc[-1], colour))
+        ends[axes].append(CurveEnd(name, line.index[-1], line.agreement.iloc[-1], colour))
     _name_tasks(panels, table.k, ylim=(0, 1.03))
     figure.supylabel("agreement@k of all six methods")
     return style.name_ends(figure, ends)
 
 
-def figure_predicted_k(table: pd.DataFrame):
-    """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each
-    method as a mark.
-    """
+def figure_predicted_k(table: pd.DataFrame) -> Axes:
+    """Mean error of the k that each rule predicts: a bar over methods, a mark a method."""
     if table.empty:
         return style.draw_nothing(NOBODY)
     figure, panels = style.task_panels(table.task.unique(), 5.8, 4.4)
@@ -278,41 +248,31 @@ def figure_predicted_k(table: pd.DataFrame):
     looks = method_looks(m for m in table.method.unique() if m in METHODS)
     for task, axes in panels.items():
         own = table[table.task == task]
-        part = own.groupby(["rule", "method"], sort=False).error.mean().reset_index()
-        axes.barh(
-            range(len(rules)),
-            part.groupby("rule").error.mean()[rules],
-            color="#DDDDDD",
-            height=0.75,
-        )
-        for method, line in part[part.method.isin(METHODS)].groupby("method", sort=False):
-            axes.plot(
-                line.error,
-                [rules.index(rule) for rule in line.rule],
-                linestyle="none",
-                **looks[method],
-            )
+        errors = own.groupby(["rule", "method"], sort=False).error.mean()
+        means = errors.groupby("rule").mean()[rules]
+        axes.barh(range(len(rules)), means, color="#DDDDDD", height=0.75)
+        for method, look in looks.items():
+            line = errors[errors.index.get_level_values("method") == method]
+            places = [rules.index(rule) for rule in line.index.get_level_values("rule")]
+            if len(line):
+                axes.plot(line, places, linestyle="none", **look)
         axes.set(xlabel="mean error of k, in tokens", title=style.task_title(task))
-        axes.set_yticks(
-            range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules]
-        )
+        shown = [names.get(rule, rule.replace("_", " ")) for rule in rules]
+        axes.set_yticks(range(len(rules)), shown)
         axes.invert_yaxis()
     return style.legend_below(figure, 3)
 
 
-def figure_seeds(table: pd.DataFrame):
-    """Pairwise difference over the smallest of its study, by size, with its interval; a line a
-    study, and published.
-    """
+def figure_seeds(table: pd.DataFrame) -> Axes:
+    """Pairwise difference of runs over the smallest of its study, by size; a line a study."""
     style.use_style()
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     colours = sns.color_palette("colorblind")
-    studies = table.groupby(["task", "model"], sort=False)
+    published = table.drop_duplicates("published_run").published_apd.dropna()
     lines = {
         f"{style.task_title(task)}, {style.model_title(model)}": part
-        for (task, model), part in studies
+        for (task, model), part in table.groupby(["task", "model"], sort=False)
     }
-    published = table.drop_duplicates("published_run").published_apd.dropna()
     lines["published: e-SNLI, DistilBERT"] = pd.DataFrame({"apd": published})
     for number, (name, part) in enumerate(lines.items()):
         part = part.sort_values("apd")
@@ -329,7 +289,7 @@ def figure_seeds(table: pd.DataFrame):
     return axes
 
 
-def figure_all_pairs(table: pd.DataFrame):
+def figure_all_pairs(table: pd.DataFrame) -> Axes:
     """Mean agreement@k of each kind of pair, a panel a task.
 
     A line is the mean over the pairs of a kind, named at its end with how many these are; its band
@@ -338,16 +298,11 @@ def figure_all_pairs(table: pd.DataFrame):
     """
     if table.empty:
         return style.draw_nothing(ONE_METHOD)
-    lines = (
-        table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False)
-        .agreement.mean()
-        .reset_index()
-    )
-    lines["group"] = lines.group.where(
-        lines.group.isin(list(GROUPS)), "with attention or propagation"
-    )
+    keys = ["task", "group", "method_a", "method_b", "k"]
+    lines = table.groupby(keys, sort=False).agreement.mean().reset_index()
+    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), REST)
     figure, panels = style.task_panels(lines.task.unique(), 6.8, 3.8, sharey=False)
-    ends = {axes: [] for axes in panels.values()}
+    ends: dict[Axes, list[CurveEnd]] = defaultdict(list)
     for task, axes in panels.items():
         for group, (colour, marker) in GROUPS.items():
             inside = lines[(lines.task == task) & (lines.group == group)]
@@ -355,29 +310,28 @@ def figure_all_pairs(table: pd.DataFrame):
                 continue
             by_k = inside.groupby("k").agreement
             mean = by_k.mean()
-            look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
-            style.draw_curve(
-                axes, mean.index, mean, by_k.quantile(0.1), by_k.quantile(0.9), 0.13, **look
-            )
-            pairs = inside.groupby(["method_a", "method_b"]).ngroups
-            ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
+            look: Look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
+            band = (by_k.quantile(0.1), by_k.quantile(0.9))
+            style.draw_curve(axes, mean.index, mean, *band, 0.13, **look)
+            name = f"{group} ({inside.groupby(['method_a', 'method_b']).ngroups})"
+            ends[axes].append(CurveEnd(name, mean.index[-1], mean.iloc[-1], colour))
     _name_tasks(panels, lines.k, ylabel="agreement@k", ylim=(0.48, 1.02))
     return style.name_ends(figure, ends, 8.5)
 
 
-def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
-    """Mean agreement at one k of all pairs of methods, in hundredths; beside each method those that
-    agree with it.
+def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int) -> Axes:
+    """Mean agreement at one k of all pairs of methods, in hundredths.
+
+    Methods that agree stand beside each other.
     """
     if not matrices:
         return style.draw_nothing(ONE_METHOD)
     style.use_style()
     sizes = [0.36 * len(matrix) + 2.4 for matrix in matrices.values()]
-    shape = {
-        "figsize": (max(sizes) + 2.2, sum(sizes) + 0.6),
-        "gridspec_kw": {"height_ratios": sizes},
-    }
-    _, grid = plt.subplots(len(sizes), 1, squeeze=False, layout="constrained", **shape)
+    shape = (max(sizes) + 2.2, sum(sizes) + 0.6)
+    _, grid = plt.subplots(
+        len(sizes), 1, squeeze=False, layout="constrained", figsize=shape, height_ratios=sizes
+    )
     for axes, (task, matrix) in zip(grid[:, 0], matrices.items(), strict=True):
         order = similar_beside(matrix)
         shown = 100 * matrix.loc[order, order].iloc[1:, :-1]
@@ -390,9 +344,7 @@ def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
 
 
 def similar_beside(matrix: pd.DataFrame) -> list[str]:
-    """The names of a symmetric matrix of similarities, in the order of the leaves of its average
-    linkage.
-    """
+    """The names of a matrix of similarities, in the order of the leaves of its average linkage."""
     if len(matrix) < 3:
         return list(matrix.index)
     far = np.nan_to_num(1 - matrix.to_numpy(float), nan=1.0)

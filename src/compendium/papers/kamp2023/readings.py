@@ -1,6 +1,4 @@
-"""What methods and people select of one text, and how far they agree, as voters (Kamp et al. 2023,
-section 3).
-"""
+"""What methods and people select of one text, as voters (Kamp et al. 2023, section 3)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
@@ -37,9 +36,10 @@ DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n),
-    A = 0 for none.
+class VotedText:
+    """One explained instance. tokens: its n content tokens. scores: (n,) by method.
+
+    marks: (A, n), A = 0 for none.
     """
 
     instance: str
@@ -64,8 +64,7 @@ class Reading:
     def agreement_at_k(
         self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None
     ) -> float:
-        """agreement@k of voters (Kamp et al. 2023, eq. 1-2) or at their dynamic k, NaN where nobody
-        has a peak.
+        """agreement@k of voters (eq. 1-2) or at their dynamic k; NaN where nobody has a peak.
 
         draw: break ties at random, with the seed of this draw.
         """
@@ -88,7 +87,7 @@ def voter_title(voter: str) -> str:
     return "People" if voter == PEOPLE else METHODS[voter].title
 
 
-def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
+def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> VotedText:
     """One instance with its attributions of any level, projected to tokens."""
     content = tokens.content
     scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
@@ -97,31 +96,31 @@ def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribut
         if len(instance.evidence.marks)
         else np.zeros((0, len(content)))
     )
-    return Reading(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
+    return VotedText(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
 
 
-def read_run(step: Step, run: Run) -> list[Reading]:
+def read_run(step: Step, run: Run) -> list[VotedText]:
     """Every explained instance of a run, in the order of the task's table."""
     return list(_read_run(step.results, step.profile, *run))
 
 
-def _files_of(results: Results, profile: Profile, *run) -> list[Path]:
-    shards = range(profile.explaining_of(run[0]).shards)
-    return attribution_files(results, profile, *run) + [
-        results.tokens(*run, shard) for shard in shards
-    ]
+def _files_of(results: Results, profile: Profile, task: str, model: str, seed: int) -> list[Path]:
+    shards = range(profile.explaining_of(task).shards)
+    tokens = [results.tokens(task, model, seed, shard) for shard in shards]
+    return attribution_files(results, profile, task, model, seed) + tokens
 
 
 @kept_for_run(_files_of, 32)  # every table of the notebook asks for the same runs
-def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
-    tokens = load_tokens(results, profile, *run)
-    records = load_attributions(results, profile, *run)
-    return tuple(
-        make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2])
-    )
+def _read_run(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> tuple[VotedText, ...]:
+    tokens = load_tokens(results, profile, task, model, seed)
+    records = load_attributions(results, profile, task, model, seed)
+    instances = to_explain(profile, task, model)
+    return tuple(make_reading(one, tokens[one.id], records[one.id]) for one in instances)
 
 
-def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
+def read_runs(step: Step) -> Iterator[tuple[Run, list[VotedText]]]:
     """Every run that tables of agreement are of, with its readings."""
     for run in agreement_runs(step):
         yield run, read_run(step, run)
@@ -130,8 +129,9 @@ def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
 def by_run(
     columns: str,
 ) -> Callable[[Callable[..., Iterable[tuple]]], Callable[[Step], pd.DataFrame]]:
-    """Decorate (step, run, readings) -> rows: it gives the table of all runs, these columns behind
-    the run's.
+    """Decorate (step, run, readings) -> rows: it gives the table of all runs.
+
+    columns: those behind the run's.
     """
 
     def decorate(rows: Callable[..., Iterable[tuple]]) -> Callable[[Step], pd.DataFrame]:
@@ -150,17 +150,18 @@ def by_run(
     return decorate
 
 
-def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
-    """(3, ...) means over instances and the ends of their intervals; draws are the same in all
-    tables of a run.
+def mean_with_interval(step: Step, values: ArrayLike, run: Run) -> np.ndarray:
+    """(3, ...) means over instances and the ends of their intervals.
+
+    Draws are the same in all tables of a run.
     """
     return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
 
 
-def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
-    """Rows from the first k to the largest: k, the mean agreement of these voters with its
-    interval, how many texts.
-    """
+def by_k(
+    step: Step, run: Run, readings: Sequence[VotedText], voters: Sequence[str], first: int = 1
+) -> Iterator[tuple]:
+    """Rows from the first k to the largest: k, the voters' mean agreement, how many texts."""
     spec = step.profile.agreement
     ks = range(first, spec.largest_k + 1)
     values = [[r.agreement_at_k(voters, k, spec) for k in ks] for r in readings]
@@ -168,9 +169,10 @@ def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str
         yield k, *found, len(readings)
 
 
-def first_examples(step: Step) -> list[Reading]:
-    """The instances that the profile wants to show, of the first run that has some; else the first
-    that it explains.
+def first_examples(step: Step) -> list[VotedText]:
+    """The instances that the profile wants to show, of the first run that has some.
+
+    Else the first that it explains.
     """
     runs = agreement_runs(step)
     run = next((run for run in runs if step.profile.tasks[run[0]].examples), None)
@@ -182,31 +184,33 @@ def first_examples(step: Step) -> list[Reading]:
     return [make_reading(i, tokens[i.id], records[i.id]) for i in wanted]
 
 
-def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
+def voters(readings: Sequence[VotedText], among: Sequence[str] = SIX) -> list[str]:
     """Those of the methods that explain every instance."""
     return [method for method in among if all(method in reading.scores for reading in readings)]
 
 
-def marked(readings: Sequence[Reading]) -> list[Reading]:
+def marked(readings: Sequence[VotedText]) -> list[VotedText]:
     """Those that people have marked."""
     return [reading for reading in readings if reading.marked]
 
 
-def voters_and_people(readings: Sequence[Reading]) -> list[str]:
+def voters_and_people(readings: Sequence[VotedText]) -> list[str]:
     """The methods of the paper that explain every instance, and people where they marked any."""
     return [*voters(readings), *([PEOPLE] if marked(readings) else [])]
 
 
-def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
-    """Those on which all of these voters have something to say: what nobody marked does not count
-    for people.
+def shared_readings(readings: Sequence[VotedText], *names: str) -> Sequence[VotedText]:
+    """Those on which all of these voters have something to say.
+
+    What nobody marked does not count for people.
     """
     return marked(readings) if PEOPLE in names else readings
 
 
-def agreement_runs(step) -> list[Run]:
-    """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has
-    nothing to choose.
+def agreement_runs(step: Step) -> list[Run]:
+    """The runs that tables of agreement are of, as `agreement.runs` says.
+
+    A model of one seed has nothing to choose.
 
     FileNotFoundError: notebook 05_kamp2023_seeds, whose table names the chosen runs, has not run.
     """
@@ -215,6 +219,4 @@ def agreement_runs(step) -> list[Run]:
         return runs
     apd = step.results.read_table("apd", "05_kamp2023_seeds")
     chosen = {(row.task, row.model): row.seed for row in apd[apd.chosen].itertuples()}
-    return [
-        (task, model, seed) for task, model, seed in runs if chosen.get((task, model), seed) == seed
-    ]
+    return [run for run in runs if chosen.get(run[:2], run[2]) == run[2]]

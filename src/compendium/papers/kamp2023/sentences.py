@@ -1,5 +1,4 @@
-"""What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a
-section.
+"""What text and notebooks 05 say of agreement: numbers in `summary`, and a sentence a section.
 
 A sentence reads a number from the same cell of `summary` as the text does, or else from the table
 of its section.
@@ -11,19 +10,19 @@ import numpy as np
 import pandas as pd
 
 from compendium.config.judges import AgreementSpec
-from compendium.papers.common.sentences import Sentence, fill, of_row, sentence, tell
+from compendium.papers.common.sentences import BoldSentence, fill, of_row, sentence, tell
 from compendium.papers.common.style import task_title
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, voter_title
+from compendium.papers.kamp2023.readings import PEOPLE, SIX, VotedText, voter_title
+from compendium.workflow.step import Step
 
 Row = tuple[str, str, str, float]
 
 
 @table_of("task quantity name value")
-def summary_table(step, **tables: pd.DataFrame) -> Iterator[Row]:
-    """One row a task (`all` for settings) and quantity: its value, and the name of who has it where
-    somebody has.
+def agreement_summary(step: Step, **tables: pd.DataFrame) -> Iterator[Row]:
+    """One row a task (`all` for settings) and quantity: its value, and who has it.
 
     tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the
     notebook writes them, or some of these. Means are over the runs of a task; a quantity of which
@@ -92,7 +91,7 @@ def _mean(task: str, quantity: str, values: pd.Series) -> Iterator[Row]:
 
 def _of_summary(
     said: str, more: str = "", first: bool = True
-) -> Callable[[pd.DataFrame], Sentence]:
+) -> Callable[[pd.DataFrame], BoldSentence]:
     return sentence(lambda summary: tell(summary, said, more, first))
 
 
@@ -118,8 +117,9 @@ say_with_people = _of_summary(
 
 @sentence
 def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
-    """In how many tasks the paper's three groups lie apart at one k, with the borders on
-    the first.
+    """In how many tasks the paper's three groups lie apart at one k.
+
+    With the borders on the first.
     """
     part = agreement[
         (agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)
@@ -220,7 +220,7 @@ def say_people(people: pd.DataFrame) -> str:
     )
 
 
-def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
+def say_peaks(readings: Sequence[VotedText], spec: AgreementSpec) -> BoldSentence:
     """How many tokens of the texts shown are peaks, by the method shown of each."""
     shown = []
     for reading, method in (
@@ -230,7 +230,7 @@ def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
         if method in reading.scores:
             peaks = reading.peaks(method, spec)
             shown.append(f"{peaks.sum()} of {len(peaks)} tokens are peaks of {voter_title(method)}")
-    return Sentence(
+    return BoldSentence(
         f"In the texts shown, {' and '.join(shown)}."
         if shown
         else "Neither method has explained the texts."
@@ -267,7 +267,7 @@ def say_phrases(phrases: pd.DataFrame) -> str:
 
 
 @sentence
-def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) -> str:
+def say_agreement_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) -> str:
     moved = [
         "Breaking ties at random moves a pair's agreement by at most "
         f"{ties.farthest.abs().max():.3f}"
@@ -301,9 +301,7 @@ ORDER = (
 
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
-    """How far the seeds' average pairwise differences are apart, ours and the published ones, and
-    how sure that is.
-    """
+    """How far the seeds' pairwise differences are apart, ours and the published ones."""
     spread = spread.assign(
         percent=100 * spread.spread, by_chance=100 * spread.chance, others=spread.runs - 1
     )

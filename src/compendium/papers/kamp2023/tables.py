@@ -1,11 +1,10 @@
-"""The tables of Kamp et al. (2023) by their own numbers, their data and models, and what people
-marked.
+"""The tables of Kamp et al. (2023), their data and models, and what people marked.
 
 Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how
 much?
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,10 +19,12 @@ from attreval.metrics.dynamic_k import CHOICES, quarter
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from attreval.metrics.scored_text import majority, overlap, relevance, spaced_marks, token_marks
 from compendium import corpora
+from compendium.config import Run
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
     PEOPLE,
+    VotedText,
     by_k,
     by_run,
     marked,
@@ -40,9 +41,7 @@ def by_our_names(name: str) -> pd.DataFrame:
 
 
 def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the
-    published rows.
-    """
+    """Table 1, what dynamic k adds: a row a task and method, mean over runs, and the published."""
     theirs = improvement.dropna(subset="published").drop_duplicates(["method", "k"])
     theirs = theirs.assign(task="published", improvement=theirs.published)
     both = pd.concat([improvement, theirs])
@@ -57,17 +56,16 @@ def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_published_k(dynamic_k: pd.DataFrame) -> pd.DataFrame:
-    """Our mean dynamic k with the mean and spread that the released code notes for the
-    same method.
-    """
+    """Our mean dynamic k with that of the released code for the same method."""
     names = {"method": "voter", "mean_dynamic_k": "published_k", "sd": "published_sd"}
     theirs = by_our_names("kamp_dynamic_k_means").rename(columns=names)[list(names.values())]
     return dynamic_k.merge(theirs, on="voter", how="left")
 
 
 def table_2(apd: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, average pairwise difference of runs beside the published by rank, since runs have no
-    counterparts.
+    """Table 2, average pairwise difference of runs beside the published.
+
+    By rank, since runs have no counterparts.
     """
     ours = apd.sort_values(["task", "model", "apd"])
     ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
@@ -98,8 +96,7 @@ NO_TASK = "e-SNLI is not in this profile"
 
 
 def dataset_table(step: Step) -> pd.DataFrame:
-    """One row a published quantity that no other table has: published, ours, and why ours is
-    missing.
+    """One row a published quantity that no other table has: published, ours, or why not.
 
     Ours: sizes and lengths of all of dev and test, words parted by white space; training pairs and
     F1 of the models that read e-SNLI here (mean over runs), which are trained on SNLI. Columns
@@ -148,9 +145,10 @@ NONE = "none"  # the method of a rule that looks at no scores
 
 
 @by_run("method k agreement low high instances unmarked")
-def human_agreement_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b); random
-    as the floor.
+def human_agreement_table(step: Step, run: Run, every: Sequence[VotedText]) -> Iterator[tuple]:
+    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b).
+
+    Random as the floor.
 
     unmarked: instances left out because nobody marked a word of them that the model reads.
     """
@@ -160,9 +158,8 @@ def human_agreement_table(step, run, every) -> Iterator[tuple]:
             yield method, *row, len(every) - len(readings)
 
 
-def annotation_table(step) -> pd.DataFrame:
-    """One row a task and quantity: how much each person marks and how far all agree, over dev and
-    test.
+def annotation_table(step: Step) -> pd.DataFrame:
+    """One row a task and quantity: how much each person marks and how far all agree.
 
     words are parted by white space, as the annotators saw them; tokens are the model's. Dropped
     rows are those whose marks did not fit their text. published: what the released code of Kamp et
@@ -178,11 +175,11 @@ def annotation_table(step) -> pd.DataFrame:
 
 
 @table_of("task quantity value")
-def _ours(step) -> Iterator[tuple]:
+def _ours(step: Step) -> Iterator[tuple]:
     """What `annotation_table` says of our corpora."""
     for task in dict.fromkeys(run[0] for run, readings in read_runs(step) if marked(readings)):
         run = next(run for run in step.profile.explained_runs("agreement") if run[0] == task)
-        tokens = load_tokens(step.results, step.profile, *run, "marked")
+        tokens = load_tokens(step.results, step.profile, *run, part="marked")
         instances = marked_corpus(task)
         marks = {
             "words": [spaced_marks(i) for i in instances],
@@ -190,20 +187,14 @@ def _ours(step) -> Iterator[tuple]:
         }
         dropped = read_about(corpora.table_path(task))["dropped"]
         yield task, "instances", len(instances)
-        yield (
-            task,
-            "dropped",
-            sum(count for reason, count in dropped.items() if "does not fit" in reason),
-        )
+        unfit = [count for reason, count in dropped.items() if "does not fit" in reason]
+        yield task, "dropped", sum(unfit)
         by_text = [m.sum(axis=1) for m in marks["words"]]
-        same_people = len(set(map(len, by_text))) == 1
-        means = (
-            np.mean(by_text, axis=0)
-            if same_people
-            else np.array([np.mean([m.mean() for m in by_text])])
-        )
-        for person, mean in enumerate(means, 1) if same_people and len(means) <= FEW else ():
-            yield task, f"words_{person}", mean
+        means = np.array([np.mean([m.mean() for m in by_text])])
+        if len(set(map(len, by_text))) == 1:  # the same people mark every text
+            means = np.mean(by_text, axis=0)
+            for person, mean in enumerate(means if len(means) <= FEW else (), 1):
+                yield task, f"words_{person}", mean
         for word, pick in (("fewest", min), ("mean", np.mean), ("most", max)):
             yield task, f"words_{word}", pick(means)
         for unit, found in marks.items():
@@ -213,9 +204,8 @@ def _ours(step) -> Iterator[tuple]:
 
 
 @by_run("method rule k people_k bias± error± correlation instances")
-def predicted_k_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and rule: the k it predicts from a profile alone, against how many
-    tokens people mark.
+def predicted_k_table(step: Step, run: Run, every: Sequence[VotedText]) -> Iterator[tuple]:
+    """One row a run, method and rule: the k that it predicts, against how much people mark.
 
     people_k: mean over people. bias: mean of k minus people's; error: mean size of that;
         correlation: Spearman's.
@@ -228,23 +218,22 @@ def predicted_k_table(step, run, every) -> Iterator[tuple]:
     given = np.array([(r.marks > 0).sum(axis=1).mean() for r in readings])
     of_profiles = {rule: choose for rule, choose in CHOICES.items() if choose is not quarter}
     found = {
-        (method, rule): [len(choose(r.scores[method])) for r in readings]
+        (method, rule): np.array([len(choose(r.scores[method])) for r in readings])
         for method in voters(readings)
         for rule, choose in of_profiles.items()
     }
-    found[NONE, "quarter"] = [len(quarter(np.arange(len(r.tokens)))) for r in readings]
+    found[NONE, "quarter"] = np.array([len(quarter(np.arange(len(r.tokens)))) for r in readings])
     found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
     for names, chosen in found.items():
-        apart = np.array(chosen) - given
+        apart = chosen - given
         errors = mean_with_interval(step, np.column_stack([apart, np.abs(apart)]), run).T.ravel()
         rank = spearmanr(chosen, given).statistic if np.ptp(chosen) and np.ptp(given) else np.nan
         yield *names, np.mean(chosen), given.mean(), *errors, rank, len(readings)
 
 
 @by_run("method selection tokens± phrases± agreement± f1± instances")
-def phrase_table(step, run, every) -> Iterator[tuple]:
-    """One row a run, method and way to select: its size, and how well it meets the tokens and
-    phrases that people mark.
+def phrase_table(step: Step, run: Run, every: Sequence[VotedText]) -> Iterator[tuple]:
+    """One row a run, method and way to select: how well it meets what people mark.
 
     selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's
     tokens are those that at least half of them mark, their phrases the runs of these. method
@@ -275,8 +264,9 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
 
 
 def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What each person marks, beside the majority of the others; those without a mark on either
-    side are left out.
+    """What each person marks, beside the majority of the others.
+
+    Those without a mark on either side are left out.
     """
     pairs = []
     for person in range(len(marks)) if len(marks) > 1 else ():

@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
 from compendium import corpora
@@ -48,10 +49,8 @@ def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
     return out.iloc[np.lexsort((order, out.task))].reset_index(drop=True)
 
 
-def draw_lengths(lengths: pd.DataFrame):
-    """Words an instance, a row a task, the shortest first: median, middle half and middle nine
-    tenths.
-    """
+def draw_lengths(lengths: pd.DataFrame) -> Axes:
+    """Words an instance, a row a task, the shortest first: median, half and nine tenths."""
     use_style()
     shares = lengths.groupby("task").words.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
     shares = shares.unstack().sort_values(0.5)

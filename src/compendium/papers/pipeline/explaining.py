@@ -1,9 +1,8 @@
-"""Notebook 03: explain one shard of a task's test instances by every method, and say what that
-cost.
-"""
+"""Notebook 03: explain one shard of a task's test instances by every method, and at what cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +12,11 @@ from attreval.core.tables import write_attributions, write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain_instances
+from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from compendium.papers.common.runs import examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model
-from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
@@ -26,9 +25,9 @@ CHECKED = 3  # instances on which the faster precision is compared with the exac
 @dataclass(frozen=True)
 class Shard:
     """cost: one row a method. example: one row a token of one instance, a column a method.
-    instances: one row each.
-    precision: how well sampled methods agree with themselves in the faster and in the exact
-        precision.
+
+    instances: one row each. precision: how well sampled methods agree with themselves in the faster
+    and in the exact precision.
     """
 
     cost: pd.DataFrame
@@ -37,11 +36,30 @@ class Shard:
     precision: pd.DataFrame
 
 
-def explain_shard(step: Step) -> Shard:
+@dataclass(frozen=True)
+class OtherChoice:
+    """A field of the budget at another value, by which some texts are explained again.
+
+    methods: those that it bears upon. budget: with this value. texts: of the first shard, as many
+    as are explained again, None for all.
+    """
+
+    field: str
+    value: object
+    methods: tuple[str, ...]
+    budget: Budget
+    texts: int | None
+
+    @property
+    def part(self) -> str:
+        """What the file of its attributions is named by."""
+        return f"{self.field}-{self.value}".lower()
+
+
+def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
     """Explain the shard, write attributions and tokens, and give its tables.
 
-    The first shard also explains the examples, and a few texts under every other choice of the
-    paper of choices.
+    The first shard also explains the examples, and a few texts under every other choice.
     """
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
@@ -62,7 +80,7 @@ def explain_shard(step: Step) -> Shard:
         if wanted := examples(given.task, step.profile.tasks[given.task].examples):
             _write(step, "examples", explain_instances(scorer, wanted, every, spec, *how))
         _write_marked_tokens(step, scorer.model, instances)
-        for choice in other_choices(spec) if tried_run(step.profile) == run else ():
+        for choice in choices:
             chosen = [method for method in choice.methods if method in every]
             if chosen:
                 part = explain_instances(
@@ -74,9 +92,7 @@ def explain_shard(step: Step) -> Shard:
 
 
 def open_scorer(step: Step) -> Scorer:
-    """The ledger of the step's trained model, in the precision that the profile allows sampled
-    methods.
-    """
+    """The ledger of the step's trained model, in the precision allowed for sampled methods."""
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
     model = load_model(step.results, step.profile, given.task, given.model, given.seed)
@@ -88,35 +104,34 @@ def open_scorer(step: Step) -> Scorer:
 
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
-    """Write the attributions of a shard, of the examples or of another choice, and the tokens that
-    they speak of.
-    """
-    run = step.parameters.run()[:3]
-    step.files.append(step.results.attributions(*run, part))
-    write_attributions(
-        step.files[-1], [record for one in explained for record in one.attributions.values()]
-    )
+    """Write the attributions of a shard, of the examples or of another choice, and their tokens."""
+    task, model, seed, _ = step.parameters.run()
+    step.files.append(step.results.attributions(task, model, seed, part))
+    records = [record for one in explained for record in one.attributions.values()]
+    write_attributions(step.files[-1], records)
     if with_tokens:
-        step.files.append(step.results.tokens(*run, part))
+        step.files.append(step.results.tokens(task, model, seed, part))
         write_tokens(step.files[-1], {one.instance.id: one.tokens for one in explained})
 
 
-def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
-    """Write how the agreement judge's first model reads all that people marked: notebook 05 says
-    how they agree.
+def _write_marked_tokens(step: Step, model: Classifier, instances: list[Instance]) -> None:
+    """Write how the agreement judge's first model reads all that people marked.
+
+    Notebook 05 says how they agree.
     """
-    run = step.parameters.run()[:3]
-    first = next(
-        (one for one in step.profile.explained_runs("agreement") if one[0] == run[0]), None
-    )
-    if first == run and any(len(instance.evidence.marks) for instance in instances):
-        step.files.append(step.results.tokens(*run, "marked"))
-        write_tokens(step.files[-1], {i.id: model.tokens(i) for i in marked_corpus(run[0])})
+    task, model_name, seed, _ = step.parameters.run()
+    runs = step.profile.explained_runs("agreement")
+    first = next((one for one in runs if one[0] == task), None)
+    is_first = first == (task, model_name, seed)
+    if is_first and any(len(instance.evidence.marks) for instance in instances):
+        step.files.append(step.results.tokens(task, model_name, seed, "marked"))
+        write_tokens(step.files[-1], {i.id: model.tokens(i) for i in marked_corpus(task)})
 
 
 def check_gaps(records: list[Attribution], budget: Budget) -> None:
-    """Raise ArithmeticError where integrated gradients, free to take more nodes, still miss the sum
-    they owe.
+    """Raise ArithmeticError where integrated gradients still miss the sum they owe.
+
+    Only where they are free to take more nodes.
     """
     if budget.path_steps_most < 2 * budget.path_steps:
         return  # a fixed number of nodes, as published: the gap is what it is, and is stored
@@ -145,8 +160,7 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
 
 
 def instance_table(explained: list[Explained]) -> pd.DataFrame:
-    """One row an instance: what the model predicted, how sure, tokens read, what integrated
-    gradients miss.
+    """One row an instance: its prediction, tokens, and what integrated gradients miss.
 
     gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or
         of one logit.
@@ -182,9 +196,7 @@ def precision_table(
     names: tuple,
     target: str,
 ) -> pd.DataFrame:
-    """One row a method that asks in the faster precision: how its scores there correlate with those
-    in float32.
-    """
+    """One row a sampled method: how its scores correlate with those in float32."""
     checked = instances[:CHECKED]
     rows = []
     for method in methods:
@@ -194,9 +206,10 @@ def precision_table(
     return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
 
 
-def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -> float:
-    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same
-    samples.
+def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked: Any) -> float:
+    """Mean Pearson correlation of a method's scores in the faster and in the exact precision.
+
+    Both draw the same samples.
 
     Scores of spans are shared out over tokens, since other scores may make other spans. Texts with
     fewer than three scores, or with scores that are all the same, do not count; NaN where none
@@ -224,9 +237,7 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:
-    """The scores of one instance: a row a content token, a column a method, each scaled to a
-    largest magnitude of 1.
-    """
+    """The scores of one instance: a row a token, a column a method, the largest being 1."""
     tokens = explained.tokens
     columns = {"token": [tokens.texts[t] for t in tokens.content]}
     for name, record in explained.attributions.items():

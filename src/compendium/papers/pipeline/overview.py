@@ -1,12 +1,11 @@
-"""Notebook 03_overview: what was trained and explained, and what it cost, all shards and seeds put
-together.
-"""
+"""Notebook 03_overview: what was trained and explained, and what it cost."""
 
 from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from attreval.methods import METHODS
 from compendium import corpora
@@ -30,9 +29,7 @@ def model_table(step: Step) -> pd.DataFrame:
 
 
 def cost_table(step: Step) -> pd.DataFrame:
-    """One row a task and method: model evaluations and tokens an instance, over all models, seeds
-    and shards.
-    """
+    """One row a task and method: model evaluations and tokens an instance, over all runs."""
     shards = read_shards(step, "cost")
     shards[PER_INSTANCE] = shards[PER_INSTANCE].mul(shards.instances, axis=0)
     totals = (
@@ -50,8 +47,7 @@ def cost_table(step: Step) -> pd.DataFrame:
     "sampled_precision sampled_correlation"
 )
 def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
-    """One row an explained task: what its models also learn from, and what was explained, over
-    models and seeds.
+    """One row an explained task: what its models also learn from, and what was explained.
 
     instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions.
     gap_max, gap_share_max: the largest completeness gaps. reused_share: of all evaluations asked
@@ -106,9 +102,8 @@ def _also_trained_on(profile: Profile, task: str) -> str:
     return " and ".join(parts) or "nothing else"
 
 
-def draw_cost(cost: pd.DataFrame):
-    """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task,
-    logarithmic scale.
+def draw_cost(cost: pd.DataFrame) -> Axes:
+    """Evaluations an instance, asked for and computed: two bars a method, a panel a task.
 
     A panel has the methods that explain its task, the most expensive first.
     """
@@ -120,25 +115,25 @@ def draw_cost(cost: pd.DataFrame):
     }
     columns = min(3, len(parts))
     counts = [len(part) for part in parts.values()]
-    most = [
-        max(counts[i : i + columns]) for i in range(0, len(parts), columns)
-    ]  # methods of a row of panels
+    # methods of a row of panels
+    most = [max(counts[i : i + columns]) for i in range(0, len(parts), columns)]
     heights = [0.24 * count + 0.9 for count in most]
-    size = {
-        "figsize": (4.7 * columns, sum(heights) + 0.4),
-        "gridspec_kw": {"height_ratios": heights},
-    }
-    figure, grid = plt.subplots(len(most), columns, squeeze=False, layout="constrained", **size)
+    figure, grid = plt.subplots(
+        len(most),
+        columns,
+        squeeze=False,
+        layout="constrained",
+        figsize=(4.7 * columns, sum(heights) + 0.4),
+        height_ratios=heights,
+    )
     for axes in grid.ravel()[len(parts) :]:
         axes.set_axis_off()
     for at, (axes, (task, part)) in enumerate(zip(grid.ravel(), parts.items(), strict=False)):
         places = np.arange(len(part))
         axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
         axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        names = [
-            METHODS[method].title if method in METHODS else method.capitalize()
-            for method in part.method
-        ]
+        titles = {name: one.title for name, one in METHODS.items()}
+        names = [titles.get(method, method.capitalize()) for method in part.method]
         lowest = len(part) - most[at // columns] - 0.6
         axes.set_yticks(places, names, fontsize=8)
         axes.set(xscale="log", title=task_title(task), ylim=(lowest, len(part) - 0.4))
@@ -149,10 +144,8 @@ def draw_cost(cost: pd.DataFrame):
 
 
 @sentence
-def say_models(models: pd.DataFrame) -> str:
-    """Which model knows its task best and which worst, and how many surely know more than the most
-    frequent class.
-    """
+def say_trained_models(models: pd.DataFrame) -> str:
+    """Which models know their task best and worst, and how many surely know something."""
     best = models.loc[models.accuracy.idxmax()]
     worst = models.loc[models.accuracy.idxmin()]
     sure = (models.accuracy_low > models.majority).sum()
@@ -169,9 +162,7 @@ def say_models(models: pd.DataFrame) -> str:
 
 @sentence
 def say_cost(cost: pd.DataFrame) -> str:
-    """The most expensive method of any task, and the share of evaluations that need not be
-    computed, by task.
-    """
+    """The most expensive method of any task, and the share that need not be computed."""
     asked = cost[cost.requested > 0]
     if asked.empty:
         return "No method has asked the models anything."

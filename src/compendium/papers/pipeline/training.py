@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from sklearn.metrics import confusion_matrix
 
 from attreval.core.records import Instance
@@ -14,19 +16,24 @@ from attreval.models.folders import name_classes
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.training import measure_performance, save_whole, train
+from attreval.models.transformer import Transformer
+from attreval.models.words.classifier import WordClassifier
 from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
-from compendium.config import Profile, Run, TaskSpec
+from compendium.config import Profile, Run, TaskSpec, TrainingSpec
 from compendium.config.sections import AlsoTrain
 from compendium.papers.common.style import use_style
 from compendium.papers.common.tables import mean_low_high
 from compendium.workflow.step import Step
 
+Network = Transformer | WordClassifier
+
 
 @dataclass(frozen=True)
 class Trained:
-    """curve: one row a check on dev. accuracy: one row, with its interval. confusion: gold by
-    predicted counts.
+    """curve: one row a check on dev.
+
+    accuracy: one row, with its interval. confusion: gold by predicted counts.
     """
 
     curve: pd.DataFrame
@@ -35,8 +42,9 @@ class Trained:
 
 
 def train_and_test(step: Step) -> Trained:
-    """Train as the profile says (or take the weights as they are where train_rows is 0), save,
-    evaluate on test.
+    """Train as the profile says, save, and evaluate on test.
+
+    The weights are taken as they are where train_rows is 0.
     """
     given = step.parameters
     profile = step.profile
@@ -45,52 +53,72 @@ def train_and_test(step: Step) -> Trained:
     folder = step.results.model(*run)
     train_rows = 0  # a corpus may hold fewer than is asked for
     if profile.task_of(given.task, given.model).train_rows:
-        how = {
-            "about": {
-                "task": given.task,
-                "weights": profile.models[given.model].weights or "from scratch",
-            },
-            "notify": step.progress("training"),
-            "unfinished": step.parts([("training",)], of_models=False)[0],
-        }
-        model, train_rows, curve = train_new(profile, run, ("model", *run), folder, **how)
+        weights = profile.models[given.model].weights or "from scratch"
+        model, train_rows, curve = train_new(
+            profile,
+            run,
+            ("model", *run),
+            folder,
+            about={"task": given.task, "weights": weights},
+            notify=step.progress("training"),
+            unfinished=step.parts([("training",)], of_models=False)[0],
+        )
     else:
         model, curve = _copy_trained(step, labels, folder)
     step.files.append(folder / "model.safetensors")
     tested = measure_accuracy(model, profile, run, run, step.progress("testing"))
     row = {"task": given.task, "model": given.model, "seed": given.seed, "train_rows": train_rows}
-    row |= {**tested.row, "precision": tested.precision}
-    return Trained(
-        curve, pd.DataFrame([row]), confusion_table(tested.gold, tested.predicted, labels)
-    )
+    accuracy = pd.DataFrame([row | tested.row | {"precision": tested.precision}])
+    return Trained(curve, accuracy, confusion_table(tested.gold, tested.predicted, labels))
 
 
-def train_new(profile: Profile, run: Run, names: tuple, folder: Path, **how):
-    """Train the profile's model of a run into a folder: it, the number of its instances, its
-    training curve.
+def train_new(
+    profile: Profile, run: Run, names: tuple, folder: Path, **how: Any
+) -> tuple[Network, int, pd.DataFrame]:
+    """Train the model of a run into a folder: it, how many instances, and its training curve.
 
     names: what its seed derives from; how: what else `train` takes.
     """
     task, model, _ = run
     spec = profile.task_of(task, model)
     instances = training_set(task, spec)
-    about = (
+    dev = corpora.load_task(task, "dev", spec.dev_rows)
+    training = profile.training_of(task, model)
+    network, curve = train_on(profile, task, model, names, instances, dev, training, folder, **how)
+    return network, len(instances), curve
+
+
+def train_on(
+    profile: Profile,
+    task: str,
+    model: str,
+    names: tuple,
+    instances: list[Instance],
+    dev: list[Instance],
+    training: TrainingSpec,
+    folder: Path,
+    **how: Any,
+) -> tuple[Network, pd.DataFrame]:
+    """Train a model on these instances, chosen by dev: it, and its training curve."""
+    network = new_classifier(
         profile.models[model],
         corpora.TASKS[task].labels,
         names,
         instances,
         model,
         profile.device,
+        resolve=corpora.resolve_weights,
+        vectors=load_vectors,
     )
-    network = new_classifier(*about, resolve=corpora.resolve_weights, vectors=load_vectors)
-    dev = corpora.load_task(task, "dev", spec.dev_rows)
-    curve = train(network, instances, dev, profile.training_of(task, model), folder, names, **how)
-    return network, len(instances), pd.DataFrame(curve)
+    curve = train(network, instances, dev, training, folder, names, **how)
+    return network, pd.DataFrame(curve)
 
 
 @dataclass(frozen=True)
 class Tested:
-    """row: how many instances were tested, accuracy with its interval, macro F1, the share of the
+    """A model on test.
+
+    row: how many instances were tested, accuracy with its interval, macro F1, the share of the
     largest class.
     """
 
@@ -101,10 +129,11 @@ class Tested:
 
 
 def measure_accuracy(
-    model, profile: Profile, run: Run, names: tuple, show: Callable | None = None
+    model: Network, profile: Profile, run: Run, names: tuple, show: Callable | None = None
 ) -> Tested:
-    """Test a run's model. names: what the draws of the interval derive from; show: is told how far
-    it has come.
+    """Test a run's model. names: what the draws of the interval derive from.
+
+    show: is told how far it has come.
     """
     test = corpora.load_task(run[0], "test", profile.task_of(*run[:2]).test_rows)
     precision = pick_precision(profile.training_of(*run[:2]).precision, model.device)
@@ -123,28 +152,27 @@ def measure_accuracy(
 
 
 def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a
-    vocabulary.
-    """
-    return (
-        read_glove(*corpora.glove())
-        if name == "glove"
-        else read_vectors(corpora.vectors_file(name), vocabulary)
-    )
+    """The vectors that `embeddings` names, for a vocabulary: `glove`, or a text file."""
+    if name == "glove":
+        return read_glove(*corpora.glove())
+    return read_vectors(corpora.vectors_file(name), vocabulary)
 
 
-def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
-    """Copy a trained classifier into the results, merely numbered classes named as the profile
-    says; no curve.
+def _copy_trained(
+    step: Step, labels: tuple[str, ...], folder: Path
+) -> tuple[Network, pd.DataFrame]:
+    """Copy a trained classifier into the results; no curve.
+
+    Merely numbered classes are named as the profile says.
     """
     given = step.parameters
     profile = step.profile
     origin = profile.models[given.model]
-    model = load_classifier(
-        corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length
-    )
+    weights = origin.weights or ""
+    source = corpora.resolve_weights(weights)
+    model = load_classifier(source, given.model, profile.device, origin.max_length)
     if origin.labels:
-        named = dict(enumerate(name_classes(model.labels, origin.labels, origin.weights)))
+        named = dict(enumerate(name_classes(model.labels, origin.labels, weights)))
         numbers = {name: number for number, name in named.items()}
         model.network.config.update({"id2label": named, "label2id": numbers})
     save_whole(model, folder)
@@ -162,9 +190,7 @@ def training_set(task: str, spec: TaskSpec) -> list[Instance]:
 
 
 def shortened(instance: Instance, more: AlsoTrain) -> list[Instance]:
-    """What a profile makes of an instance: no copy of one that nobody marked, where marks are asked
-    for.
-    """
+    """What a profile makes of an instance; nothing of one without marks, if asked for."""
     if more.last_words is not None:
         return [last_words(instance, more.last_words)]
     if not instance.evidence.marks.any():
@@ -181,8 +207,9 @@ def last_words(instance: Instance, words: int) -> Instance:
 
 
 def around_marks(instance: Instance, words: int) -> Instance:
-    """The words of an instance that anybody marked, and so many on either side of each; other
-    segments stay whole.
+    """The words of an instance that anybody marked, and so many on either side of each.
+
+    Other segments stay whole.
 
     What is left out between two words leaves a space. Where only other segments are marked, the
     first keeps its start.
@@ -219,9 +246,7 @@ def confusion_table(
 
 
 def running_total(show: Callable, of: int) -> Callable[[int], None]:
-    """A callback that takes how many are newly done, from one that takes how many are done
-    in all.
-    """
+    """A callback for how many are newly done, of one for how many are done in all."""
     done = 0
 
     def add(new: int) -> None:
@@ -232,7 +257,7 @@ def running_total(show: Callable, of: int) -> Callable[[int], None]:
     return add
 
 
-def draw_training(curve: pd.DataFrame):
+def draw_training(curve: pd.DataFrame) -> Axes:
     """Loss on train and dev, and accuracy on dev, by epoch. curve: one row a check."""
     use_style()
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))

@@ -14,7 +14,7 @@ CONDITIONS = {
 MOST_ATTRACTORS = 4  # more are counted with these
 
 
-def pointing_accuracy(
+def summarise_hits(
     hits: pd.DataFrame, draws: int, confidence: float, keys: tuple[str, ...] = ("task", "model")
 ) -> pd.DataFrame:
     """Pointing accuracy with its interval: one row a combination of keys, metric, condition and
@@ -62,7 +62,7 @@ def pointing_accuracy(
 
 
 def accuracy_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """`pointing_accuracy` of agreement by number of attractors, four and more together.
+    """`summarise_hits` of agreement by number of attractors, four and more together.
 
     hits: with `architecture`, if it is to be kept.
     """
@@ -72,4 +72,4 @@ def accuracy_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) ->
         name for name in ("task", "model", "architecture", "attractors") if name in counted
     )
     in_order = counted.sort_values("attractors", kind="stable")
-    return pointing_accuracy(in_order, draws, confidence, keys)
+    return summarise_hits(in_order, draws, confidence, keys)

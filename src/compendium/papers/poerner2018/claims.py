@@ -1,15 +1,15 @@
-"""Claims of Poerner et al. (2018), section 5: do some methods hit more often than others, over
-models and games?
+"""Claims of Poerner et al. (2018), section 5: do some methods hit more often than others?
 
 A cell is one task, model, game and kind of prediction: a column of Table 2 of Poerner et al.
 (2018). In each cell one group of methods is set against another; the difference is averaged over
 cells.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Literal
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,17 +21,19 @@ from compendium.config.sections import FAMILY
 from compendium.papers.common.claims import (
     Claim,
     Turn,
+    Turnable,
     each_alone,
     quick_draws,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
-    Cell,
+    ContrastCell,
     Difference,
+    Statistic,
     best_of,
-    exchange_names,
+    exchange_columns,
     mean_difference,
 )
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
@@ -46,10 +48,8 @@ CONDITIONS_OF = {
     "hit_target": ("correct",),
     "hit_feat": ("correct", "wrong"),
 }
-CHOSEN_FOR_ATTRACTORS = (
-    "agreement_linzen",
-    "agreement_linzen_whole",
-)  # no sample of sentences as they are
+# no sample of sentences as they are
+CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")
 NOTHING = ("nothing",)  # that hits are set against
 Pick = Literal["mean", "best", "worst column"]
 
@@ -74,11 +74,41 @@ class MethodContrast:
     tasks: tuple[str, ...] | None = None
     less_games: tuple[str, ...] = ()
 
+    @property
+    def alone(self) -> bool:
+        """Whether the hits of `better` are taken as they are."""
+        return self.worse == NOTHING
+
+    def asks(self, task: str, architecture: str, metric: str) -> bool:
+        """Whether a column of Table 2 is one of those that the contrast names."""
+        games = None if self.games is None else self.games + self.less_games
+        return (
+            (self.tasks is None or task in self.tasks)
+            and (self.architectures is None or architecture in self.architectures)
+            and (games is None or metric in games)
+        )
+
+
+class Groups(NamedTuple):
+    """The positions of two groups among methods."""
+
+    better: list[int]
+    worse: list[int]
+
+
+def groups(methods: Sequence[str], asked: MethodContrast) -> Groups:
+    """Where the two groups of a contrast stand among the methods."""
+    others = [n for n in methods if n not in asked.better and n not in BASELINES]
+    better = [at for at, name in enumerate(methods) if name in asked.better]
+    worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
+    return Groups(better, worse)
+
 
 @dataclass(frozen=True)
 class Column:
-    """A column of Table 2 on our data: (n, methods) hits, (n, methods) words that share the top
-    score, (n,) words.
+    """A column of Table 2 on our data: (n, methods) hits, a row a text and seed.
+
+    tied: (n, methods) words that share the top score. words: (n,) of a text.
     """
 
     task: str
@@ -94,8 +124,7 @@ class Column:
     seeds: tuple
 
     def random_hits(self, worlds: int, rng: np.random.Generator) -> np.ndarray:
-        """(j, n, methods) hits of each method's own scores in a random order: as many words share
-        the highest score.
+        """(j, n, methods) hits of each method's own scores in a random order, with as many ties.
 
         Baselines stay as they are; random's hit is the share of words that are evidence.
         """
@@ -111,9 +140,7 @@ class Column:
 
 
 def columns_of(hits: pd.DataFrame) -> list[Column]:
-    """One column for each task, model, game and kind of prediction; discarded texts are
-    left out.
-    """
+    """A column for each task, model, game and kind of prediction; discarded texts are left out."""
     rows = ["seed", "instance"]
     out = []
     kept = hits[hits.discarded == ""]
@@ -122,12 +149,10 @@ def columns_of(hits: pd.DataFrame) -> list[Column]:
             index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False
         )
         about = part.drop_duplicates(rows).set_index(rows).reindex(wide.index)
+        right = about.correct.to_numpy(bool)
+        chosen_by = {"all": np.ones(len(about), bool), "correct": right, "wrong": ~right}
         for condition in CONDITIONS_OF[metric]:
-            chosen = np.asarray(
-                (condition == "all") | (about.correct == (condition == "correct")), dtype=bool
-            )
-            if not chosen.any():
-                continue
+            chosen = chosen_by[condition]
             there = wide.index[chosen]
             column = Column(
                 task,
@@ -142,7 +167,8 @@ def columns_of(hits: pd.DataFrame) -> list[Column]:
                 texts=tuple(there.get_level_values("instance")),
                 seeds=tuple(there.get_level_values("seed")),
             )
-            out.append(column)
+            if chosen.any():
+                out.append(column)
     return out
 
 
@@ -151,33 +177,29 @@ def contrast_methods(
 ) -> Difference | None:
     """The difference that a contrast asks for; None where no column has both of its groups."""
     chosen = columns_asked(columns, asked)
-    alone = asked.worse == NOTHING
     if asked.tasks is None:
-        chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
-    names = [
-        name
-        for name in dict.fromkeys(n for c in chosen for n in c.methods)
-        if name not in BASELINES
-    ]
+        chosen = [one for one in chosen if one.task not in CHOSEN_FOR_ATTRACTORS]
+    every = dict.fromkeys(name for one in chosen for name in one.methods)
+    names = [name for name in every if name not in BASELINES]
     cells = []
-    for column in chosen:
-        better, worse = groups(column.methods, asked)
-        if not better or not (worse or alone):
+    for one in chosen:
+        found = groups(one.methods, asked)
+        if not found.better or not (found.worse or asked.alone):
             continue
         compared = [
-            at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse
+            at for at, n in enumerate(one.methods) if n not in BASELINES or n in asked.worse
         ]
-        cell = Cell(
-            column.task,
-            column.model,
-            column.hits,
-            column.texts,
-            column.seeds,
-            statistic=_difference(column.methods, names, better, worse, asked.pick),
+        cell = ContrastCell(
+            one.task,
+            one.model,
+            one.hits,
+            one.texts,
+            one.seeds,
+            statistic=_statistic(one.methods, names, asked),
             chosen=asked.pick != "mean",
-            by_scores=None if alone else column.random_hits,
-            by_names=None if alone else partial(exchange_names, column.hits, at=compared),
-            part=column.metric,
+            by_scores=None if asked.alone else one.random_hits,
+            by_names=None if asked.alone else partial(exchange_columns, one.hits, at=compared),
+            part=one.metric,
         )
         cells.append(cell)
     if asked.pick == "worst column":
@@ -187,52 +209,40 @@ def contrast_methods(
     return mean_difference(cells, settings)
 
 
-def columns_asked(columns: Sequence[Column], asked: MethodContrast) -> list[Column]:
-    """Those of the tasks, architectures and games that a contrast names."""
-    games = None if asked.games is None else asked.games + asked.less_games
-    wanted = {"task": asked.tasks, "architecture": asked.architectures, "metric": games}
-    return [
-        c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())
-    ]
+def columns_asked(columns: Iterable[Column], asked: MethodContrast) -> list[Column]:
+    """Those that a contrast names."""
+    return [one for one in columns if asked.asks(one.task, one.architecture, one.metric)]
 
 
-def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
-    """The positions of the two groups among the methods."""
-    others = [n for n in methods if n not in asked.better and n not in BASELINES]
-    better = [at for at, name in enumerate(methods) if name in asked.better]
-    worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
-    return better, worse
+def _statistic(methods: Sequence[str], names: list[str], asked: MethodContrast) -> Statistic:
+    """What is asked of a cell: one group's lead, or how far each method is behind the best."""
+    better, worse = groups(methods, asked)
 
-
-def _difference(
-    methods: Sequence[str], names: list[str], better: list[int], worse: list[int], pick: Pick
-):
-    """The statistic of a cell: one group's mean or best minus the other's, or how far each method
-    is behind.
-    """
-
-    def mean(fit, read):
+    def mean(read: np.ndarray) -> np.ndarray:
         others = read[:, worse].mean(axis=1) if worse else 0
         return read[:, better].mean(axis=1) - others
 
-    def best(fit, read):
+    def best(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
         return best_of(fit[:, better], read[:, better]) - best_of(fit[:, worse], read[:, worse])
 
-    def behind(fit, read):
+    def behind(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
         own = [at for at, name in enumerate(methods) if name not in BASELINES]
         places = [names.index(methods[at]) for at in own]
         out = np.full((len(read), len(names)), np.nan)
         out[:, places] = read[:, own] - best_of(fit[:, own], read[:, own])[:, None]
         return out
 
-    return {"mean": mean, "best": best, "worst column": behind}[pick]
+    if asked.pick == "mean":
+        return mean
+    return best if asked.pick == "best" else behind
 
 
 def _comparisons_won(
-    behind: np.ndarray, _: list[Cell], names: list[str], asked: MethodContrast
+    behind: np.ndarray, _: list[ContrastCell], names: list[str], asked: MethodContrast
 ) -> np.ndarray:
-    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names); a tie
-    is half a win.
+    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names).
+
+    A tie is half a win.
     """
     worst = np.where(np.isnan(behind), np.inf, behind).min(axis=0)
     better, worse = groups(names, asked)
@@ -240,28 +250,28 @@ def _comparisons_won(
     return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
 
 
-def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> np.ndarray:
-    """(b,) the mean over cells minus that over the cells of `less_games`; NaN where either has no
-    cell.
-    """
+def _less_games(drawn: np.ndarray, cells: list[ContrastCell], asked: MethodContrast) -> np.ndarray:
+    """(b,) the mean over cells minus that over the cells of `less_games`; NaN without either."""
     taken_off = np.array([cell.part in asked.less_games for cell in cells])
     if taken_off.all() or not taken_off.any():
         return np.full(drawn.shape[1], np.nan)
     return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)
 
 
-TURNED = {"task": "corpus", "architecture": "model", "metric": "metric"}
+TURNED: dict[str, Turnable] = {"task": "corpus", "architecture": "model", "metric": "metric"}
 SAME_WORD = "lrp-is-gradient-on-cnn"
-GAMES = {"hybrid": "hybrid documents", "manual": "the manual benchmark"}
-GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's number"}
+GAMES = {
+    "hybrid": "hybrid documents",
+    "manual": "the manual benchmark",
+    "hit_target": "the subject",
+    "hit_feat": "a word of the subject's number",
+}
 
 
 def pointing_claims(
     step: Step, hits: pd.DataFrame, common: Iterable[WordsInCommon] | None = None
 ) -> pd.DataFrame:
-    """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a
-    verdict.
-    """
+    """One row a claim of Poerner et al. (2018) with our value, interval, nulls and a verdict."""
     learned = drop_unlearned(hits, unlearned_table(step, step.profile.explained_runs("pointing")))
     claims = read_claims("poerner2018")
     columns = columns_of(learned)
@@ -283,17 +293,14 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
 
 
 def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
-    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over
-    its runs.
+    """The share of texts in which LRP and Gradient x Input point at one word, mean over CNNs.
 
     By random scores two methods meet at one word of all; by exchanged names it is any two methods
     that are asked.
     """
-    by_run: dict[tuple, list[WordsInCommon]] = {}
-    for one in common:
-        by_run.setdefault(one.run, []).append(one)
     cells = []
-    for (task, model, seed), found in by_run.items():
+    for (task, model, seed), of_run in groupby(common, key=lambda one: one.run):
+        found = list(of_run)
         methods = found[0].methods
         if not set(PAIR) <= set(methods):
             continue
@@ -302,21 +309,22 @@ def same_word(step: Step, common: Iterable[WordsInCommon]) -> Finding:
         pairs = shares[:, *np.triu_indices(len(methods), 1)]
         values = np.column_stack([shares[:, first, second], pairs])  # (n, 1 + pairs of methods)
         words = np.array([one.words for one in found])
-        cell = Cell(
+        cell = ContrastCell(
             task,
             model,
             values,
             texts=[one.instance for one in found],
             seeds=[seed] * len(found),
-            statistic=lambda _, read: read[:, 0],
+            statistic=lambda read: read[:, 0],
             by_scores=partial(_by_random_scores, words=words, width=values.shape[1]),
-            by_names=partial(exchange_names, values),
+            by_names=partial(exchange_columns, values),
         )
         cells.append(cell)
-    found = mean_difference(cells, step.profile.bootstrap)
-    if found is None:
+    difference = mean_difference(cells, step.profile.bootstrap)
+    if difference is None:
         return untested("no run of a CNN has both methods")
-    return found.finding_for("poerner2018", step.profile, f"{found.cells} runs of the CNN")
+    basis = f"{difference.cells} runs of the CNN"
+    return difference.finding_for("poerner2018", step.profile, basis)
 
 
 def _by_random_scores(
@@ -329,9 +337,7 @@ def _by_random_scores(
 
 @cache
 def _published_columns() -> pd.DataFrame:
-    """Published hits that could be read with confidence: a row per column of Table 2, a column per
-    method of ours.
-    """
+    """Published hits that were surely read: a row per column of Table 2, a column per method."""
     cells = published_table_2()
     sure = cells[cells.confidence.isin(["H", "M"]) & cells.published.notna()]
     sure = sure.assign(method=sure.method.replace(NAMES))
@@ -341,8 +347,7 @@ def _published_columns() -> pd.DataFrame:
 
 
 def published_value(claim: Claim) -> float:
-    """The claim's number from Table 2, where it could be read with confidence; NaN where the table
-    does not decide it.
+    """The claim's number from what was surely read of Table 2; NaN where that does not decide it.
 
     A claim on all other methods counts only columns in which every method that applies to the
     architecture was read.
@@ -350,59 +355,56 @@ def published_value(claim: Claim) -> float:
     asked = claim.ask(MethodContrast)
     if asked.pick == "worst column" or asked.less_games:
         return float("nan")
-    alone = asked.worse == NOTHING
     pick = np.max if asked.pick == "best" else np.mean
+    table = _published_columns()
+    known = table.columns.intersection([*NAMES.values(), "random", "last"], sort=False)
     found = []
-    known = [
-        name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}
-    ]
-    for row in columns_asked(_published_columns().itertuples(), asked):
-        there = [name for name in known if pd.notna(getattr(row, name))]
-        better, worse = groups(there, asked)
+    for _, row in table.iterrows():
+        if not asked.asks(row.task, row.architecture, row.metric):
+            continue
+        values = row[known].dropna().astype(float)
+        better, worse = groups(list(values.index), asked)
         family = FAMILY[row.architecture.lower()]
         others = [
             n for n in NAMES.values() if family in METHODS[n].families and n not in asked.better
         ]
-        if len(better) == len(asked.better) and (alone or len(worse) >= len(asked.worse or others)):
-            values = np.array([getattr(row, name) for name in there])
-            found.append(pick(values[better]) - (0 if alone else pick(values[worse])))
+        whole = asked.alone or len(worse) >= len(asked.worse or others)
+        if len(better) == len(asked.better) and whole:
+            rest = 0 if asked.alone else pick(values.to_numpy()[worse])
+            found.append(pick(values.to_numpy()[better]) - rest)
     return float(np.mean(found)) if found else float("nan")
 
 
+Number = Callable[[MethodContrast, Sequence[Column]], Finding | None]
+
+
 def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per contradicted claim and thing turned, see `turned_table`. judged: from
-    `pointing_claims`.
-    """
+    """One row a contradicted claim and thing turned. judged: from `pointing_claims`."""
     columns = columns_of(hits)
     settings = quick_draws(step.profile.bootstrap)
 
     def number(asked: MethodContrast, some: Sequence[Column]) -> Finding | None:
         found = contrast_methods(some, asked, settings)
-        return found and found.finding
+        return None if found is None else found.finding
 
     def turn(claim: Claim) -> Iterable[Turn]:
         return turns(claim, columns, number) if claim.contrast else ()
 
-    return turned_table(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence
+    )
 
 
-def turns(claim: Claim, columns: Sequence[Column], number) -> Iterator[Turn]:
-    """A contrast on each task, architecture and game alone; and by the mean lead in place of the
-    worst column.
-    """
+def turns(claim: Claim, columns: Sequence[Column], number: Number) -> Iterator[Turn]:
+    """A contrast on each task, architecture and game alone; and the mean in place of the worst."""
     asked = claim.ask(MethodContrast)
     chosen = columns_asked(columns, asked)
     rows = pd.DataFrame([(c.task, c.architecture, c.metric) for c in chosen], columns=list(TURNED))
     rows = rows.assign(metric=rows.metric.replace(GAMES), column=chosen)
-    turned = {
-        column: what
-        for column, what in TURNED.items()
-        if column != "metric" or not asked.less_games
-    }
+    turned = TURNED if not asked.less_games else {k: v for k, v in TURNED.items() if k != "metric"}
     for what, how, part in each_alone(rows, turned):
-        named = (
-            replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked
-        )  # those chosen for attractors too
+        # a task is named, so that those chosen for attractors take part too
+        named = replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked
         yield Turn(what, how, number(named, list(part.column)))
     if asked.pick == "worst column":
         expect = Expectation(above=0) if claim.expect.below is None else Expectation(below=0)

@@ -1,11 +1,13 @@
-"""Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the
-number of attractors.
+"""Figures 1-3 of Poerner et al. (2018), coloured texts.
+
+Hits beside their Table 2, and by the number of attractors.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from attreval.core.alignment import overlap_shares
 from attreval.methods import METHODS
@@ -35,6 +37,9 @@ WORDS = {
     "hit_feat": "predicted number",
 }
 SURE = ("H", "M")  # how surely a published number was read: high, medium
+NO_TABLE = (
+    "This run has no task or method of the paper's Table 2; its own hits are in the table above."
+)
 FAR = 0.15  # from a published share of hits
 CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
 
@@ -47,9 +52,7 @@ def figure_1(step: Step) -> ColouredText:
 
 
 def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
-    """Five or more words before a verb: a `singular` predicted by the GRU, or a `plural` by the
-    LSTM (also Fig. 3).
-    """
+    """Words before a verb: a `singular` by the GRU, or a `plural` by the LSTM (Fig. 3)."""
     architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[
         predicted
     ]
@@ -62,9 +65,8 @@ def figure_3(step: Step) -> ColouredText:
     return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
 
 
-def draw_table_2(table: pd.DataFrame):
-    """Table 2: a panel per experiment and measure, a row per method, a column per architecture,
-    hits in hundredths.
+def draw_table_2(table: pd.DataFrame) -> Axes:
+    """Table 2 in hundredths: a panel per experiment, a row per method, a column per architecture.
 
     Bold: the published value, where it can be read with some certainty (not L), is more than FAR
         away.
@@ -72,11 +74,7 @@ def draw_table_2(table: pd.DataFrame):
     ours = table[table.ours.notna()]
     kinds = dict(list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False)))
     if not kinds:
-        why = (
-            "This run has no task or method of the paper's Table 2; its own hits are in the "
-            "table above."
-        )
-        return draw_nothing(why)
+        return draw_nothing(NO_TABLE)
     names = list(dict.fromkeys(table.sort_values("row").method))
     figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
     for kind, axes in panels.items():
@@ -105,13 +103,17 @@ SHOWN = (
     "gradient_x_input",
     "gradient_integrated_logit_dot",
     "occlusion_1",
+    "decomposition",
+    "lrp",
+    "deeplift",
+    "limsse_logit",
 )
-SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
 
 
-def draw_attractors(table: pd.DataFrame):
-    """Hits on the subject by the number of attractors, where the model is right: a panel per model,
-    a line per method.
+def draw_attractors(table: pd.DataFrame) -> Axes:
+    """Hits on the subject by number of attractors: a panel per model, a line per method.
+
+    Where the model is right.
 
     Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are
     left out.
@@ -125,29 +127,13 @@ def draw_attractors(table: pd.DataFrame):
     for model, axes in panels.items():
         for method, look in looks.items():
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
-            draw_curve(
-                axes,
-                line.attractors,
-                line.accuracy,
-                line.low,
-                line.high,
-                0.08,
-                markersize=4,
-                **look,
-            )
+            curve = (line.attractors, line.accuracy, line.low, line.high)
+            draw_curve(axes, *curve, 0.08, markersize=4, **look)
         whole = table[(table.model == model) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
-        axes.plot(
-            right.index,
-            right,
-            color="black",
-            linewidth=2,
-            linestyle="--",
-            label="model's predictions",
-        )
-        axes.set(
-            title=model_title(whole.architecture.iloc[0]), xlabel="attractors", ylim=(-0.02, 1.02)
-        )
+        axes.plot(right, color="black", linewidth=2, linestyle="--", label="model's predictions")
+        title = model_title(whole.architecture.iloc[0])
+        axes.set(title=title, xlabel="attractors", ylim=(-0.02, 1.02))
         axes.set(xticks=sorted(part.attractors.unique()))
     figure.supylabel(f"share of hits: {WORDS['hit_target']}")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper")
@@ -162,8 +148,7 @@ def shortest_example(
     predicted: str | None = None,
     least_words: int = 1,
 ) -> ColouredText:
-    """The shortest explained text in which the methods do not all point at the same word, or the
-    shortest of all.
+    """The shortest explained text on which methods point at different words, or else the shortest.
 
     It is one of the first of the tasks that the profile has, read by the model of the architecture
     (or else the first model), with the rows of those methods that have explained it. predicted: the
@@ -190,8 +175,9 @@ def example_table(examples: dict[str, ColouredText]) -> Iterator[tuple]:
 def _candidates(
     step: Step, run: Run, methods: Sequence[str], asked: str | None, least_words: int
 ) -> Iterator[tuple[tuple[bool, int, str], ColouredText]]:
-    """The explained texts of a run that have evidence for the predicted class; the lower the key,
-    the better.
+    """The explained texts of a run that have evidence for the predicted class.
+
+    The lower the key, the better.
     """
     profile = step.profile
     task, model, _ = run
@@ -206,7 +192,7 @@ def _candidates(
         if len(instance.words) < least_words or asked not in (None, label):
             continue
         shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-        covered = shares.any(axis=0)
+        covered = np.asarray(shares.any(axis=0))
         game = find_games(instance, predicted, covered, affix_of(profile.pointing, task))[0]
         if game.discarded:
             continue
@@ -216,9 +202,7 @@ def _candidates(
             METHODS[m].title: (shares.T @ one.on_tokens(len(shares)))[covered]
             for m, one in chosen.items()
         }
-        words = tuple(
-            word for word, read in zip(instance.word_texts(), covered, strict=True) if read
-        )
+        words = tuple(np.array(instance.word_texts(), dtype=object)[covered])
         after = f"{label} verb" if instance.evidence.tags else ""
         text = ColouredText(words, rows, game.evidence[covered], after, name, label)
         yield (len(tops) < 2, len(instance.words), instance.id), text

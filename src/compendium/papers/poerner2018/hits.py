@@ -1,5 +1,4 @@
-"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on
-every model.
+"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence.
 
 How much hits depend on choices in which the paper's text, its code and this study differ: ties,
 affixes, the sampling and the solver of LIMSSE, and the output gate of decomposition. And do two
@@ -24,29 +23,21 @@ from compendium.corpora import TASKS
 from compendium.papers.common import runs
 from compendium.papers.common.runs import Records, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.pipeline.other_choices import other_choices, tried_run
-from compendium.papers.poerner2018.accuracy import accuracy_by_attractors, pointing_accuracy
+from compendium.papers.poerner2018.accuracy import accuracy_by_attractors, summarise_hits
+from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, TASKS_OF
 from compendium.workflow.step import Step
 
-NORMS = [
-    name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed
-]  # the weak methods of the paper
-KEPT = [
-    "task",
-    "model",
-    "method",
-    "accuracy",
-    "low",
-    "high",
-    "random",
-    "instances",
-]  # of what is no better than chance
+# the weak methods of the paper
+NORMS = [name for name, one in METHODS.items() if one.kind == "gradient" and not one.signed]
+# of what is no better than chance
+KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
-    """One row per task, model, seed, instance, game and method; see
-    `metrics.pointing_game.play`.
+    """One row per task, model, seed, instance, game and method.
+
+    See `metrics.pointing_game.play`.
     """
     predictions = read_predictions(step)
     show = step.progress("pointing")
@@ -61,8 +52,9 @@ def pointing_hits(step: Step) -> pd.DataFrame:
 def play_run(
     step: Step, run: Run, predictions: pd.Series, spec: PointingSpec, records: Records | None = None
 ) -> list[dict]:
-    """The rows of one run by the rules of `spec`; of the texts that other records explain, where
-    they are given.
+    """The rows of one run by the rules of `spec`.
+
+    Of the texts that other records explain, where they are given.
     """
     profile = step.profile
     task, model, seed = run
@@ -87,21 +79,22 @@ def play_run(
 
 
 def affix_of(spec: PointingSpec, task: str) -> pointing_game.Affix | None:
-    """How the words of a task's lists are matched; None where people marked the texts: every
-    person's marks count.
+    """How the words of a task's lists are matched.
+
+    None where people marked the texts: every person's marks count.
     """
     return spec.affix if TASKS[task].mark_rules else None
 
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:
-    """What tables call a task's models: the architecture where that tells them apart, and otherwise
-    the name.
-    """
-    kinds = {name: profile.models[name].architecture for name in profile.tasks[task].models}
-    kinds = {name: name if kind == "transformer" else kind for name, kind in kinds.items()}
+    """What tables call a task's models: the architecture where that tells them apart."""
+    kinds = {}
+    for name in profile.tasks[task].models:
+        kind = profile.models[name].architecture
+        kinds[name] = name if kind == "transformer" else str(kind)
+    every = list(kinds.values())
     return {
-        name: (kind if list(kinds.values()).count(kind) == 1 else name).upper()
-        for name, kind in kinds.items()
+        name: (kind if every.count(kind) == 1 else name).upper() for name, kind in kinds.items()
     }
 
 
@@ -111,17 +104,18 @@ def read_predictions(step: Step) -> pd.Series:
     return table.set_index(["task", "model", "seed", "instance"]).predicted
 
 
-def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """Pointing accuracy with its interval; see `pointing_accuracy`."""
+def pointing_accuracy(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
+    """Pointing accuracy with its interval; see `summarise_hits`."""
     keys = ("task", "model", "architecture")
-    return pointing_accuracy(
+    return summarise_hits(
         hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys
     )
 
 
 def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """Pointing accuracy by number of attractors, for the largest agreement task; empty where there
-    is none.
+    """Pointing accuracy by number of attractors, for the largest agreement task.
+
+    Empty where there is none.
     """
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
@@ -131,8 +125,9 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row per task, model and method whose interval on hybrid documents reaches down to a
-    random word's accuracy.
+    """One row per task, model and method that is not surely better than a random word.
+
+    That is whose interval on hybrid documents reaches down to a random word's accuracy.
 
     Gradient norms are left out: they do not tell evidence for a class from evidence against it.
     """
@@ -148,8 +143,7 @@ def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
     "exceptions"
 )
 def block_table(summary: pd.DataFrame) -> Iterator[dict]:
-    """One row per block that the text discusses (see tables.BLOCKS), empty where the profile has no
-    task of it.
+    """One row per block that the text discusses, empty where the profile has no task of it.
 
     discarded, right: shares, means over models. random, last, norms (mean of gradient norms), best:
     mean hits over models. cells: methods (no norm, no baseline) that are compared with chance on
@@ -190,14 +184,13 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
     "published_high"
 )
 def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tuple]:
-    """One row per explained task and model: test accuracy and share of discarded texts, ours and
-    theirs.
+    """One row per explained task and model: accuracy and discarded texts, ours and theirs.
 
     accuracy: of the trained model on its own test split, mean over seeds; discarded: of the
         explained texts.
     published_low, published_high: the published range of discards, over models. NaN where the paper
         has no such cell.
-    summary: of hits.accuracy_table.
+    summary: of hits.pointing_accuracy.
     """
     profile = step.profile
     accuracy = reported("poerner_task_accuracy").set_index("task")
@@ -251,9 +244,8 @@ class Otherwise(NamedTuple):
 
 
 @table_of("choice value instead_of game texts methods change largest method moved on")
-def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
-    """One row per choice, value other than the profile's, and game: how much it changes the share
-    of hits.
+def moved_hits_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
+    """One row per choice, other value and game: how much it changes the share of hits.
 
     change: mean over methods and models. largest: of one method, over models. moved: share of the
     explanations whose expected hit changes. on: whether all stored scores were looked at, or a few
@@ -341,8 +333,9 @@ class WordsInCommon(NamedTuple):
 
 
 def words_in_common(step: Step) -> Iterator[WordsInCommon]:
-    """Of each text that a CNN reads. Equal highest words share the chance, and each method breaks
-    its ties alone.
+    """Of each text that a CNN reads.
+
+    Equal highest words share the chance, and each method breaks its ties alone.
     """
     for run in step.profile.explained_runs("pointing"):
         task, model, _ = run
@@ -367,11 +360,9 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
 
 @table_of("task model seed share low high instances")
 def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
-    """One row per run of the CNN that has both methods: the share of texts in which they point at
-    the same word.
-    """
+    """One row per run of the CNN: in which share of texts two methods point at the same word."""
     bootstrap = step.profile.bootstrap
-    of_run = {}
+    of_run: dict[Run, list[float]] = {}
     for one in words_in_common(step):
         if {first, second} <= set(one.methods):
             share = one.shares[one.methods.index(first), one.methods.index(second)]

@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.metrics.pointing_game import BASELINES
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import Sentence, list_rows, of_row, sentence
+from compendium.papers.common.sentences import BoldSentence, list_rows, of_row, sentence
 from compendium.papers.common.style import name_run
 
 KINDS = {  # what a block of hits is about
@@ -23,9 +23,7 @@ KINDS = {  # what a block of hits is about
 
 @sentence
 def say_pointing(blocks: pd.DataFrame) -> str:
-    """The method that points best at each kind of evidence, mean over models, beside a
-    random word.
-    """
+    """The method that points best at each kind of evidence, beside a random word."""
     known = blocks[blocks.best.notna() & blocks.random.notna()]
     said = (
         "{row.best_method:method} at {row.about} ({row.best:.2f}, a random word {row.random:.2f})"
@@ -36,9 +34,7 @@ def say_pointing(blocks: pd.DataFrame) -> str:
 
 @sentence
 def say_beside_published(table: pd.DataFrame) -> str:
-    """In how many cells the published value lies in our interval, and how far ours are off on
-    average, by block.
-    """
+    """In how many cells the published value lies in our interval, and how far ours are off."""
     both = table[table.ours.notna() & table.published.notna()]
     if both.empty:
         return ""
@@ -67,7 +63,7 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
 
 
 @sentence
-def say_choices(choices: pd.DataFrame) -> str:
+def say_pointing_choices(choices: pd.DataFrame) -> str:
     """The choice that changes the hits of a single method most."""
     known = choices[choices.largest.notna()]
     if known.empty:
@@ -109,7 +105,7 @@ def say_attractors(table: pd.DataFrame) -> str:
     )
 
 
-def say_examples(examples: Mapping[str, ColouredText]) -> Sentence:
+def say_pointing_examples(examples: Mapping[str, ColouredText]) -> BoldSentence:
     """How many of the explanations shown point at evidence."""
     hit = {
         name: [bool(shown.evidence[int(np.argmax(scores))]) for scores in shown.rows.values()]
@@ -118,6 +114,6 @@ def say_examples(examples: Mapping[str, ColouredText]) -> Sentence:
     }
     total = [one for found in hit.values() for one in found]
     parts = ", ".join(f"{name} {sum(found)} of {len(found)}" for name, found in hit.items())
-    return Sentence(
+    return BoldSentence(
         f"Of the {len(total)} explanations shown, {sum(total)} point at evidence ({parts})."
     )

@@ -1,5 +1,4 @@
-"""Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published,
-cell by cell.
+"""Table 2 of Poerner et al. (2018): each method's share of hits, ours beside the published.
 
 Published values stand in paper/reported/ with how sure we are of having read each: H, M and L,
 which are no targets.
@@ -15,8 +14,14 @@ from compendium.config.sections import FAMILY
 from compendium.papers.common.runs import reported
 from compendium.workflow.step import Step
 
-AGREEMENT = ("agreement_parsed", "agreement_ud", "agreement_linzen")
-AGREEMENT += ("agreement_whole", "agreement_ud_whole", "agreement_linzen_whole")
+AGREEMENT = (
+    "agreement_parsed",
+    "agreement_ud",
+    "agreement_linzen",
+    "agreement_whole",
+    "agreement_ud_whole",
+    "agreement_linzen_whole",
+)
 TASKS_OF = {
     "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
     "20newsgroups hybrid": ("hybrid_newsgroups", "hybrid_bbc"),
@@ -28,33 +33,17 @@ SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 
 BASELINES = ("random", "last")
 CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
 KEY = ["task", "architecture", "metric", "condition", "own"]  # own: our name of the method
-COLUMNS = [
-    *CELL,
-    "task",
-    "ours",
-    "low",
-    "high",
-    "instances",
-    "published",
-    "confidence",
-    "reason",
-    "best",
-    "near",
-]
-ARCHITECTURES = (
-    "GRU",
-    "QGRU",
-    "LSTM",
-    "QLSTM",
-    "CNN",
-    "MINILM",
-)  # of the blocks, whether a profile has them or not
+COLUMNS = [*CELL, "task", "ours", "low", "high", "instances"]
+COLUMNS += ["published", "confidence", "reason", "best", "near"]
+# of the blocks, whether a profile has them or not
+ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")
 
 
 @dataclass(frozen=True)
 class Block:
-    """What the text speaks of: the first of these tasks that a profile has, one game, and one kind
-    of prediction.
+    """What the text speaks of: the first of these tasks that a profile has, in one game.
+
+    condition: the kind of prediction.
     """
 
     tasks: tuple[str, ...]
@@ -62,8 +51,9 @@ class Block:
     condition: str = "all"
 
     def task(self, table: pd.DataFrame) -> tuple[str | None, pd.DataFrame]:
-        """The block's task (None where the table has none) and its rows; table: columns task,
-        metric, condition.
+        """The block's task (None where the table has none) and its rows.
+
+        table: columns task, metric, condition.
         """
         part = table[(table.metric == self.metric) & (table.condition == self.condition)]
         task = next((task for task in self.tasks if task in set(part.task)), None)
@@ -81,9 +71,7 @@ BLOCKS = {
 
 
 def published_table_2() -> pd.DataFrame:
-    """One row per published cell: row, column, experiment, architecture, metric, condition,
-    published, confidence.
-    """
+    """One row per published cell, with how surely it was read."""
     values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
     sure = reported("poerner_table2_confidence").melt(
         "method", var_name="column", value_name="confidence"
@@ -104,10 +92,11 @@ def published_table_2() -> pd.DataFrame:
 
 
 def table_2(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of Table 2 and task of ours, and after these the architectures that the
-    paper does not have.
+    """One row per cell of Table 2 and task of ours.
 
-    summary: of `hits.accuracy_table`. best, near: whether ours is the highest of its column, or
+    Architectures that the paper does not have come last.
+
+    summary: of `hits.pointing_accuracy`. best, near: whether ours is the highest of its column, or
     within five points of it; baselines do not compete.
     """
     cells = published_table_2()
@@ -124,7 +113,7 @@ def table_2(summary: pd.DataFrame) -> pd.DataFrame:
     ]
     table = cells.merge(ours, on=KEY, how="left", validate="many_to_one", indicator="found")
     reasons = [
-        "" if row.found == "both" else _why_missing(row, summary) for row in table.itertuples()
+        "" if row.found == "both" else _why_missing(row, summary) for _, row in table.iterrows()
     ]
     table = table.assign(reason=reasons).reindex(columns=COLUMNS)
     compete = table.ours.notna() & ~table.method.isin(BASELINES)
@@ -146,19 +135,15 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
         ]
         for architecture in dict.fromkeys(tested.architecture):
             if architecture not in set(same.architecture):
-                blank = {
-                    "column": "",
-                    "architecture": architecture,
-                    "published": float("nan"),
-                    "confidence": "",
-                }
-                parts.append(first.assign(**blank))
+                blank = {"column": "", "published": float("nan"), "confidence": ""}
+                parts.append(first.assign(architecture=architecture, **blank))
     return pd.concat(parts, ignore_index=True)
 
 
-def _why_missing(cell, summary: pd.DataFrame) -> str:
-    """Why a cell of Table 2, a row with its task and our name of its method, has no value
-    of ours.
+def _why_missing(cell: pd.Series, summary: pd.DataFrame) -> str:
+    """Why a cell of Table 2 has no value of ours.
+
+    cell: a row with its task and our name of its method.
     """
     if cell.method == "last" and cell.metric in ("hybrid", "manual"):
         return "not applicable: only agreement has a word right before what is predicted"
@@ -180,8 +165,9 @@ def _why_missing(cell, summary: pd.DataFrame) -> str:
 
 
 def write_blocks(step: Step, table: pd.DataFrame) -> None:
-    """Write each of BLOCKS as a table to read; one without a task in the profile has dashes beside
-    published values.
+    """Write each of BLOCKS as a table to read.
+
+    One without a task in the profile has dashes beside published values.
     """
     for name, block in BLOCKS.items():
         task, _ = block.task(table[table.ours.notna()])
@@ -189,17 +175,16 @@ def write_blocks(step: Step, table: pd.DataFrame) -> None:
             title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks)
         )
         found = block_to_read(table, experiment, task or "", block.metric, block.condition)
-        step.table(
-            f"table2_{name}",
-            found.reindex(columns=list(dict.fromkeys(["method", *ARCHITECTURES, *found]))),
-        )
+        columns = dict.fromkeys(["method", *ARCHITECTURES, *found])
+        step.table(f"table2_{name}", found.reindex(columns=list(columns)))
 
 
 def block_to_read(
     table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all"
 ) -> pd.DataFrame:
-    """One block of Table 2 to read: a row per method, a column per architecture, ours and in
-    brackets the published.
+    """One block of Table 2: a row per method, a column per architecture.
+
+    A cell is ours and in brackets the published.
 
     The best of a column has an asterisk. A published value whose reading is not sure (L) has a
     question mark. An empty cell is a method that does not apply, or was not run. task: "" for the
@@ -211,21 +196,19 @@ def block_to_read(
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
         if not task or by.ours.notna().any():
-            out[architecture] = [_cell_text(cell, "" if task else "–") for cell in by.itertuples()]
+            out[architecture] = [_cell_text(cell, "" if task else "–") for _, cell in by.iterrows()]
     titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
     out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
     return out
 
 
-def _cell_text(cell, gap: str) -> str:
-    """`0.83* (0.91)`: ours (or the gap), * for the best, and the published value, with ? where it
-    is hard to read.
+def _cell_text(cell: pd.Series, gap: str) -> str:
+    """`0.83* (0.91)`: ours or the gap, * for the best, and the published value.
+
+    A question mark where that is hard to read.
     """
-    published = (
-        ""
-        if pd.isna(cell.published)
-        else f" ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
-    )
+    unsure = "?" if cell.confidence == "L" else ""
+    published = "" if pd.isna(cell.published) else f" ({cell.published:.2f}{unsure})"
     if pd.isna(cell.ours):
         return gap + published if gap and published else ""
     return f"{cell.ours:.2f}{'*' if cell.best else ''}{published}"

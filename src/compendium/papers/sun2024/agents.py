@@ -1,5 +1,6 @@
-"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after
-Pruthi et al. 2022).
+"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4).
+
+After Pruthi et al. (2022).
 
 Do explanations help an agent to predict what the model predicts? And do they leak it, that is, tell
 the predicted class without their words? An agent that is shown where an explanation points learns
@@ -55,8 +56,10 @@ NONE = "-"  # the head's choice of a technique that has no heads
 
 @dataclass(frozen=True)
 class Simulation:
-    """agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent
-    in points of F1.
+    """What agents say of the model's predictions.
+
+    agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in
+    points of F1.
 
     predictions: one row per condition, seed of the agents and test instance: do they predict what
         the model predicts?
@@ -84,8 +87,7 @@ class Sets(NamedTuple):
 
 
 def simulate(step: Step) -> Simulation:
-    """Train agents with and without explanations, and see how often they predict what the model
-    predicts.
+    """Train agents with and without explanations, and test if they predict what the model does.
 
     An agent starts where the model started and is trained on the model's predictions for other test
     instances. Gains have bootstrap intervals over the instances that agents are tested on.
@@ -135,8 +137,9 @@ def simulate(step: Step) -> Simulation:
 def _gain(
     step: Step, informed: list[np.ndarray], uninformed: list[np.ndarray], labels: np.ndarray
 ) -> list[float]:
-    """Gain over the uninformed agent of the same seed in points of F1, low and high; means over
-    seeds.
+    """Gain over the uninformed agent of the same seed in points of F1, low and high.
+
+    Means over seeds.
     """
     bootstrap = step.profile.bootstrap
     gains = []
@@ -147,9 +150,7 @@ def _gain(
 
 
 def agent_inputs(step: Step) -> dict[Condition, list]:
-    """By condition, the instances as agents see them, with the model's prediction as label:
-    `training.Prepared`.
-    """
+    """By condition, the instances as agents see them, the model's prediction as label."""
     from attreval.models.training import Prepared
 
     run = step.parameters.run()
@@ -157,7 +158,7 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
     settings = profile.diagnosis.agents
     model = load_model(step.results, profile, *run)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
-    marks = read_marks(model.tokenizer, 200 * SHOWN_PAIRS)
+    marks = read_marks(getattr(model, "tokenizer", None), 200 * SHOWN_PAIRS)
     longest = getattr(model, "longest", model.max_length)
     records = load_typed_attributions(step.results, profile, *run)
     inputs = defaultdict(list)
@@ -234,18 +235,20 @@ def majority_f1(labels: np.ndarray) -> float:
 
 
 def uniform_f1(labels: np.ndarray) -> float:
-    """Expected macro F1 of drawing one of the K classes that occur, of shares p: the mean of 2 p /
-    (K p + 1).
+    """Expected macro F1 of drawing one of the K classes that occur.
+
+    With shares p, the mean of 2 p / (K p + 1).
     """
     _, counts = np.unique(labels, return_counts=True)
     shares = counts / len(labels)
-    return np.mean(2 * shares / (len(shares) * shares + 1))
+    return float(np.mean(2 * shares / (len(shares) * shares + 1)))
 
 
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
 def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
-    """Whether agents have learned what they are to simulate: one row per task and model; `reason`
-    is empty if so.
+    """Whether agents have learned what they are to simulate: one row per task and model.
+
+    `reason` is empty if so.
 
     uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without
     explanations, mean over seeds of models and agents, with a percentile interval over test
@@ -301,8 +304,9 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
     "beyond_low beyond_high head agents_gain"
 )
 def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
-    """One row per run, technique, type (and choice of the head): the macro F1 of telling the class
-    without words.
+    """One row per run, technique and type: the macro F1 of telling the class without words.
+
+    Of attention, one for each choice of the head.
 
     majority: always the most frequent class. lengths: from the numbers of units in both parts.
     positions: from these and the shown places, with its interval; beyond_lengths: what the places
@@ -335,15 +339,13 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
 def _leaks_of_run(
     results: Results, profile: Profile, run: tuple
 ) -> Iterator[tuple[tuple[str, str, str], dict]]:
-    """Of every explanation of a run: (technique, type, choice of the head) and the result of
-    `measure_leak`.
-    """
+    """For every explanation of a run its (technique, type, choice of head) and `measure_leak`."""
     settings = profile.diagnosis
     bootstrap = profile.bootstrap
     tokens = load_typed_tokens(results, profile, *run)
     units = {name: find_units(own, settings.units.unit) for name, own in tokens.items()}
     stored = load_typed_attributions(results, profile, *run)
-    heads = {}
+    heads: dict[str, pd.Series] = {}
     for technique in settings.techniques:
         own = {NONE: stored}
         if technique == "attention":
@@ -372,8 +374,9 @@ def _leaks_of_run(
 
 
 def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
-    """(2 + 2 BINS,) the number of units in each part; then for each bin of each part whether one of
-    its units is shown.
+    """(2 + 2 BINS,) the number of units in each part.
+
+    Then for each bin of each part whether one of its units is shown.
 
     The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share
     of the length.
@@ -394,7 +397,7 @@ def measure_leak(
     heads: np.ndarray | None,
     draws: int,
     confidence: float,
-    rng,
+    rng: np.random.Generator,
 ) -> dict[str, float]:
     """What `leak_table` says of one explanation, with percentile intervals over texts.
 
@@ -402,9 +405,9 @@ def measure_leak(
         heads, or None.
     """
     found = {"instances": len(classes), "majority": majority_f1(classes)}
-    guessed = predict_class(places, classes)
-    if guessed is None:
+    if few_classes(classes):
         return found
+    guessed = predict_class(places, classes)
     by_length = predict_class(places[:, :2], classes)
     weights = draw_counts(rng, len(classes), draws)
     drawn = weighted_f1(guessed, classes, weights)
@@ -420,7 +423,12 @@ def measure_leak(
     return found
 
 
-def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+def few_classes(classes: np.ndarray) -> bool:
+    """Whether fewer than two classes have two texts, so that there is nothing to tell apart."""
+    return bool((np.bincount(classes) > 1).sum() < 2)
+
+
+def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """(N,) classes predicted by a logistic regression that was fitted without the text's own fold.
 
     Folds are stratified and fixed. None where fewer than two classes have two texts: there is
@@ -431,10 +439,8 @@ def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | Non
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    counts = np.sort(np.bincount(classes))[::-1]
-    if len(counts) < 2 or counts[1] < 2:
-        return None
-    folds = StratifiedKFold(min(FOLDS, int(counts[1])), shuffle=True, random_state=0)
+    second = np.sort(np.bincount(classes))[-2]
+    folds = StratifiedKFold(min(FOLDS, int(second)), shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
         warnings.filterwarnings(

@@ -1,6 +1,4 @@
-"""Claims of Sun et al. (2024): does each hold here, in the paper's own tables, and with one thing
-changed?
-"""
+"""Claims of Sun et al. (2024): here, in the paper's own tables, and with one thing changed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,13 +13,14 @@ from scipy.stats import rankdata
 from compendium.papers.common.claims import (
     Claim,
     Turn,
+    Turnable,
     each_alone,
     quick_draws,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
-from compendium.papers.common.contrasts import Cell, exchange_names, mean_difference
+from compendium.papers.common.contrasts import ContrastCell, exchange_columns, mean_difference
 from compendium.papers.common.runs import unlearned_table
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import Expectation, Finding, untested
@@ -56,17 +55,20 @@ COLUMNS = [
     "value",
     "chance",
 ]
-TURNED = {"task": "corpus", "model": "model", "technique": "method", "type": "metric"}
-RIVALS = {
+TURNED: dict[str, Turnable] = {
+    "task": "corpus",
+    "model": "model",
     "technique": "method",
     "type": "metric",
-    "form": "protocol",
-}  # what is turned where one rival is asked alone
+}
+# what is turned where one rival is asked alone
+RIVALS: dict[str, Turnable] = {"technique": "method", "type": "metric", "form": "protocol"}
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row per explanation of an instance and property, with the value of chance there; models'
-    seeds are averaged.
+    """One row per explanation of an instance and property, with the value of chance there.
+
+    Models' seeds are averaged.
 
     Simulatability is whether an agent predicts what the model predicts, a row an `agent` (its seed;
     0 of all other properties); its chance is the uninformed agent of that seed.
@@ -103,9 +105,7 @@ def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
 
 
 def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.DataFrame:
-    """The rows of explanations, with what chance gives on the same instance and for the
-    same `key`.
-    """
+    """The rows of explanations, with what chance gives on the same instance and `key`."""
     keys = [*TEXT, key]
     real = values[values.technique != "random"]
     chance = random.set_index(keys).value
@@ -113,8 +113,9 @@ def _with_chance(values: pd.DataFrame, random: pd.DataFrame, key: str) -> pd.Dat
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.DataFrame:
-    """One row per claim of the paper with our value, its interval, its nulls and a verdict; see
-    `agents_learned`.
+    """One row per claim of the paper with our value, its interval, its nulls and a verdict.
+
+    See `agents_learned`.
     """
     claims = read_claims("sun2024")
     unlearned = ONE_AGENT if len(step.profile.diagnosis.agents.seeds) == 1 else ""
@@ -140,8 +141,9 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
 
 
 def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The rows of models that say something of the paper's claims (of agents, where there are
-    several), and why not.
+    """The rows of models that say something of the claims, and why others do not.
+
+    Rows of agents are kept where there are several.
     """
     void = unlearned_table(step, step.profile.explained_runs("diagnosis"))
     lost = values.set_index(["task", "model"]).index.isin(void.set_index(["task", "model"]).index)
@@ -162,8 +164,9 @@ def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
 
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
-    """Rank correlation of comprehensiveness with agreement with people over techniques and types;
-    mean over models.
+    """Rank correlation of comprehensiveness with agreement with people over techniques and types.
+
+    Mean over models.
     """
     two = ["comprehensiveness", "token agreement"]
     asked = values[values.property.isin(two) & (values.technique != "random")]
@@ -178,10 +181,12 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
         both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
         if len(both) > 2:
             table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
-            by_names = partial(exchange_names, table)
+            by_names = partial(exchange_columns, table)
             seeds = (0,) * len(wide)
             cells.append(
-                Cell(task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names)
+                ContrastCell(
+                    task, model, table, tuple(wide.index), seeds, _correlation, by_names=by_names
+                )
             )
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
@@ -189,7 +194,7 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
     return found.finding_for("sun2024", step.profile, f"{found.cells} models and tasks")
 
 
-def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
+def _correlation(means: np.ndarray) -> np.ndarray:
     """(b,) Spearman's correlation of the first half of (b, 2 c) means with the second."""
 
     def centred_ranks(part: np.ndarray) -> np.ndarray:
@@ -209,8 +214,9 @@ def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:
 
 @table_of("claim held cells holds_in")
 def published_claims() -> Iterator[tuple]:
-    """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show
-    it).
+    """In how many cells of the paper's own tables each claim holds.
+
+    0 of 0 where they do not show it.
     """
     for name, (held, shown) in _asked_of_published(
         contrasts.count_cells, published_cells()
@@ -219,8 +225,9 @@ def published_claims() -> Iterator[tuple]:
 
 
 def published_values() -> dict[str, float]:
-    """By claim that the paper's own tables decide: its number made from them, as a share and not in
-    per cent.
+    """By claim that the paper's own tables decide: its number made from them.
+
+    Shares are not in per cent.
     """
     cells = published_cells()
     percent = cells.property.isin([*PERCENT, "simulatability"])
@@ -236,8 +243,9 @@ def published_values() -> dict[str, float]:
 
 @table_of("property against difference low high better_in cells")
 def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
-    """Do the combined explanations, ours, beat spans and tokens? One row per property and rival;
-    higher is better.
+    """Do the combined explanations, ours, beat spans and tokens?
+
+    One row per property and rival; higher is better.
     """
     bootstrap = step.profile.bootstrap
     for name, other in product(dict.fromkeys(values.property), ("span", "token")):
@@ -250,15 +258,16 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per contradicted claim and thing turned: a corpus, model, technique, type, rival or
-    property alone.
+    """One row per contradicted claim and thing turned.
+
+    A corpus, model, technique, type, rival or property alone.
     """
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)
 
     def number(part: pd.DataFrame, asked: TypeContrast) -> Finding | None:
         found = contrast_types(part, asked, settings)
-        return found and found.finding
+        return None if found is None else found.finding
 
     def turn(claim: Claim) -> Iterator[Turn]:
         if not claim.contrast:
@@ -277,4 +286,6 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
         for one in contrasts.single(asked) if asked.properties else ():
             yield Turn("metric", one.property, number(values, one), Expectation(above=0))
 
-    return turned_table(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence
+    )

@@ -1,5 +1,4 @@
-"""Contrasts of types of explanation, or of techniques: does one do better, over several models and
-tasks at once?
+"""Contrasts of types of explanation, or of techniques, over several models and tasks at once.
 
 A cell is a technique, model and task where types are compared (Sun et al. 2024, figure 2), and a
 type, model and task where techniques are. In each cell one option is set against others; the
@@ -17,10 +16,11 @@ import pandas as pd
 from attreval.metrics import METRICS
 from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import (
-    Cell,
+    ContrastCell,
     Difference,
+    Statistic,
     best_of,
-    exchange_names,
+    exchange_columns,
     least_of,
     mean_difference,
 )
@@ -58,8 +58,9 @@ class TypeContrast:
 def contrast_types(
     values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec
 ) -> Difference | None:
-    """The difference that a contrast asks for, higher being better; None where no cell has all of
-    its options.
+    """The difference that a contrast asks for, higher being better.
+
+    None where no cell has all of its options.
 
     Where several properties are asked, it is the share of them that differ by more than 0; None for
     fewer than two.
@@ -71,16 +72,16 @@ def contrast_types(
     for one in single(asked):
         for task, model, rows, table, chance in _tables(values, one):
             texts, agents = zip(*rows, strict=True)
-            cell = Cell(
+            cell = ContrastCell(
                 task,
                 model,
                 table,
                 texts,
                 seeds=agents,
-                statistic=partial(_lead, pick=asked.pick),
+                statistic=LEADS[asked.pick],
                 chosen=asked.pick != "mean",
                 by_scores=partial(_as_random, table, chance, options),
-                by_names=partial(exchange_names, table),
+                by_names=partial(exchange_columns, table),
                 part=one.property,
             )
             cells.append(cell)
@@ -90,7 +91,7 @@ def contrast_types(
     if len(names) < 2:
         return None
 
-    def share(drawn: np.ndarray, kept: list[Cell]) -> np.ndarray:
+    def share(drawn: np.ndarray, kept: list[ContrastCell]) -> np.ndarray:
         asked_of = np.array([cell.part for cell in kept])
         there = [name for name in names if (asked_of == name).any()]
         leads = np.stack([np.nanmean(drawn[asked_of == name], axis=0) for name in there])
@@ -100,16 +101,18 @@ def contrast_types(
 
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
-    """In how many cells the option is strictly better, of how many; values: one per cell and
-    option, as published.
+    """In how many cells the option is strictly better, of how many.
+
+    values: one per cell and option, as published.
     """
     found = np.concatenate(_leads_of_cells(values, asked))
     return int((found > 0).sum()), len(found)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
-    """The contrast of such values, mean over cells; NaN where something that it asks for is
-    missing.
+    """The contrast of such values, mean over cells.
+
+    NaN where something that it asks for is missing.
     """
     found = _leads_of_cells(values, asked)
     if not all(found):
@@ -120,10 +123,12 @@ def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
 
 def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> list[list[float]]:
     """Of each property, the difference in each cell."""
+    lead = LEADS[asked.pick]
     found = []
     for one in single(asked):
         tables = [table for *_, table, _ in _tables(values, one)]
-        found.append([float(_lead(table, table, one.pick).mean()) for table in tables])
+        given = [(table,) if asked.pick == "mean" else (table, table) for table in tables]
+        found.append([float(lead(*both).mean()) for both in given])
     return found
 
 
@@ -150,8 +155,9 @@ def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
 def _tables(
     values: pd.DataFrame, asked: TypeContrast
 ) -> Iterator[tuple[str, str, tuple, np.ndarray, np.ndarray]]:
-    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays, the option to
-    be better first.
+    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays.
+
+    The option to be better stands first.
 
     The arrays hold the values and what chance gives in their place (of chance itself, its own
     values), turned so that higher is better. Rows that lack an option are left out, and so are
@@ -176,13 +182,12 @@ def _tables(
             yield key[0], key[1], rows[whole], *found[:, whole]
 
 
-def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:
-    """(b,) the first column less the mean, the best or the least of the others."""
-    others = read[:, 1:]
-    if pick == "mean":
-        return read[:, 0] - others.mean(axis=1)
-    choose = best_of if pick == "best" else least_of
-    return read[:, 0] - choose(fit[:, 1:], others)
+# (b,) the first column less the mean, the best or the least of the others
+LEADS: dict[Pick, Statistic] = {
+    "mean": lambda read: read[:, 0] - read[:, 1:].mean(axis=1),
+    "best": lambda fit, read: read[:, 0] - best_of(fit[:, 1:], read[:, 1:]),
+    "least": lambda fit, read: read[:, 0] - least_of(fit[:, 1:], read[:, 1:]),
+}
 
 
 def _as_random(
@@ -192,8 +197,9 @@ def _as_random(
     worlds: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """(j, n, options) where each explanation and as many random tokens change places at random in
-    each text.
+    """(j, n, options) values, some of which are those of as many random tokens.
+
+    Each explanation and the random tokens change places at random in each text.
 
     Where chance itself is set against an explanation, it takes that one's place as the other takes
     its.

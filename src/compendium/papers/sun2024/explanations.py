@@ -7,7 +7,7 @@ is 0 where effects of units are additive. n: units.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
@@ -29,7 +29,7 @@ from attreval.methods.proxyspex import (
     draw_uniform,
     fit_interactions,
 )
-from attreval.methods.run import attribution
+from attreval.methods.run import Explained, attribution, explain_instances, predict
 from attreval.methods.shapley import (
     CoalitionGame,
     all_coalitions,
@@ -38,6 +38,8 @@ from attreval.methods.shapley import (
     draw_coalitions,
 )
 from attreval.methods.spans import pair_scores
+from attreval.models.classifier import Classifier
+from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.tables import table_of
@@ -50,9 +52,11 @@ HEAD_CHOICES = ("per_class", "class_mean", "one_for_all")  # the first is the pa
 
 @dataclass(frozen=True)
 class TypedExplanations:
-    """The tables of one part: what methods cost, `precision_table`, a row an instance and method,
-    the first features of one instance, and the head that attention is taken from by instance and
-    choice.
+    """The tables of one part.
+
+    cost: of each method. precision: of `precision_table`. instances: one row an instance and
+    method. example: the first features of one instance. heads: the head that attention is taken
+    from, by instance and choice.
     """
 
     cost: pd.DataFrame
@@ -73,8 +77,6 @@ def explain_types(step: Step) -> TypedExplanations:
     Evaluated instances are explained by every technique, those that only agents see by the agents'
     techniques.
     """
-    from attreval.methods.run import explain_instances
-
     given = step.parameters
     profile = step.profile
     settings = profile.diagnosis
@@ -132,11 +134,9 @@ def explain_types(step: Step) -> TypedExplanations:
 
 
 def _explain_by_other_heads(
-    step: Step, scorer, explained: list, budget: Budget, names: tuple
+    step: Step, scorer: Scorer, explained: list[Explained], budget: Budget, names: tuple
 ) -> pd.DataFrame:
-    """Write attention explanations by heads chosen otherwise than for the class, and list all
-    chosen heads.
-    """
+    """Write attention explanations by heads chosen otherwise, and list all chosen heads."""
     methods = set(TECHNIQUES["attention"].values())
     by_head = [e for e in explained if methods <= set(e.attributions)]
     rows = []
@@ -163,10 +163,10 @@ def _explain_by_other_heads(
     return pd.DataFrame(rows, columns=["instance", "head_choice", "head"])
 
 
-def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attribution]:
-    """Attention explanations of all types, for the predicted class, of instances that have been
-    explained.
-    """
+def _attend(
+    scorer: Scorer, part: list[Explained], budget: Budget, names: tuple
+) -> list[Attribution]:
+    """Attention explanations of all types of instances that have been explained."""
     jobs = [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
     talks = []
     for e, method in jobs:
@@ -188,9 +188,10 @@ def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attributio
 def load_head_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> tuple[dict[str, pd.Series], dict[str, dict[str, dict[str, Attribution]]]]:
-    """(choice -> head of each instance, choice -> instance id -> method -> record); records of the
-    paper's choice are those of load_typed_attributions. FileNotFoundError: 07_sun2024_explanations
-    has not run; it says how it does.
+    """(choice -> head of each instance, choice -> instance id -> method -> record).
+
+    Records of the paper's choice are those of load_typed_attributions. FileNotFoundError:
+    07_sun2024_explanations has not run; it says how it does.
     """
     where = "07_sun2024_explanations"
     parts = range(profile.diagnosis.parts)
@@ -208,12 +209,12 @@ def load_head_attributions(
     }, others
 
 
-def _methods_of(techniques) -> list[str]:
+def _methods_of(techniques: Iterable[str]) -> list[str]:
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
 @table_of("method rank piece score")
-def _first_features(explained) -> Iterator[tuple]:
+def _first_features(explained: Explained) -> Iterator[tuple]:
     """The first three features of every method on one instance, as texts."""
     tokens = explained.tokens
     for method, record in explained.attributions.items():
@@ -247,8 +248,9 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
 
 
 def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up; exact for 2^n
-    samples.
+    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up.
+
+    Exact for 2^n samples.
     """
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, samples, rng)
@@ -257,8 +259,9 @@ def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
 
 
 def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up; exact for
-    2^n samples.
+    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up.
+
+    Exact for 2^n samples.
     """
     n = int(np.log2(len(values)))
     seed = int(rng.integers(2**31))
@@ -268,7 +271,9 @@ def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
     return fit_interactions(masks, values[masks @ (1 << np.arange(n))], seed)
 
 
-def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[Instance]:
+def short_instances(
+    task: str, model: Classifier, unit: str, most: int, rows: int
+) -> list[Instance]:
     """The first test instances of at most so many units, at least two of them in each part."""
 
     def short(instance: Instance) -> bool:
@@ -283,8 +288,7 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 
 @table_of("instance units estimate samples exact spearman pearson error")
 def compare_with_exact(step: Step) -> Iterator[tuple]:
-    """One row per instance, estimate and exact value: Spearman's and Pearson's correlation, mean
-    absolute error.
+    """One row per instance, estimate and exact value: correlations and mean absolute error.
 
     Estimates: Bivariate Shapley at each budget; ProxySPEX, if installed, at those that it can use;
     the pair methods of the other techniques. Exact: `bivariate` values, and the size of the
@@ -305,9 +309,7 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
         show(done, len(instances))
 
 
-def _compare(step: Step, scorer, instance: Instance) -> Iterator[tuple]:
-    from attreval.methods.run import predict
-
+def _compare(step: Step, scorer: Scorer, instance: Instance) -> Iterator[tuple]:
     given = step.parameters
     settings = step.profile.diagnosis
     budget = budget_of_types(step.profile, given.task)
@@ -350,8 +352,9 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 
 
 def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Means over instances of `compare_with_exact`: one row per estimate, budget and exact value
-    (and `by`).
+    """Means over instances of `compare_with_exact`, by estimate, budget and exact value.
+
+    by: further columns to part them by.
     """
     keys = [*by, "estimate", "samples", "exact"]
     out = table.groupby(keys, sort=False)[["spearman", "pearson", "error"]].mean().reset_index()

@@ -1,11 +1,13 @@
 """Figures 1 and 2 of Sun et al. (2024), and the gains of agents (ours, from their Tables 7-10)."""
 
+from collections.abc import Iterator
 from html import escape
 
 import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from attreval.api.show.shown import css
 from attreval.methods import TECHNIQUES, TYPES
@@ -45,9 +47,7 @@ CELL = (
 
 
 def figure_1(table: pd.DataFrame) -> HTML:
-    """One line per method: its first features in order, coloured by their share of the top
-    score.
-    """
+    """One line per method: its first features, coloured by their share of the top score."""
     rows = []
     for method, part in table.groupby("method", sort=False):
         top = part.score.abs().max() or 1.0
@@ -62,9 +62,10 @@ def figure_1(table: pd.DataFrame) -> HTML:
     return HTML(f'<table class="scores">{"".join(rows)}</table>')
 
 
-def figure_2(summary: pd.DataFrame):
-    """A row of panels per property, a column per task and model; a dot per technique and type, a
-    dash for chance.
+def figure_2(summary: pd.DataFrame) -> Axes:
+    """A row of panels per property, a column per task and model.
+
+    A dot per technique and type, a dash for chance.
     """
     use_style()
     cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
@@ -98,10 +99,8 @@ def figure_2(summary: pd.DataFrame):
     return legend_below(figure, 3, 0.01, random=plt.Line2D([], [], color=GREY, linewidth=1.4))
 
 
-def _by_type(part: pd.DataFrame, techniques: list[str]):
-    """For each type with rows: their places on the axis of techniques, the rows, the title, colour
-    and marker.
-    """
+def _by_type(part: pd.DataFrame, techniques: list[str]) -> Iterator[tuple]:
+    """Of each type with rows: their places among the techniques, the rows, title and look."""
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
         if len(some):
@@ -113,15 +112,16 @@ def _by_type(part: pd.DataFrame, techniques: list[str]):
             )
 
 
-def _name_techniques(axes, techniques: list[str]) -> None:
+def _name_techniques(axes: Axes, techniques: list[str]) -> None:
     axes.tick_params(labelsize=9)
     axes.set_xticks(range(len(techniques)), [TECHNIQUE_TITLES[t] for t in techniques])
     axes.set_xlim(-0.5, max(len(techniques), 1) - 0.5)
 
 
-def gain_figure(agents: pd.DataFrame):
-    """Gain of every agent over the one without explanations, in points of F1, with intervals; a
-    panel per form.
+def gain_figure(agents: pd.DataFrame) -> Axes:
+    """Gain of every agent over the one without explanations, in points of F1, with intervals.
+
+    A panel per form.
     """
     informed = agents[agents.form != "none"]
     forms = list(dict.fromkeys(informed.form)) or ["symbol"]

@@ -1,6 +1,4 @@
-"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3
-and 2.5).
-"""
+"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -10,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import mean_of_known
-from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.methods import TECHNIQUES, TYPES
@@ -36,7 +34,8 @@ from attreval.metrics.unified.plausibility import (
     unit_agreement,
     units_at,
 )
-from compendium.config import Profile
+from attreval.models.classifier import Classifier
+from compendium.config import DiagnosisSpec, Profile, Run
 from compendium.papers.common.runs import (
     RUN,
     borrowed_evidence,
@@ -75,9 +74,7 @@ class Properties:
 
 @dataclass(frozen=True)
 class RankedInstance:
-    """One instance with its units, what people marked, and the rankings of each technique
-    and type.
-    """
+    """One instance with its units, people's marks, and the rankings by technique and type."""
 
     instance: Instance
     tokens: Tokens
@@ -87,9 +84,7 @@ class RankedInstance:
 
 
 def measure_properties(step: Step) -> Properties:
-    """The properties of every instance, technique and type, in all runs that the profile evaluates
-    so.
-    """
+    """The properties of every instance, technique and type, in all runs that are evaluated so."""
     profile = step.profile
     jobs = [
         (step.results, profile, *run, start)
@@ -107,13 +102,16 @@ def measure_properties(step: Step) -> Properties:
 
 
 def put_together(frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other. The columns of an empty frame have no type, and would take that of
-    others.
+    """One below the other.
+
+    The columns of an empty frame have no type, and would take that of others.
     """
     return pd.concat([one for one in frames if len(one)] or frames[:1], ignore_index=True)
 
 
-def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def _measure_part(
+    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+) -> tuple[Properties, dict[str, Cost]]:
     """The four tables of the instances from `start`, and what they cost."""
     settings = profile.diagnosis
     run = (task, model, seed)
@@ -165,28 +163,34 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
 
 
 def rank_instance(
-    instance: Instance, records: dict[str, Attribution], model, settings, run: tuple, evidence: dict
+    instance: Instance,
+    records: dict[str, Attribution],
+    model: Classifier,
+    settings: DiagnosisSpec,
+    run: Run,
+    evidence: dict,
 ) -> RankedInstance:
-    """The rankings of an instance; a technique that found no pair of spans has none. evidence:
-    borrowed_evidence.
+    """The rankings of an instance; a technique that found no pair of spans has none.
+
+    evidence: borrowed_evidence.
     """
     tokens = model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
-    by_technique = {
-        t: rank_types(records, units, t, (*run, instance.id)) for t in settings.techniques
-    }
-    rankings = {
-        technique: by_type for technique, by_type in by_technique.items() if len(by_type["span"])
-    }
+    rankings: dict[str, dict[str, Ranking]] = {}
+    for technique in settings.techniques:
+        by_type = rank_types(records, units, technique, (*run, instance.id))
+        if len(by_type["span"]):
+            rankings[technique] = by_type
     return RankedInstance(instance, tokens, units, gold, rankings)
 
 
 def rank_types(
     records: Mapping[str, Attribution], units: Units, technique: str, names: tuple
 ) -> dict[str, Ranking]:
-    """The ranking of each type of a technique. names: what the order of equal scores
-    derives from.
+    """The ranking of each type of a technique.
+
+    names: what the order of equal scores derives from.
     """
     return {
         kind: rank_features(records[method], units, generator("ties", *names, method))
@@ -195,16 +199,14 @@ def rank_types(
 
 
 def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[tuple]]:
-    """What agents are shown of a text: its first pairs of spans, and of every type as many units as
-    these hold.
-    """
+    """What agents are shown of a text, by type: as many units as its first pairs of spans hold."""
     size = len(rankings["span"].units(SHOWN_PAIRS))
     return {
         kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()
     }
 
 
-def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
+def explained_sets(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) -> Sets:
     """The units of an instance's explanations, and as many random units."""
     sets: Sets = []
     sizes: dict[int, list[int]] = defaultdict(list)
@@ -231,11 +233,9 @@ def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
 
 
 def sets_by_rule(
-    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
+    ranked: RankedInstance, settings: DiagnosisSpec, records: dict[str, Attribution], run: Run
 ) -> Sets:
-    """The units of the first pairs of spans that each rule makes from scores of pairs, and as many
-    single units.
-    """
+    """The units of the first pairs of spans by each rule, and as many single units."""
     at = ranked.units.of_position()
     sets = []
     for technique, rankings in ranked.rankings.items():
@@ -249,7 +249,7 @@ def sets_by_rule(
             found = find_spans(
                 ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng
             )
-            features = [tuple(sorted({at[p] for p in feature})) for feature in found.features]
+            features = [tuple(sorted({at[p] for p in one})) for one in found.features or ()]
             ranking = make_ranking(features, found.values, ranked.units, rng)
             for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
                 spans = ranking.units(k)
@@ -261,8 +261,9 @@ def sets_by_rule(
 
 
 def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """What as many random units change: one row per run, instance and technique, mean over draws
-    and then over k.
+    """What as many random units change: one row per run, instance and technique.
+
+    Means over draws and then over k.
 
     changes: of Properties. Where the profile asks for it (`random_sizes: each`; exact is True),
     random units are as many as the technique's own explanations mask; otherwise as many as those of
@@ -284,9 +285,10 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)
 
 
-def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
-    """(technique, type, people, average precision of units, of interactions), and the same of
-    random explanations.
+def agreement_rows(ranked: RankedInstance, settings: DiagnosisSpec, run: Run) -> Iterator[tuple]:
+    """(technique, type, people, average precision of units, of interactions).
+
+    Also of random explanations.
     """
     people = len(ranked.gold)
     if not people or not ranked.rankings:
@@ -309,8 +311,9 @@ def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tup
 def _agreement(
     rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str
 ) -> tuple[float, float]:
-    """Average precision of units and of interactions, mean over people; interactions are for pairs
-    and spans.
+    """Average precision of units and of interactions, mean over people.
+
+    Interactions are for pairs and spans.
     """
     spans = rankings["span"]
     level = GOLD_LEVELS[kind]
@@ -326,8 +329,9 @@ def _agreement(
 
 
 def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
-    """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs
-    and units too.
+    """Random pairs of spans, as many as the techniques have on average and as long as theirs.
+
+    Pairs and units too.
     """
     units = ranked.units
     real = [by_type["span"] for by_type in ranked.rankings.values()]
@@ -349,9 +353,10 @@ def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[s
     }
 
 
-def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
-    """(technique, type, features, entropy, that of random scores, the highest), at the number of
-    pairs of spans.
+def complexity_rows(ranked: RankedInstance, settings: DiagnosisSpec) -> Iterator[tuple]:
+    """(technique, type, features, entropy, that of random scores, the highest).
+
+    At the number of pairs of spans.
     """
     for technique, rankings in ranked.rankings.items():
         k = len(rankings["span"])
@@ -367,9 +372,8 @@ def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
             )
 
 
-def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """The properties of single instances: one row per instance, method and measure, named as in
-    METRICS.
+def properties_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
+    """One row per instance, method and measure, named as in METRICS.
 
     Means over k, draws, and the forms in which agents are shown explanations; `random` are those of
     all types.

@@ -83,7 +83,7 @@ def say_leaks(leaks: pd.DataFrame) -> str:
 
 
 @sentence
-def say_models(table: pd.DataFrame) -> str:
+def say_explained_models(table: pd.DataFrame) -> str:
     said = (
         "{row:run}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked "
         "by people"
@@ -93,9 +93,7 @@ def say_models(table: pd.DataFrame) -> str:
 
 @sentence
 def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
-    """Which type is best on each property, in how many cells, and the highest comprehensiveness of
-    spans.
-    """
+    """Which type is best on each property, and the highest comprehensiveness of spans."""
     shown = []
     for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby(
         "property", sort=False

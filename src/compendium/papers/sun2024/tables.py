@@ -1,14 +1,13 @@
-"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published
-ones.
-"""
+"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from compendium.config import ModelSpec
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.explanations import mean_closeness
@@ -20,9 +19,7 @@ KEYS = ["task", "model", "technique", "type"]  # the same over seeds
 
 
 class Property(NamedTuple):
-    """A property: its metric in METRICS, its table and measure (see measured_means), and how the
-    paper prints it.
-    """
+    """A property: its metric, its table and measure, and how the paper prints it."""
 
     metric: str
     table: str
@@ -60,23 +57,22 @@ CORPORA = {"snli": "SNLI", "fever": "FEVER"}
 NO_FORM = "-"
 
 
-def model_family(spec) -> str:
-    """encoder or encoder-decoder, by the architecture, or by the name of the weights. spec:
-    config.ModelSpec.
+def model_family(spec: ModelSpec) -> str:
+    """encoder or encoder-decoder, by the architecture, or by the name of the weights.
+
+    spec: config.ModelSpec.
     """
     paired = spec.architecture == "encoder_decoder" or "bart" in (spec.weights or "").lower()
     return "encoder-decoder" if paired else "encoder"
 
 
-def families(models: dict) -> dict[str, str]:
+def families(models: Mapping[str, ModelSpec]) -> dict[str, str]:
     """The family of each of these models. models: name -> config.ModelSpec."""
     return {name: model_family(spec) for name, spec in models.items()}
 
 
 def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
-    """A table that a notebook leaves for each evaluated run (or for one part of each), put
-    together.
-    """
+    """A table that a notebook leaves for each evaluated run (or a part of each), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         found = step.results.read_table(name, notebook, task, model, seed, *part)
@@ -85,24 +81,22 @@ def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
-    """What notebook 07_sun2024_agents leaves for every run, put together: `agents` (Tables 7-10),
-    `predictions` or `uninformed`.
+    """What notebook 07_sun2024_agents leaves for every run, put together.
+
+    name: `agents` (Tables 7-10), `predictions` or `uninformed`.
     """
     return _read_runs(step, "07_sun2024_agents", name)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
-    """How close each estimate comes to the exact values: the mean over the short instances of each
-    run.
-    """
+    """How close each estimate comes to the exact values: means over the short instances of runs."""
     table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
 @table_of("task model seed technique type measure mean low high instances")
 def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tuple]:
-    """Means over instances with bootstrap intervals, one row per run, technique, type and measure
-    of MEASURES.
+    """Means over instances with intervals, one row per run, technique, type and measure.
 
     name: `faithfulness` (share of changed predictions and mean drop in probability, eq. 4: draws
     are averaged for each k, then over k), `agreement` (average precision of units and of
@@ -126,8 +120,9 @@ def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tu
 
 
 def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
-    """One row per run, technique and rule that makes spans: what its spans change, also beyond as
-    many single units.
+    """One row per run, technique and rule of spans: what its spans change.
+
+    Also beyond what as many single units change.
     """
     measures = ["pieces", "units", "comprehensiveness", "sufficiency"]
     keys = [*RUN, "technique", "rule"]
@@ -146,8 +141,7 @@ def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
 def property_means(
     measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict
 ) -> pd.DataFrame:
-    """Figure 2: one row per task, model, technique, type and property: the mean over seeds and the
-    value of chance.
+    """Figure 2: one row per task, model, technique, type and property, beside chance.
 
     low, high: the interval over texts, NaN where the mean is over several seeds. Simulatability is
     that of explanations shown as symbols, as in the paper's main text; the gain of chance is 0.
@@ -183,9 +177,7 @@ def _over_seeds(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> float:
-    """The value of chance: as many random units, random explanations of the same type, or random
-    scores.
-    """
+    """As many random units, random explanations of the same type, or random scores."""
     task, model, technique, kind = key
     if name == "complexity":
         return float(means.get(key, np.nan))
@@ -203,9 +195,7 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
 
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
 def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[dict]:
-    """One row per task and model: macro F1 on test beside the published, and each property's number
-    of instances.
-    """
+    """One row per task and model: macro F1 beside the published, and numbers of instances."""
     published = (
         reported("sun_base_f1").replace({"model": FAMILIES}).set_index(["dataset", "model"]).test_f1
     )
@@ -243,8 +233,9 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
 def beside_published(
     summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES
 ) -> Iterator[tuple]:
-    """One row per property, task, model and technique; a column per type: our value, the published
-    one in brackets.
+    """One row per property, task, model and technique.
+
+    A column per type: our value, the published one in brackets.
 
     The published value is the paper's for the same corpus, family of models and technique:
     agreement from Tables 3-6, simulatability from Tables 7-10, complexity from Tables 11 and 12
@@ -264,17 +255,16 @@ def beside_published(
 
 
 def _format(name: str, value: float, published: float = np.nan) -> str:
-    """A property's value as the paper prints it, with the published one in brackets where there is
-    one.
-    """
+    """A property's value as the paper prints it, with the published one in brackets if any."""
     asked = PROPERTIES[name]
     text = "–" if np.isnan(value) else f"{value * asked.factor:.{asked.digits}f}"
     return text if np.isnan(published) else f"{text} [{published:.{asked.digits}f}]"
 
 
 def published_cells() -> pd.DataFrame:
-    """Tables 3-12, one row per cell: agreement and gains of agents in points, complexity in nats,
-    each with its chance.
+    """Tables 3-12, one row per cell with its chance.
+
+    Agreement and gains of agents are in points, complexity in nats.
 
     Columns as of `claims.contrast_values`.
     """

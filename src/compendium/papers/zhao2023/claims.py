@@ -1,5 +1,4 @@
-"""Claims of Zhao & Aletras (2023): our value of each, with its interval over texts, its nulls, and
-a verdict.
+"""Claims of Zhao & Aletras (2023): our value of each, its interval over texts, nulls and verdict.
 
 The statistics need all tasks at once (an sd over tasks), so that null worlds are made of all of
 them together. Letters used for shapes: n texts (rows), m methods and then their random rival, k
@@ -7,10 +6,10 @@ metrics, r ratios.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain, product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,21 +18,32 @@ from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
+from compendium.config import Profile
 from compendium.papers.common.claims import (
     Claim,
     Turn,
+    Turnable,
     each_alone,
     read_claims,
     score,
-    turned_table,
+    turned_claims_table,
 )
-from compendium.papers.common.contrasts import FOLDS, Sample, draw, means, standing
-from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding, untested
+from compendium.papers.common.contrasts import (
+    MeansOfWorld,
+    Measured,
+    SampleWeights,
+    Statement,
+    make_world,
+    means,
+    resample,
+    stand,
+)
+from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
 from compendium.papers.zhao2023.claim_statistics import (
     STATEMENTS,
     SWAPS,
+    CannotTell,
     Cells,
-    Statement,
     lead_of_the_first,
 )
 from compendium.papers.zhao2023.diagnosticity import HARD, count_texts
@@ -41,6 +51,7 @@ from compendium.papers.zhao2023.erasure import ROW
 from compendium.papers.zhao2023.settings import (
     PUBLISHED_TASKS,
     RULES,
+    Ties,
     compared_tasks,
     protocol_of,
     rule_setting,
@@ -50,24 +61,22 @@ from compendium.workflow.step import Step
 
 TEXT = ROW[:-1]
 OF_HARD_MEASURES = ("deeplift-low-by-nc", "rises-with-ratio", "diagnosticity-falls-again")
-Won = tuple[
-    np.ndarray, ...
-]  # (n, m, k) wins over the rival, and of curves (n, m, 2, r) wins and values
+# (n, m, k) wins over the rival, and of curves (n, m, 2, r) wins and values
+Won = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True)
 class TaskValues:
-    """values: (n, m + 1, k) metrics of each method and of the random rival, on the rows that texts
-    and models name.
+    """values: (n, m + 1, k) metrics of methods and of the random rival, a row a text and model.
 
     curves: (n, m + 1, 2, r) NC and NS at each ratio, where they are known. rules: (k,) when a
         metric is won.
     """
 
     task: str
-    texts: tuple
-    models: tuple
-    seeds: tuple
+    texts: Sequence[str]
+    models: Sequence[str]
+    seeds: Sequence[int]
     values: np.ndarray
     rules: Sequence[Protocol]
     curves: np.ndarray | None = None
@@ -86,14 +95,89 @@ class TaskValues:
         return by_metric, wins(curves[:, :-1], curves[:, -1:]), curves[:, :-1]
 
 
-def values_by_task(
+@dataclass(frozen=True)
+class Compared:
+    """The values of each task that the paper's averages are of, and methods along their axis."""
+
+    tasks: list[TaskValues]
+    methods: tuple[str, ...]
+
+    def measured(self, profile: Profile, basis: str = "", nulls: bool = True) -> Measured[Cells]:
+        """What all statements share, with null worlds unless they are not wanted."""
+        settings = profile.bootstrap
+        names = tuple(one.task for one in self.tasks)
+        samples = [
+            resample(one.texts, one.seeds, settings.draws, "claims", one.task).sample(
+                one.texts, one.seeds
+            )
+            for one in self.tasks
+        ]
+        alone = [sample.alone() for sample in samples]
+        own = [one.won() for one in self.tasks]
+
+        @cache
+        def null_worlds(kind: str) -> list[MeansOfWorld[Cells]]:
+            rng = generator("null", kind, *names)
+            count = settings.nulls if nulls and kind != "none" else 0
+            return [self._world(self._null(kind, own, rng), alone) for _ in range(count)]
+
+        models = {model for one in self.tasks for model in one.models}
+        about = replace(
+            untested(""),
+            texts=min(len(set(one.texts)) for one in self.tasks),
+            models=len(models),
+            seeds=max(len(set(one.seeds)) for one in self.tasks),
+            basis=basis,
+        )
+        about = stand(about, "zhao2023", names, models, profile)
+        return Measured(self._world(own, samples), null_worlds, about)
+
+    def _world(self, won: list[Won], samples: list[SampleWeights]) -> MeansOfWorld[Cells]:
+        """The cells of one world. won: of each task."""
+        names = tuple(one.task for one in self.tasks)
+
+        def cells(weights: list[np.ndarray]) -> Cells:
+            by_task = [
+                [means(w, v.reshape(len(v), -1)).reshape(len(w), *v.shape[1:]) for v in of_task]
+                for of_task, w in zip(won, weights, strict=True)
+            ]
+            values, *of_curves = [np.stack(arrays, axis=1) for arrays in zip(*by_task, strict=True)]
+            return Cells(values, names, self.methods, *of_curves)
+
+        return make_world(samples, cells)
+
+    def _null(self, kind: str, own: list[Won], rng: np.random.Generator) -> list[Won]:
+        """What is won in one null world.
+
+        scores: the rival and the methods change places at random in each text, as they may where
+        all scores are random; methods: the methods alone. tasks: the rows of all tasks are dealt
+        out anew, as many to each. Else two metrics change places in half of the texts.
+        """
+        if kind in ("scores", "methods"):
+            fixed = 1 if kind == "methods" else 0  # the rival, which is last, keeps its place
+            moved = len(self.methods) + 1 - fixed
+            orders = [rng.random((len(one.values), moved)).argsort(axis=1) for one in self.tasks]
+            whole = [np.pad(one, ((0, 0), (0, fixed)), constant_values=moved) for one in orders]
+            return [one.won(order) for one, order in zip(self.tasks, whole, strict=True)]
+        if kind == "tasks":
+            ends = np.cumsum([len(one.values) for one in self.tasks])
+            order = rng.permutation(ends[-1])
+            pooled = [np.concatenate(arrays)[order] for arrays in zip(*own, strict=True)]
+            return list(zip(*(np.split(array, ends[:-1]) for array in pooled), strict=True))
+        swapped = []
+        for won, *of_curves in own:
+            flip = rng.random((len(won), 1, 1)) < 0.5
+            swapped.append((np.where(flip, won[..., SWAPS[kind]], won), *of_curves))
+        return swapped
+
+
+def compare_tasks(
     pairs: pd.DataFrame,
     curves: pd.DataFrame | None,
     step: Step,
     settings: Sequence[str] = ("main",),
-) -> tuple[list[TaskValues], tuple[str, ...]]:
-    """The values of each task that the paper's averages are of, in one array, and the methods along
-    its axis.
+) -> Compared:
+    """The values of the pairs, task by task.
 
     settings: of several, the soft metrics of each, on rows that have them all. Tasks of fewer than
     LEAST_TEXTS texts are left out where another has more.
@@ -108,12 +192,9 @@ def values_by_task(
         by_setting = dict(list(mine.groupby("setting")))
         if len(by_setting) < len(settings):
             continue
-        tables = [
-            table for name in settings for table in _by_row(by_setting[name], methods, metrics)
-        ]
+        tables = [one for name in settings for one in _by_row(by_setting[name], methods, metrics)]
         rows = reduce(
-            lambda left, right: left.intersection(right, sort=False),
-            (table.index for table in tables),
+            lambda left, right: left.intersection(right, sort=False), (one.index for one in tables)
         )
         if rows.empty:
             continue
@@ -123,20 +204,16 @@ def values_by_task(
             models=tuple(rows.get_level_values("model")),
             seeds=tuple(rows.get_level_values("seed")),
             values=np.stack([table.loc[rows].to_numpy() for table in tables], axis=-1),
-            rules=[
-                protocol_of(step.profile, task, setting) for setting in settings for _ in metrics
-            ],
+            rules=[protocol_of(step.profile, task, name) for name in settings for _ in metrics],
             curves=_curves_of(curves, rows, methods),
         )
         out.append(one)
     enough = [one for one in out if len(set(one.texts)) >= LEAST_TEXTS]
-    return enough or out, tuple(methods)
+    return Compared(enough or out, tuple(methods))
 
 
 def _by_row(pairs: pd.DataFrame, methods: list[str], metrics: list[str]) -> Iterator[pd.DataFrame]:
-    """Of each metric a table, a row a text and model: the value of each method, and of the
-    rival.
-    """
+    """Of each metric a table, a row a text and model: each method's value, and the rival's."""
     both = [*metrics, *(f"{metric}_rival" for metric in metrics)]
     wide = pairs.pivot_table(index=TEXT, columns="method", values=both, sort=False, aggfunc="first")
     for metric in metrics:
@@ -160,154 +237,49 @@ def _curves_of(
     return None if np.isnan(out).any() else out.reshape(len(rows), len(methods) + 1, len(names), -1)
 
 
-class WorldCells(NamedTuple):
-    """The cells of all texts, and of each fold those to choose by and those to read."""
-
-    whole: Cells
-    folds: list[tuple[Cells, Cells]]
-
-
-class Numbers:
-    """Every statistic on the same draws and the same null worlds of one set of tasks."""
-
-    def __init__(self, tasks: list[TaskValues], methods: tuple[str, ...], step: Step):
-        self.tasks = tasks
-        self.methods = methods
-        self.profile = step.profile
-        draws = step.profile.bootstrap.draws
-        self.samples = [
-            draw(t.texts, t.seeds, draws, "claims", t.task).sample(t.texts, t.seeds) for t in tasks
-        ]
-        self.won = [task.won() for task in tasks]
-        self.drawn = self._world(self.won, self.samples)
-        self._nulls: dict[str, list[WorldCells]] = {}
-
-    def finding(self, statement: Statement, basis: str = "", nulls: bool = True) -> Finding | None:
-        """The value, draws and, unless they are not wanted, nulls; None where these tasks and
-        methods cannot tell.
-        """
-        drawn = statement.number(*self.drawn)
-        if drawn is None:
-            return None
-        chance = []
-        for kind in ("scores", statement.exchanged) if nulls else ():
-            found = [statement.number(*world)[0] for world in self._worlds(kind)]
-            chance.append(np.array(found))
-        models = {model for task in self.tasks for model in task.models}
-        return Finding(
-            float(drawn[0]),
-            drawn[1:],
-            *chance,
-            texts=min(len(set(task.texts)) for task in self.tasks),
-            models=len(models),
-            seeds=max(len(set(task.seeds)) for task in self.tasks),
-            basis=basis,
-            **standing("zhao2023", [task.task for task in self.tasks], models, self.profile),
-        )
-
-    def _world(self, won: list[Won], samples: list[Sample]) -> WorldCells:
-        """The cells of one world. won: of each task."""
-
-        def cells(weights: list[np.ndarray]) -> Cells:
-            by_task = []
-            for of_task, w in zip(won, weights, strict=True):
-                by_task.append(
-                    [means(w, v.reshape(len(v), -1)).reshape(len(w), *v.shape[1:]) for v in of_task]
-                )
-            values, *of_curves = [np.stack(arrays, axis=1) for arrays in zip(*by_task, strict=True)]
-            return Cells(values, tuple(task.task for task in self.tasks), self.methods, *of_curves)
-
-        folds = []
-        for fold in range(FOLDS):
-            fit = cells([sample.weights * (sample.folds != fold) for sample in samples])
-            read = cells([sample.weights * (sample.folds == fold) for sample in samples])
-            folds.append((fit, read))
-        return WorldCells(cells([sample.weights for sample in samples]), folds)
-
-    def _worlds(self, kind: str) -> list[WorldCells]:
-        """The null worlds of a kind: where nothing is to be found."""
-        if kind not in self._nulls:
-            rng = generator("null", kind, *(task.task for task in self.tasks))
-            ones = [Sample(sample.weights[:1], sample.folds) for sample in self.samples]
-            number = 0 if kind == "none" else self.profile.bootstrap.nulls
-            self._nulls[kind] = [
-                self._world(self._won_in_null(kind, rng), ones) for _ in range(number)
-            ]
-        return self._nulls[kind]
-
-    def _won_in_null(self, kind: str, rng: np.random.Generator) -> list[Won]:
-        """What is won in one null world.
-
-        scores: the rival and the methods change places at random in each text, as they may where
-            all scores are random;
-        methods: the methods alone. tasks: the rows of all tasks are dealt out anew, as many to
-        each. Else two metrics change places in half of the texts.
-        """
-        if kind in ("scores", "methods"):
-            fixed = 1 if kind == "methods" else 0  # the rival, which is last, keeps its place
-            moved = len(self.methods) + 1 - fixed
-            orders = [rng.random((len(task.values), moved)).argsort(axis=1) for task in self.tasks]
-            orders = [
-                np.pad(order, ((0, 0), (0, fixed)), constant_values=moved) for order in orders
-            ]
-            return [task.won(order) for task, order in zip(self.tasks, orders, strict=True)]
-        if kind == "tasks":
-            ends = np.cumsum([len(task.values) for task in self.tasks])
-            order = rng.permutation(ends[-1])
-            pooled = [np.concatenate(arrays)[order] for arrays in zip(*self.won, strict=True)]
-            return list(zip(*(np.split(array, ends[:-1]) for array in pooled), strict=True))
-        swapped = []
-        for won, *of_curves in self.won:
-            flip = rng.random((len(won), 1, 1)) < 0.5
-            swapped.append((np.where(flip, won[..., SWAPS[kind]], won), *of_curves))
-        return swapped
-
-
 def claim_findings(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Finding]:
     """By claim our number; a claim that this profile cannot test is left out."""
-    tasks, methods = values_by_task(pairs, curves, step)
-    numbers = Numbers(tasks, methods, step)
-    basis = ", ".join(f"{task.task} ({len(set(task.texts))} texts)" for task in tasks)
-    found = {name: numbers.finding(statement, basis) for name, statement in STATEMENTS.items()}
-    found["dropout-over-alternatives"] = over_alternatives(step, pairs)
-    known = {name: finding for name, finding in found.items() if finding is not None}
-    for name in known.keys() - set(OF_HARD_MEASURES):
-        known[name] = replace(known[name], metric="normalised as we read it")
-    return known
+    compared = compare_tasks(pairs, curves, step)
+    sizes = [f"{one.task} ({len(set(one.texts))} texts)" for one in compared.tasks]
+    measured = compared.measured(step.profile, ", ".join(sizes))
+    found = {}
+    for claim, asked in STATEMENTS.items():
+        with suppress(CannotTell):
+            found[claim] = measured.finding(asked)
+    if lead := over_alternatives(step, pairs):
+        found["dropout-over-alternatives"] = lead
+    for name in found.keys() - set(OF_HARD_MEASURES):
+        found[name] = replace(found[name], metric="normalised as we read it")
+    return found
 
 
 def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
-    """By how much dropout's soft metrics lie above the best alternative's, the lesser of the two,
-    on the same texts.
+    """By how much dropout's soft metrics lie above the best alternative's, the lesser of the two.
+
+    All are measured on the same texts; None where there are no such texts.
     """
-    settings = [
-        s for s in dict.fromkeys(pairs.setting) if s.startswith(("noise_", "variance_", "attend"))
-    ]
+    kinds = ("noise_", "variance_", "attend")
+    settings = [name for name in dict.fromkeys(pairs.setting) if name.startswith(kinds)]
     if not settings or "control" not in set(pairs.setting):
         return None
-    tasks, methods = values_by_task(pairs, None, step, ("control", *settings))
-    if not tasks:
+    compared = compare_tasks(pairs, None, step, ("control", *settings))
+    if not compared.tasks:
         return None
-    basis = (
-        f"{len(settings)} alternatives on the same texts of "
-        f"{', '.join(task.task for task in tasks)}"
-    )
-    return Numbers(tasks, methods, step).finding(
-        Statement(lead_of_the_first, "none", chosen=True), basis
-    )
+    names = ", ".join(one.task for one in compared.tasks)
+    basis = f"{len(settings)} alternatives on the same texts of {names}"
+    asked = Statement(lead_of_the_first, "none", chosen=True)
+    return compared.measured(step.profile, basis).finding(asked)
 
 
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim of Zhao & Aletras 2023 with our value, its interval, its nulls and a
-    verdict.
-    """
+    """One row a claim of Zhao & Aletras 2023 with our value, its interval, nulls and a verdict."""
     claims = read_claims("zhao2023")
     sizes = count_texts(pairs[pairs.setting == "main"], sort=False)
-    small = ", ".join(
-        f"{task} has {texts} texts" for task, texts in sizes.items() if texts < LEAST_TEXTS
-    )
-    why = f"no task of {LEAST_TEXTS} texts or more tests it" + (f"; {small}" if small else "")
-    found = {claim.id: untested(why) for claim in claims} | claim_findings(step, pairs, curves)
+    small = sizes[sizes < LEAST_TEXTS]
+    why = [f"no task of {LEAST_TEXTS} texts or more tests it"]
+    why += [", ".join(f"{task} has {texts} texts" for task, texts in small.items())][: len(small)]
+    found = dict.fromkeys((claim.id for claim in claims), untested("; ".join(why)))
+    found |= claim_findings(step, pairs, curves)
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
@@ -321,59 +293,64 @@ def published_values() -> dict[str, float]:
         for part in by_dataset.values()
     ]
     ours = {theirs: task for task, theirs in PUBLISHED_TASKS.items()}
-    cells = Cells(
-        np.array(values, dtype=float)[None], tuple(ours[name] for name in by_dataset), methods
-    )
-    found = {name: statement.statistic(cells, cells) for name, statement in STATEMENTS.items()}
-    return {name: float(value[0]) for name, value in found.items() if value is not None}
+    names = tuple(ours[name] for name in by_dataset)
+    cells = Cells(np.array(values, dtype=float)[None], names, methods)
+    found = {}
+    for name, asked in STATEMENTS.items():
+        given = (cells, cells) if asked.chosen else (cells,)
+        with suppress(CannotTell):
+            found[name] = float(asked.statistic(*given)[0])
+    return found
 
 
 def turned_claims(
     step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, judged: pd.DataFrame
 ) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned, as `turned_table`. judged: of
-    `faithfulness_claims`.
-    """
-    made = list(_turned(step, pairs, curves)) if (judged.verdict == CONTRADICTED).any() else []
+    """One row a contradicted claim and thing turned. judged: of `faithfulness_claims`."""
+    made = []
+    if (judged.verdict == Verdict.CONTRADICTED).any():
+        for what, how, compared in _turned(step, pairs, curves):
+            if compared.tasks:
+                measured = compared.measured(step.profile, nulls=False)
+                made.append((what, how, measured, len(compared.tasks)))
 
     def turn(claim: Claim) -> Iterator[Turn]:
-        statement = STATEMENTS.get(claim.id)
-        for what, how, numbers in made if statement else ():
+        asked = STATEMENTS.get(claim.id)
+        for what, how, measured, tasks in made:
             # one task has no spread over tasks
-            can_tell = numbers and (statement.exchanged != "tasks" or len(numbers.tasks) > 1)
-            yield Turn(what, how, numbers.finding(statement, nulls=False) if can_tell else None)
+            if asked and (asked.exchanged != "tasks" or tasks > 1):
+                with suppress(CannotTell):
+                    yield Turn(what, how, measured.finding(asked))
 
-    return turned_table(read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence)
+    return turned_claims_table(
+        read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence
+    )
 
 
 def _turned(
     step: Step, pairs: pd.DataFrame, curves: pd.DataFrame
-) -> Iterator[tuple[str, str, Numbers | None]]:
-    """What is turned, to what, and the statistics then, None where no task has them all: of each
-    task and model alone, and under each rule of `settings.RULES` but that of the run, where all
+) -> Iterator[tuple[Turnable, str, Compared]]:
+    """What is turned, to what, and the values then.
+
+    Each task and model alone, and each rule of `settings.RULES` but that of the run, where all
     tasks know it by one name.
     """
-
-    def numbers(
-        some: pd.DataFrame, curves: pd.DataFrame | None, setting: str, ties: str | None
-    ) -> Numbers | None:
-        tasks, methods = values_by_task(some, curves, step, (setting,))
-        if ties:
-            tasks = [
-                replace(task, rules=[replace(rule, ties=ties) for rule in task.rules])
-                for task in tasks
-            ]
-        return Numbers(tasks, methods, step) if tasks else None
-
     main = pairs[pairs.setting == "main"]
-    compared = main[main.task.isin(compared_tasks(main.task))]
-    for what, how, part in chain(
-        each_alone(compared, {"task": "corpus"}), each_alone(main, {"model": "model"})
-    ):
-        yield what, how, numbers(part, curves, "main", None)
+    averaged = main[main.task.isin(compared_tasks(main.task))]
+    by_task = each_alone(averaged, {"task": "corpus"})
+    for what, how, part in chain(by_task, each_alone(main, {"model": "model"})):
+        yield what, how, compare_tasks(part, curves, step)
     tasks = list(dict.fromkeys(pairs.task))
     own = {protocol_of(step.profile, task, "main").ties for task in tasks}
     for rule in RULES.values():
         settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}
         if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):
-            yield "protocol", rule.title.lower(), numbers(pairs, None, settings.pop(), rule.ties)
+            found = compare_tasks(pairs, None, step, tuple(settings))
+            if rule.ties:
+                changed = [_with_ties(one, rule.ties) for one in found.tasks]
+                found = replace(found, tasks=changed)
+            yield "protocol", rule.title.lower(), found
+
+
+def _with_ties(one: TaskValues, ties: Ties) -> TaskValues:
+    return replace(one, rules=[replace(rule, ties=ties) for rule in one.rules])

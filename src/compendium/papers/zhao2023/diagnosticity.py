@@ -1,5 +1,6 @@
-"""Diagnosticity by method, task, size of the rationale and rule (Zhao & Aletras 2023, Tables 2, 3
-and 6, Figure 3).
+"""Diagnosticity by method, task, size of the rationale and rule (Zhao & Aletras 2023).
+
+Tables 2, 3 and 6, and Figure 3.
 
 All is made of the values of `erasure.evaluate_erasure`. A rule says how scores become strengths of
 soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
@@ -7,6 +8,7 @@ soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -47,8 +49,7 @@ SCALES = {  # who the rival is, and how scores become probabilities
 
 
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a setting, instance and method that is judged softly, with the outcomes of
-    `judge_pairs`.
+    """One row a setting, instance and method that is judged softly, with its outcomes.
 
     values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the
     method's own scores in a random order where the setting has those; its values end in `_rival`.
@@ -77,8 +78,9 @@ def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) 
 
 
 def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
-    """The pairs with what each metric says of them: whether the method wins, whether that is a tie,
-    and what it would win by chance: one half, or what the protocol gives for a tie.
+    """The pairs with what each metric says of them: win, tie, and chance.
+
+    chance: what they would win by chance, one half, or what the protocol gives for a tie.
     """
     found = {}
     for metric in metrics:
@@ -92,9 +94,7 @@ def judge_pairs(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str])
 
 
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row a task: its texts in the main run, how many it needs at least, and whether it has
-    them.
-    """
+    """One row a task: its texts in the main run, and whether these are enough."""
     found = count_texts(pairs[pairs.setting == "main"], sort=False).rename("texts").reset_index()
     averaged = found.task.isin(compared_tasks(found.task))
     return found.assign(least=LEAST_TEXTS, enough=found.texts >= LEAST_TEXTS, averaged=averaged)
@@ -126,11 +126,18 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-def interval_over_tasks(
-    pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str
-) -> tuple[float, float, float]:
-    """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the
-    draws of a name.
+class Estimate(NamedTuple):
+    """A number and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval_over_tasks(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> Estimate:
+    """`mean_of_texts` with its bounds over texts drawn within each task.
+
+    name: what the draws derive from.
     """
     spec = step.profile.bootstrap
     texts = text_means(pairs, numbers)
@@ -139,7 +146,7 @@ def interval_over_tasks(
         counts = draw_counts(generator("bootstrap", name, at), len(values), spec.draws)
         drawn.append(counts @ values / len(values))
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return mean_of_tasks(texts), float(low), float(high)
+    return Estimate(mean_of_tasks(texts), float(low), float(high))
 
 
 def how_many(pairs: pd.DataFrame) -> dict[str, int]:
@@ -150,22 +157,24 @@ def how_many(pairs: pd.DataFrame) -> dict[str, int]:
 
 def moved_by(
     part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str
-) -> tuple:
-    """The pairs of a change beside those of the base; their counts, and each metric's change with
-    its interval.
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """The pairs of a change beside those of the base.
+
+    Their counts, and each metric's change with its interval.
     """
     both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    row = how_many(both)
+    row: dict[str, float] = {**how_many(both)}
     for m in metrics:
-        change, low, high = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
-        row |= {f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
+        moved = interval_over_tasks(both, lead(both, m, f"{m}_base"), step, name)
+        row |= {f"{m}_change": moved.value, f"{m}_low": moved.low, f"{m}_high": moved.high}
     return both, row
 
 
 @table_of("task method metric diagnosticity low high instances")
 def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, method and metric: diagnosticity with its interval, over all models and seeds
-    (Table 6).
+    """One row a task, method and metric: diagnosticity with its interval (Table 6).
+
+    Over all models and seeds.
     """
     for (task, method), cell in pairs[pairs.setting == "main"].groupby(
         ["task", "method"], sort=False
@@ -177,9 +186,10 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
             yield task, method, metric, *interval, len(wide)
 
 
-def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
-    """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average
-    and sd.
+def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
+    """One row a metric and a value of `by`, and its average and sd.
+
+    Table 2 is by method, Table 3 by task.
 
     diagnosticity: mean of the cells, over the tasks of `settings.compared_tasks` where it is a mean
         over tasks.
@@ -225,8 +235,9 @@ def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
-    """task, method and the mean wins of each metric; models and seeds of a text are
-    averaged first.
+    """task, method and the mean wins of each metric.
+
+    Models and seeds of a text are averaged first.
     """
     texts = pairs.groupby(["task", "method", "instance"], sort=False)[WINS].mean()
     cells = texts.groupby(["task", "method"], sort=False).mean()
@@ -243,8 +254,9 @@ def mean_diagnosticity(pairs: pd.DataFrame) -> dict[str, float]:
 def diagnosticity_by_ratio(
     erased: ErasureValues, pairs: pd.DataFrame, step: Step
 ) -> Iterator[tuple]:
-    """One row a task, hard metric and ratio: mean diagnosticity over methods (Figure 3); soft ones
-    have no ratio.
+    """One row a task, hard metric and ratio: mean diagnosticity over methods (Figure 3).
+
+    Soft ones have no ratio.
     """
 
     def interval(task: str, won: pd.Series, instances: pd.Series) -> np.ndarray:
@@ -269,10 +281,11 @@ def diagnosticity_by_ratio(
             yield task, metric, np.nan, *interval(task, part[f"win_{metric}"], part.instance)
 
 
-def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios,
-    soft ones, wins; and soft ones with strengths of equal mean (`soft_nc_equal`, ...), where they
-    were measured.
+def erasure_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row an instance, method and measure by the main protocol.
+
+    Hard ones averaged over ratios, soft ones, wins; and soft ones with strengths of equal mean
+    (`soft_nc_equal`, ...), where they were measured.
     """
     hard = erased.curves.groupby(ROW, sort=False)[list(HARD_MEASURES)].mean().reset_index()
     own = erased.values[erased.values.role == "own"]
@@ -289,8 +302,9 @@ def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFra
 
 
 def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """The pairs of each rule, one below the other, judged by it, with column `rule`; none where it
-    was not measured.
+    """The pairs of each rule, one below the other, judged by it, with column `rule`.
+
+    None where it was not measured.
     """
     parts = []
     for name, rule in RULES.items():
@@ -305,8 +319,7 @@ def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
 
 
 def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
-    """Tables 2, 3 and 6 by rule: `table2_rules`, `table3_rules` and `table6_rules`, a row a cell,
-    metric and rule.
+    """Tables 2, 3 and 6 by rule: a row a cell, metric and rule.
 
     ties: the share of ties; chance: what explanations no better than random scores would get with
     these ties; texts: of the row; least: of its smallest task. Means over tasks are taken as in
@@ -346,8 +359,9 @@ def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFra
 
 
 def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a rule and soft metric: is it above its hard counterpart, in the mean over methods
-    and tasks?
+    """One row a rule and soft metric: is it above its hard counterpart?
+
+    In the mean over methods and tasks.
 
     difference with its interval over texts; p of the test over texts, q over the table.
     above_chance: the same difference once each metric's own chance level is taken off, which ties

@@ -1,5 +1,4 @@
-"""Hard and soft erasure of every explanation, in every setting of `settings.list_settings` (Zhao &
-Aletras 2023).
+"""Hard and soft erasure of every explanation in every setting (Zhao & Aletras 2023).
 
 Every instance is one conversation with the ledger: what two methods, measures or settings have in
 common is computed once. The main run sees every explained instance, changes of protocol only the
@@ -11,13 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Tokens
+from attreval.core.records import Cost, Tokens
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
+from attreval.models.questions import Conversation
+from attreval.models.scorer import Scorer
 from compendium.config import Profile
 from compendium.papers.common.runs import RUN, common_methods, load_records_once, to_explain
 from compendium.papers.common.trained_models import open_run
@@ -49,8 +50,9 @@ VALUES = [
 
 @dataclass(frozen=True)
 class ErasureInput:
-    """One attribution under one protocol. role: the method's `own` scores, or these `permuted`, as
-    its rival.
+    """One attribution under one protocol.
+
+    role: the method's `own` scores, or these `permuted`, as its rival.
 
     names: what the order of equal scores derives from. calls: numbers computed before on this text,
         for the drift.
@@ -68,7 +70,9 @@ class ErasureInput:
 
 @dataclass(frozen=True)
 class ErasureValues:
-    """curves: one row an instance, method and ratio, by the main protocol, with the four hard
+    """What erasure says of every explanation.
+
+    curves: one row an instance, method and ratio, by the main protocol, with the four hard
     measures.
 
     values: one row a setting, instance, method and role: NC and NS over all ratios, Soft-NC and
@@ -110,7 +114,7 @@ def evaluate_erasure(step: Step) -> ErasureValues:
 
 def _evaluate_part(
     results: Results, profile: Profile, task: str, model: str, seed: int, start: int
-):
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Cost]]:
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
@@ -151,7 +155,7 @@ def _evaluate_part(
 
 
 def list_inputs(
-    scorer,
+    scorer: Scorer,
     profile: Profile,
     task: str,
     at: int,
@@ -160,21 +164,20 @@ def list_inputs(
     target: int,
     names: tuple,
 ) -> list[ErasureInput]:
-    """Every input of a task's instance number `at`, in all of its settings. known: method -> scores
-    of the target.
+    """Every input of a task's instance number `at`, in all of its settings.
+
+    known: method -> scores of the target.
     """
     query = query_segment(task)
     budget = profile.explaining_of(task)
     inputs = []
     soft = [m for m in profile.faithfulness_of(task).methods if m in known]
+    # where none of the methods that soft erasure is for has explained, it takes all
     if not set(soft) - {"random"}:
-        soft = list(
-            known
-        )  # none of the methods that soft erasure is for has explained: it takes all
+        soft = list(known)
     for name, setting in list_settings(profile, task, at).items():
-        every = (
-            name == "main" and not setting.methods
-        )  # the released code knows only its own methods
+        # the released code knows only its own methods
+        every = name == "main" and not setting.methods
         chosen = known if every else {m: known[m] for m in soft}
         scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
         protocol = setting.protocol
@@ -200,10 +203,8 @@ def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
     return generator("explain", *names, "random").standard_normal(len(tokens.content))
 
 
-def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
-    """The conversation of one input, hard and then, where wanted, soft: (Erasure, SoftProbabilities
-    or None).
-    """
+def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None) -> Conversation:
+    """The conversation of one input: (Erasure, SoftProbabilities where wanted)."""
     ties = generator("ties", *given.names)
     hard = yield from erase(tokens, given.scores, None, ties, given.protocol, query, given.calls)
     if not given.soft:
@@ -215,8 +216,10 @@ def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
 
 
 def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
-    """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS
-    keeps and that Soft-NC removes, probability of the whole and of the erased text.
+    """The VALUES of one input.
+
+    NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS keeps and that
+    Soft-NC removes, probability of the whole and of the erased text.
     """
     found = {
         "nc": hard.normalised_comprehensiveness.mean(),
@@ -237,7 +240,7 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
 
 
 def _scores_in_setting(
-    scorer,
+    scorer: Scorer,
     tokens: Tokens,
     target: int,
     budget: Budget,
@@ -246,8 +249,9 @@ def _scores_in_setting(
     names: tuple,
     query: int | None,
 ) -> dict:
-    """Method -> scores in a setting: as explained, by other methods in their place, or with the
-    separator scored.
+    """Method -> scores in a setting.
+
+    As explained, by other methods in their place, or with the separator scored.
     """
     wanted = {m: setting.methods.get(m, m) for m in known}
     layout = find_layout(tokens, setting.protocol, query)

@@ -1,18 +1,19 @@
-"""Figures of Zhao & Aletras (2023), by their numbers, and ours: erasure curves, changes of
-protocol, keep rates.
-"""
+"""Figures of Zhao & Aletras (2023), by their numbers, and ours."""
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common import style
 from compendium.papers.common.method_style import method_looks
 from compendium.papers.zhao2023.protocol_changes import SHARES
 
-LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
+LOOKS: dict[
+    str, style.Look
+] = {  # a metric has one colour and marker in every figure; soft ones are filled
     "nc": {"color": "#0072B2", "marker": "o", "markerfacecolor": "white"},
     "soft_nc": {"color": "#0072B2", "marker": "o"},
     "ns": {"color": "#D55E00", "marker": "s", "markerfacecolor": "white"},
@@ -23,34 +24,34 @@ RAW = {
     "comprehensiveness": "comprehensiveness, higher is better",
     "sufficiency": "sufficiency, lower is better",
 }
-HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what a coin would get
+HALF: style.Look = {"color": "#888888", "linestyle": "--", "linewidth": 1}  # what a coin would get
 
 
-def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]) -> dict:
-    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted; the
-    lines' ends.
+def _draw_methods(
+    grid: np.ndarray, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]
+) -> dict[Axes, list[style.CurveEnd]]:
+    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted.
+
+    The lines' ends.
     """
     looks = method_looks(methods)
-    ends = {axes: [] for axes in grid.flat}
+    ends: dict[Axes, list[style.CurveEnd]] = {axes: [] for axes in grid.flat}
     by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
     for row, task in zip(grid, dict.fromkeys(curves.task), strict=True):
         for axes, (measure, title) in zip(row, measures.items(), strict=True):
             lines = by.loc[task, measure]
             for method in (m for m in methods if m in lines.index):
                 line = lines.loc[method]
-                look = looks[method] | {
-                    "markersize": 4,
-                    "linestyle": ":" if method == "random" else "-",
-                }
+                dashes = {"linestyle": ":" if method == "random" else "-"}
+                look = looks[method] | {"markersize": 4} | dashes
                 style.draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
-                ends[axes].append(
-                    (look["label"], line.index[-1], line["mean"].iloc[-1], look["color"])
-                )
+                last = (line.index[-1], line["mean"].iloc[-1])
+                ends[axes].append(style.CurveEnd(look["label"], *last, look["color"]))
             axes.set_title(f"{style.task_title(task)}: {title}", fontsize=10)
     return ends
 
 
-def figure_2(curves: pd.DataFrame, methods: list[str]):
+def figure_2(curves: pd.DataFrame, methods: list[str]) -> Axes:
     """Mean NC and NS by rationale ratio, a column a task, a line a method, random scores dotted."""
     style.use_style()
     tasks = curves.task.nunique()
@@ -64,15 +65,16 @@ def figure_2(curves: pd.DataFrame, methods: list[str]):
     return style.legend_below(figure, 3, 0.01)
 
 
-def figure_3(table: pd.DataFrame):
-    """Diagnosticity by rationale ratio, a panel a task; soft metrics level, dashed grey what a coin
-    would get.
+def figure_3(table: pd.DataFrame) -> Axes:
+    """Diagnosticity by rationale ratio, a panel a task.
+
+    Soft metrics level, dashed grey what a coin would get.
     """
     tasks = list(dict.fromkeys(table.task))
     figure, panels = style.task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
     for task, axes in panels.items():
         part = table[table.task == task]
-        axes.axhline(**HALF)
+        axes.axhline(0.5, **HALF)
         for metric in FAITHFULNESS:
             line = part[part.metric == metric]
             look = LOOKS[metric] | {"label": METRICS[metric].title}
@@ -81,24 +83,15 @@ def figure_3(table: pd.DataFrame):
             elif len(line):
                 level = line.iloc[0]
                 ends = [part.ratio.min(), part.ratio.max()]
-                style.draw_curve(
-                    axes,
-                    ends,
-                    [level.diagnosticity] * 2,
-                    level.low,
-                    level.high,
-                    linewidth=2.4,
-                    **look,
-                )
+                flat = ([level.diagnosticity] * 2, level.low, level.high)
+                style.draw_curve(axes, ends, *flat, linewidth=2.4, **look)
         axes.set(title=style.task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[tasks[0]].set_ylabel("diagnosticity")
     return style.legend_below(figure, 4)
 
 
-def draw_erasure_curves(curves: pd.DataFrame):
-    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method,
-    named at its end.
-    """
+def draw_erasure_curves(curves: pd.DataFrame) -> Axes:
+    """Mean comprehensiveness and sufficiency by ratio: a row a task, a line a method."""
     style.use_style()
     heights = [
         max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()
@@ -115,9 +108,8 @@ def draw_erasure_curves(curves: pd.DataFrame):
     return style.name_ends(figure, ends)
 
 
-def draw_changes(table: pd.DataFrame):
-    """What each change of protocol does to the four mean diagnosticities: a row a change, a panel a
-    metric.
+def draw_changes(table: pd.DataFrame) -> Axes:
+    """What each change of protocol does to diagnosticity: a row a change, a panel a metric.
 
     Dots are the numbers with the change, vertical lines the main protocol's on the same texts; bars
     are intervals.
@@ -146,9 +138,8 @@ def draw_changes(table: pd.DataFrame):
     return panels[0]
 
 
-def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
-    """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep, or remove, than
-    its rival's.
+def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]) -> Axes:
+    """Who wins the soft metrics, by how much more text it keeps, or removes, than its rival.
 
     A panel a setting (with its title). A line is the share of wins in bins of the difference; where
     it is 0, a dot.
@@ -168,7 +159,7 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
             axes.plot((edges[:-1] + edges[1:])[inside.index] / 2, inside["mean"], **look)
             if -1 in wins.index:
                 axes.plot(0, wins.loc[-1, "mean"], markersize=8, **look)
-        axes.axhline(**HALF)
+        axes.axhline(0.5, **HALF)
         axes.set_title(settings[setting], fontsize=10)
         axes.set(xlabel="keeps (removes) more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
     figure.axes[0].set_ylabel("share of wins")

@@ -35,8 +35,9 @@ SHARES = {
     + " ".join(f"{m} {m}_change {m}_low {m}_high" for m in FAITHFULNESS)
 )
 def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
-    """One row a setting: mean diagnosticities on the control instances, and how far they are from
-    the main protocol's.
+    """One row a setting: mean diagnosticities, and how far they are from the main protocol's.
+
+    All on the control instances.
 
     A change that does not apply to every task is compared on the tasks that it applies to. low,
     high: of the change of each metric. texts, least: of all tasks, and of the smallest. Empty where
@@ -59,8 +60,9 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
 
 @table_of("metric setting title diagnosticity change")
 def largest_changes(changes: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of
-    `changes_table`.
+    """One row a metric: the change of protocol that moves its mean diagnosticity most.
+
+    changes: of `changes_table`.
     """
     for metric in FAITHFULNESS if len(changes) else ():
         most = changes.loc[changes[f"{metric}_change"].abs().idxmax()]
@@ -68,8 +70,7 @@ def largest_changes(changes: pd.DataFrame) -> Iterator[tuple]:
 
 
 def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row a setting and method: how much text its scores keep, how much its rival's do, and
-    what decides pairs.
+    """One row a setting and method: how much text it keeps, and what decides pairs.
 
     keep_rate, drop_rate: mean share of entries that Soft-NS keeps and that Soft-NC removes; NaN
     where a noise does neither. follows_ns: in how many of the pairs that are decided the side that
@@ -90,8 +91,9 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _follows(pairs: pd.DataFrame, metric: str) -> float:
-    """In how many pairs that differ in both the side with more of the share that a metric's masks
-    follow has more of the metric; NaN where none differs.
+    """Of the decided pairs, the share that the side wins whose masks keep or remove more.
+
+    NaN where no pair differs in both.
     """
     share = SHARES[metric]
     more = np.sign(pairs[share] - pairs[f"{share}_rival"])
@@ -101,17 +103,14 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
 
 
 def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
-    """One row a task and method: mean Soft-NC and Soft-NS by the main protocol, and their mean sd
-    over draws.
-    """
+    """One row a task and method: mean Soft-NC and Soft-NS, and their mean sd over draws."""
     main = values[(values.setting == "main") & values.soft_nc.notna()]
     columns = ["soft_nc", "soft_nc_sd", "soft_ns", "soft_ns_sd", "keep_rate"]
     return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
 
 
 def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a setting, `main` and `control` among them: pairs, mean diagnosticities, ties, what
-    decides pairs.
+    """One row a setting: pairs, mean diagnosticities, ties, what decides pairs.
 
     A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal
     values, `_follows` as in `keep_rate_table` over all methods. no_effect: the share of texts whose
@@ -140,8 +139,9 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def deeplift_coverage(step: Step) -> pd.DataFrame:
-    """One row, of the first run: of how many nonlinear parts captum's DeepLIFT knows the rule, and
-    what that leaves.
+    """Of how many nonlinear parts captum's DeepLIFT knows the rule, and what that leaves.
+
+    One row, of the first run.
 
     correlation: mean over texts of the rank correlation (Spearman) of its scores' sizes with those
         of gradient x input;
@@ -168,9 +168,7 @@ def deeplift_coverage(step: Step) -> pd.DataFrame:
 
 
 def gradient_correlations(records: dict) -> pd.Series:
-    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x
-    input, if any.
-    """
+    """By text the rank correlation of sizes of DeepLIFT's scores with those of gradient x input."""
     found = {}
     for name, by_method in records.items():
         if {"deeplift", "gradient_x_input_absolute"} <= set(by_method):
@@ -188,8 +186,7 @@ OF_DRIVER = ("", "_before", "_change", "_low", "_high", "_ties", "_chance", "_pu
     f"{' '.join(f'{m}{end}' for m in HARD for end in OF_DRIVER)}"
 )
 def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
-    """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and
-    what it moves.
+    """One row a change: mean diagnosticity of NC and NS with it, and what it moves.
 
     _before: that of the main run's protocol on the same texts; _low, _high: of the change, over
     texts. full: the mean probability of the class on the whole text, which says how sure the model
@@ -206,7 +203,7 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
         if not len(part):
             continue
         both, row = moved_by(part, base, HARD, step, "drivers")
-        row |= {"change": name, "title": change.title, "full": mean_of_texts(part, part.full)}
+        row["full"] = mean_of_texts(part, part.full)
         row["no_room"] = mean_of_texts(part, (part.full - part.erased < 1e-8).astype(float))
         for m in HARD:
             row[m] = mean_of_texts(both, both[f"win_{m}"])
@@ -214,7 +211,7 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
             row[f"{m}_ties"] = mean_of_texts(part, part[f"tie_{m}"])
             row[f"{m}_chance"] = mean_of_texts(part, part[f"chance_{m}"])
             row[f"{m}_published"] = published[m.upper()]
-        yield row
+        yield {"change": name, "title": change.title} | row
 
 
 @table_of(
@@ -222,8 +219,7 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
     "gap_left"
 )
 def largest_drivers(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the single change that lowers it most, what all changes together reach, and
-    the published mean.
+    """One row a metric: the change that lowers it most, all together, and the published mean.
 
     table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are
     other texts. gap_left: by how much the lowest setting is still above the published value.

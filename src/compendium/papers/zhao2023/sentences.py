@@ -140,9 +140,7 @@ def say_draws(draws: pd.DataFrame) -> str:
 
 @sentence
 def say_scale(keep: pd.DataFrame) -> str:
-    """How much of a text the main protocol keeps, by method, and how often the side that keeps more
-    wins.
-    """
+    """How much of a text the main protocol keeps, and how often who keeps more wins."""
     part = keep[keep.setting == "main"]
     if part.empty:
         return "The main protocol has no soft measure here."
@@ -180,9 +178,7 @@ def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
 
 
 def _of_metric(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each row with the cells of its own metric: of `nc`, those of columns `nc`, `nc_change`,
-    `nc_low`, ...
-    """
+    """Each row with the cells of its own metric: of `nc`, those of `nc`, `nc_change`, ..."""
     found = []
     for row in rows.to_dict("records"):
         metric = row["metric"]
@@ -204,7 +200,7 @@ def say_settings(settings: pd.DataFrame) -> str:
 
 
 @sentence
-def say_examples(table: pd.DataFrame) -> str:
+def say_erasure_examples(table: pd.DataFrame) -> str:
     wide = (
         table.assign(random=table.method == "random")
         .groupby(["example", "random"])

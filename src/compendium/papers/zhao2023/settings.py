@@ -1,11 +1,12 @@
-"""What a task stands in for, and the settings under which it is erased (Zhao & Aletras 2023,
-section 4).
+"""What a task stands in for, and under which settings it is erased (Zhao & Aletras 2023, 4).
 
 A setting is a protocol with the scores and rivals that it takes. The main run is as the profile
 says; the rules of `RULES` are columns of Tables 2, 3 and 6; each change alters one thing.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
@@ -19,10 +20,10 @@ PUBLISHED_TASKS = {
     "multirc": "MultiRC",
 }
 STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
-CONTROL_DRAWS = (
-    1  # random masks of a changed protocol, and of the main one that it is compared with
-)
+# random masks of a changed protocol, and of the main one that it is compared with
+CONTROL_DRAWS = 1
 HARD_PREFIX = "hard: "  # of settings for hard erasure alone
+Ties = Literal["lose", "half", "win"]
 
 
 def published_dataset(task: str) -> str | None:
@@ -30,19 +31,18 @@ def published_dataset(task: str) -> str | None:
     return (STAND_INS | PUBLISHED_TASKS).get(task)
 
 
-def compared_tasks(tasks) -> list[str]:
-    """Of any tasks, those that the averages beside the published ones are over: the paper's own
-    where there are any.
-    """
+def compared_tasks(tasks: Iterable[str]) -> list[str]:
+    """Of any tasks, those that averages are over: the paper's own where there are any."""
     tasks = list(dict.fromkeys(tasks))
     return [task for task in tasks if task in PUBLISHED_TASKS] or tasks
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to measure. methods: explanation methods that take others' place. permuted: the rival
-    is a method's own scores in another order, not random scores. soft: whether soft erasure is
-    asked for.
+    """One way to measure.
+
+    methods: explanation methods that take others' place. permuted: the rival is a method's own
+    scores in another order, not random scores. soft: whether soft erasure is asked for.
     """
 
     protocol: Protocol
@@ -52,14 +52,15 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """One column of the tables: a setting of `RULE_SETTINGS`, and what a tie counts; None: as the
-    setting says.
+class TableRule:
+    """One column of the tables: a setting of `RULE_SETTINGS`, and what a tie counts.
+
+    ties: None as the setting says.
     """
 
     title: str
     setting: str
-    ties: str | None
+    ties: Ties | None
 
 
 RULE_SETTINGS = {
@@ -71,19 +72,14 @@ RULE_SETTINGS = {
     ),
     "released": RELEASED["all"],
 }
-FREE = {
-    "ties",
-    "margin",
-    "clipped",
-    "drift",
-    "sharpness",
-}  # what changes these alone asks the model for nothing new
+# what changes these alone asks the model for nothing new
+FREE = {"ties", "margin", "clipped", "drift", "sharpness"}
 RULES = {
-    "published": Rule("Published rule", "published", "lose"),
-    "ties_half": Rule("Ties half", "published", "half"),
-    "equal_means": Rule("Equal means", "equal_means", "lose"),
-    "equal_means_half": Rule("Equal means, ties half", "equal_means", "half"),
-    "released": Rule("Released code", "released", None),
+    "published": TableRule("Published rule", "published", "lose"),
+    "ties_half": TableRule("Ties half", "published", "half"),
+    "equal_means": TableRule("Equal means", "equal_means", "lose"),
+    "equal_means_half": TableRule("Equal means, ties half", "equal_means", "half"),
+    "released": TableRule("Released code", "released", None),
 }
 
 
@@ -113,21 +109,20 @@ def rule_protocol(profile: Profile, task: str, setting: str) -> Protocol:
 
 
 def rule_setting(profile: Profile, task: str, setting: str) -> str:
-    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that;
-    equal means, which the joint study reads, always under their own.
+    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that.
+
+    Equal means, which the joint study reads, are always under their own.
     """
-    if setting == "equal_means":
-        return setting
-    main = main_deviation(profile, task)
-    other = RULE_SETTINGS[setting]
-    same = main.apply(Protocol()) == other.apply(Protocol())
-    same = same and main.methods == other.methods and main.permuted == other.permuted
-    return "main" if same else setting
+
+    def told_by(change: Deviation) -> tuple:
+        return change.apply(Protocol()), change.methods, change.permuted
+
+    same = told_by(main_deviation(profile, task)) == told_by(RULE_SETTINGS[setting])
+    return "main" if same and setting != "equal_means" else setting
 
 
 def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Setting]:
-    """Every setting, by name, that a task's instance number `at` is erased under; -1: that any of
-    them is.
+    """Every setting, by name, that a task's instance number `at` is erased under; -1: any instance.
 
     `main` comes first; then the rules beside it, the changes, and those for hard erasure alone
     (`hard: ...`).

@@ -1,8 +1,6 @@
-"""Tables of Zhao & Aletras (2023): erasure, data (1), diagnosticity (2, 3, 6), examples (4),
-training (5).
-"""
+"""Tables of Zhao & Aletras (2023): erasure, data, diagnosticity, examples, training."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +13,7 @@ from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
 from compendium.papers.common.runs import RUN, load_attributions, load_tokens, reported, to_explain
 from compendium.papers.common.tables import mean_low_high, table_of
-from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, summary_table
+from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, diagnosticity_summary
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, random_scores
 from compendium.papers.zhao2023.settings import RULES, published_dataset
 from compendium.workflow.step import Step
@@ -29,15 +27,14 @@ NONE = "\N{EN DASH}"
 
 
 def erasure_curves(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, model, seed, method, ratio and measure: the mean over instances with its
-    interval.
-    """
+    """One row a task, model, seed, method, ratio and measure: its mean with its interval."""
     return _means(curves, step, [*RUN, "method", "ratio"])
 
 
 def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """AOPC (section 3.1): each measure averaged over ratios, then over instances. ArithmeticError
-    for a NaN.
+    """AOPC (section 3.1): each measure averaged over ratios, then over instances.
+
+    ArithmeticError for a NaN.
     """
     over_ratios = (
         curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)]
@@ -53,9 +50,7 @@ def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
-    """Means over instances with bootstrap intervals, one row a combination of keys and a
-    measure.
-    """
+    """Means over instances with intervals, one row a combination of keys and a measure."""
     rows = []
     for key, part in values.groupby(keys, sort=False):
         found = mean_low_high(
@@ -68,9 +63,7 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
 
 @table_of("task measure method mean random instances")
 def best_methods(area: pd.DataFrame) -> Iterator[tuple]:
-    """One row a task and measure: the method that it puts first, over models and seeds, and what
-    random scores get.
-    """
+    """One row a task and measure: the method that it puts first, beside random scores."""
     for task, part in area.groupby("task", sort=False):
         for measure in HARD_MEASURES[:2]:
             means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
@@ -100,9 +93,7 @@ def published_cells() -> pd.DataFrame:
 def _trained(
     step: Step, published: pd.DataFrame
 ) -> Iterator[tuple[str, str, str | None, pd.Series]]:
-    """Each task and model, the data set that the task is or stands in for, and that one's row of a
-    published table.
-    """
+    """Each task and model, its data set of the paper, and that one's row of a published table."""
     for task, model in dict.fromkeys(
         run[:2] for run in step.profile.explained_runs("faithfulness")
     ):
@@ -115,9 +106,7 @@ def _trained(
     "published_f1 published_words"
 )
 def table_1(step: Step) -> Iterator[dict]:
-    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds,
-    published F1.
-    """
+    """Data and models: a row a task and model, with its F1 beside the published."""
     profile = step.profile
     seeds = (
         pd.DataFrame(profile.explained_runs("faithfulness"), columns=RUN)
@@ -152,32 +141,29 @@ def table_1(step: Step) -> Iterator[dict]:
 
 
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Diagnosticity by method: `diagnosticity.summary_table` with the published value of
-    each cell.
-    """
+    """Diagnosticity by method, with the published value of each cell."""
     names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
     return _beside_summary(
-        summary_table(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names
+        diagnosticity_summary(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names
     )
 
 
 def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Diagnosticity by task: `diagnosticity.summary_table` with the published value of
-    each cell.
-    """
-    ours = summary_table(pairs, "task")
+    """Diagnosticity by task, with the published value of each cell."""
+    ours = diagnosticity_summary(pairs, "task")
     names = {task: published_dataset(task) for task in ours.task.unique()}
     return _beside_summary(ours, "task", "zhao_table3_diagnosticity_by_dataset", names)
 
 
 def _beside_summary(
-    summary: pd.DataFrame, by: str, name: str, columns: dict[str, str | None]
+    summary: pd.DataFrame, by: str, name: str, columns: Mapping[str, str | None]
 ) -> pd.DataFrame:
-    """A summary with the cells of a published table; columns: the column of each value of `by`, if
-    it has one.
+    """A summary with the cells of a published table.
+
+    columns: the column of each value of `by`, if it has one.
     """
     theirs = reported(name).melt("metric", var_name="at").set_index(["metric", "at"]).value
-    at = summary[by].map(columns | {"average": "avg", "sd": "sd"})
+    at = summary[by].map({**columns, "average": "avg", "sd": "sd"})
     titles = [METRICS[metric].title for metric in summary.metric]
     return summary.assign(
         published=theirs.reindex(pd.MultiIndex.from_arrays([titles, at])).to_numpy(float)
@@ -185,8 +171,7 @@ def _beside_summary(
 
 
 def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]:
-    """Examples: for each one of the paper the (first) text on which NC of the method and of random
-    scores differ least.
+    """Examples: the texts on which NC of a method and of random scores differ least.
 
     One row an example and side (the method, random scores) with the four metrics; and what
     coloured_text shows of each text: its words, the scores of both sides, and which words are
@@ -240,9 +225,7 @@ def _read_example(
     "published_epochs"
 )
 def table_5(step: Step) -> Iterator[tuple]:
-    """Training: a row a task and model with the weights it starts from and how it is trained,
-    beside the published.
-    """
+    """Training: a row a task and model, beside the published."""
     for task, model, name, theirs in _trained(step, reported("zhao_table5_hyperparameters")):
         spec = step.profile.models[model]
         used = step.profile.training_of(step.profile.read_by(task), model)
@@ -285,9 +268,7 @@ def printed_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Table 6 as it is printed: a row a task and method, a cell `ours (published)`, and the number
-    of texts.
-    """
+    """Table 6 as printed: a row a task and method, a cell `ours (published)`."""
     named = cells.rename(columns={"instances": "texts"})
     return _print_cells(named, ["task", "method"], ".2f", np.full(len(cells), ""), ["texts"])
 
@@ -295,8 +276,9 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
 def _print_cells(
     table: pd.DataFrame, rows: list[str], digits: str, marks: np.ndarray, counts: list[str]
 ) -> pd.DataFrame:
-    """A column a metric with texts `ours and mark (published)`, and the counts; the rows in their
-    order.
+    """A column a metric with texts `ours and mark (published)`, and the counts.
+
+    The rows in their order.
     """
     text = [
         f"{ours:{digits}}{mark} ({NONE if np.isnan(theirs) else f'{theirs:{digits}}'})"
@@ -310,8 +292,7 @@ def _print_cells(
 
 
 def printed_rules(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """A table of `diagnosticity.rule_tables` as printed: a row a metric and value of `by`, and
-    `ours (chance)` a rule.
+    """A table of rules as printed: a row a metric and value of `by`, `ours (chance)` a rule.
 
     texts: of the published rule; released_texts: of the released code, which may have been measured
         on fewer.
