@@ -35,7 +35,8 @@ ASKS_FOR = {  # by kind, what only a network has
     "attention": "attention weights",
     "propagation": "the layers that a class score is handed back through",
 }
-KINDS = (*ASKS_FOR, "perturbation", "baseline", "given")  # by what they ask of the model
+# by what they ask of the model, in the order in which tables name them
+KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "given")
 
 
 class UnitSettings(Section):
