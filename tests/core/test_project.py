@@ -9,6 +9,7 @@ import sys
 
 import pandas as pd
 import pytest
+from reference import case
 
 from compendium.project import Results, replace_folder, run_name, step_name
 from compendium.workflow import parameters
@@ -20,15 +21,22 @@ def test_names_of_runs_and_steps():
     assert step_name("03_explain", "snli", "minilm", 1, 0) == "03_explain-snli-minilm-s1-0"
 
 
-@pytest.mark.parametrize("given, part", [({}, "1"), ({"instances": 2}, "1-custom")])
-def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path, given, part):
+def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path):
     """The part was once cut out of the step's name, at the first `s1-`, which `bess1-`
     holds too.
     """
-    named = parameters.check(
-        "03_explain", {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1} | given
-    )
-    assert Results(tmp_path).attributions(*named.run()).name == f"ends1-bess1-s1-{part}.parquet"
+    for given, part in (
+        ({}, "1"),
+        ({"instances": 2}, "1-custom"),
+    ):
+        with case(given, part):
+            named = parameters.check(
+                "03_explain", {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1} | given
+            )
+            assert (
+                Results(tmp_path).attributions(*named.run()).name
+                == f"ends1-bess1-s1-{part}.parquet"
+            )
 
 
 def test_a_missing_table_says_what_to_run(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from reference import models
+from reference import case, models
 from reference.models import instance
 from reference.words import tiny_words
 
@@ -151,18 +151,19 @@ def test_json_is_sorted_and_readable(tmp_path):
     ) == '{\n "a": 1,\n "b": "ü"\n}\n'
 
 
-@pytest.mark.parametrize("before", [None, "old"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, FileNotFoundError])
-def test_a_block_that_raises_or_writes_nothing_leaves_nothing_behind(tmp_path, before, error):
-    path = tmp_path / "t.csv"
-    if before:
-        path.write_text(before)
-    with pytest.raises(error), tables.write_whole(path) as part:
-        if error is KeyboardInterrupt:
-            part.write_text("half")
-            raise KeyboardInterrupt
-    assert os.listdir(tmp_path) == (["t.csv"] if before else [])
-    assert not before or path.read_text() == before
+def test_a_block_that_raises_or_writes_nothing_leaves_nothing_behind(tmp_path):
+    for before in [None, "old"]:
+        for error in [KeyboardInterrupt, FileNotFoundError]:
+            with case(before, error):
+                path = tmp_path / "t.csv"
+                if before:
+                    path.write_text(before)
+                with pytest.raises(error), tables.write_whole(path) as part:
+                    if error is KeyboardInterrupt:
+                        part.write_text("half")
+                        raise KeyboardInterrupt
+                assert os.listdir(tmp_path) == (["t.csv"] if before else [])
+                assert not before or path.read_text() == before
 
 
 DYING = """
@@ -174,40 +175,46 @@ with write_whole(sys.argv[1]) as part:
 """
 
 
-@pytest.mark.parametrize("make", [models.tiny_model, lambda: tiny_words("gru")])
-def test_tokens_come_back_as_they_were_from_one_table_or_several(make, tmp_path):
-    model = make()
-    texts = models.sample_instances()
-    tokens = {i.id: model.tokens(i) for i in texts}
-    tokens["no mask"] = replace(next(iter(tokens.values())), mask_id=None, dropped=3)
-    first = tmp_path / "first.parquet"
-    second = tmp_path / "second.parquet"
-    tables.write_tokens(first, tokens)
-    found = tables.read_tokens(first)
-    assert list(found) == list(tokens)
-    for name, one in tokens.items():
-        pairs = [(getattr(one, f.name), getattr(found[name], f.name)) for f in fields(Tokens)]
-        assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs)
-    tables.write_tokens(second, {"other": one})
-    assert list(tables.read_tokens(first, second)) == [*tokens, "other"] and not list(
-        tmp_path.glob(".*")
-    )
+def test_tokens_come_back_as_they_were_from_one_table_or_several(tmp_path):
+    for make in [models.tiny_model, lambda: tiny_words("gru")]:
+        with case(make):
+            model = make()
+            texts = models.sample_instances()
+            tokens = {i.id: model.tokens(i) for i in texts}
+            tokens["no mask"] = replace(next(iter(tokens.values())), mask_id=None, dropped=3)
+            first = tmp_path / "first.parquet"
+            second = tmp_path / "second.parquet"
+            tables.write_tokens(first, tokens)
+            found = tables.read_tokens(first)
+            assert list(found) == list(tokens)
+            for name, one in tokens.items():
+                pairs = [
+                    (getattr(one, f.name), getattr(found[name], f.name)) for f in fields(Tokens)
+                ]
+                assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs)
+            tables.write_tokens(second, {"other": one})
+            assert list(tables.read_tokens(first, second)) == [*tokens, "other"] and not list(
+                tmp_path.glob(".*")
+            )
 
 
-@pytest.mark.parametrize("before", [None, {"step": "old", "files": []}])
-def test_a_killed_process_leaves_the_old_file_or_none(tmp_path, before):
+def test_a_killed_process_leaves_the_old_file_or_none(tmp_path):
     """What it was writing has a hidden name that nobody reads, and does not hinder the
     next write.
     """
-    folder = project.Results(tmp_path)
-    path = folder.steps / "x.json"
-    if before:
-        tables.write_json(path, before)
-    died = subprocess.run([sys.executable, "-c", DYING, str(path)], check=False)
-    assert died.returncode == 9
-    assert (json.loads(path.read_text()) if path.exists() else None) == before
-    assert all(name.startswith(".") for name in os.listdir(folder.steps) if name != "x.json")
-    # it reads the records, and must not stumble over a half one
-    assert workflow.find_incomplete(folder, discard=True) == []
-    tables.write_json(path, {"step": "new", "files": []})
-    assert json.loads(path.read_text())["step"] == "new"
+    for before in [None, {"step": "old", "files": []}]:
+        with case(before):
+            folder = project.Results(tmp_path)
+            path = folder.steps / "x.json"
+            if before:
+                tables.write_json(path, before)
+            died = subprocess.run([sys.executable, "-c", DYING, str(path)], check=False)
+            assert died.returncode == 9
+            assert (json.loads(path.read_text()) if path.exists() else None) == before
+            assert all(
+                name.startswith(".") for name in os.listdir(folder.steps) if name != "x.json"
+            )
+            # it reads the records, and must not stumble over a half one
+            assert workflow.find_incomplete(folder, discard=True) == []
+            tables.write_json(path, {"step": "new", "files": []})
+            assert json.loads(path.read_text())["step"] == "new"

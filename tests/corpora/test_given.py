@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import case
 
 import attreval as av
 from attreval.core.records import Instance
@@ -77,11 +78,14 @@ def test_texts_of_any_shape_are_what_the_documentation_says_or_are_refused(texts
 NAMES = ["negative", "neutral", "positive"]
 
 
-@pytest.mark.parametrize("order", [*permutations(range(3))])
-@pytest.mark.parametrize("make", [int, np.int64, str])
-def test_a_mapping_numbers_the_classes_whichever_way_round(order, make):
-    given = {NAMES[k]: make(k) for k in order}
-    assert read_names(given) == read_names({k: name for name, k in given.items()}) == NAMES
+def test_a_mapping_numbers_the_classes_whichever_way_round():
+    for order in [*permutations(range(3))]:
+        for make in [int, np.int64, str]:
+            with case(order, make):
+                given = {NAMES[k]: make(k) for k in order}
+                assert (
+                    read_names(given) == read_names({k: name for name, k in given.items()}) == NAMES
+                )
 
 
 @given(
@@ -111,20 +115,24 @@ def test_what_numbers_no_classes_or_has_no_order_is_refused(labels):
     assert not any(one.keys() == numbered.keys() for one in other)
 
 
-@pytest.mark.parametrize("columns", [["pos", "neg"], ["neg", "pos"], [0, 1]])
-def test_a_table_is_read_by_the_names_of_its_columns(columns):
-    numbers = np.array([[0.9, 0.1], [0.2, 0.8]])
-    found = read_columns(pd.DataFrame(numbers, columns=columns), ["neg", "pos"], "f")
-    np.testing.assert_array_equal(found, numbers[:, ::-1] if columns[0] == "pos" else numbers)
+def test_a_table_is_read_by_the_names_of_its_columns():
+    for columns in [["pos", "neg"], ["neg", "pos"], [0, 1]]:
+        with case(columns):
+            numbers = np.array([[0.9, 0.1], [0.2, 0.8]])
+            found = read_columns(pd.DataFrame(numbers, columns=columns), ["neg", "pos"], "f")
+            np.testing.assert_array_equal(
+                found, numbers[:, ::-1] if columns[0] == "pos" else numbers
+            )
 
 
-@pytest.mark.parametrize("columns", [["pos", "other"], ["pos", "pos"], [1, 0], ["pos"]])
-def test_a_table_of_other_columns_is_refused(columns):
-    table = pd.DataFrame(np.full((2, len(columns)), 0.5), columns=columns)
-    with pytest.raises(
-        ValueError, match=r"f gives a table with columns .*, and labels are neg, pos"
-    ):
-        read_columns(table, ["neg", "pos"], "f")
+def test_a_table_of_other_columns_is_refused():
+    for columns in [["pos", "other"], ["pos", "pos"], [1, 0], ["pos"]]:
+        with case(columns):
+            table = pd.DataFrame(np.full((2, len(columns)), 0.5), columns=columns)
+            with pytest.raises(
+                ValueError, match=r"f gives a table with columns .*, and labels are neg, pos"
+            ):
+                read_columns(table, ["neg", "pos"], "f")
 
 
 def test_a_function_that_gives_a_table_is_explained_by_its_columns():
@@ -163,15 +171,20 @@ def test_names_that_turn_a_configuration_around_are_refused(tiny):
 MARKED = Instance("m", ("not so good",), 0, words_of(("not so good",)))
 
 
-@pytest.mark.parametrize("kind", [list, tuple, np.array])
-@pytest.mark.parametrize("rows", [[[0, 0, 1], [0, 0, 1]], [[0, 0, 1]], [[0, 1, 0], [0, 0, 1]]])
-def test_lists_of_marks_are_of_people_whatever_holds_them(kind, rows):
+def test_lists_of_marks_are_of_people_whatever_holds_them():
     """They were read as characters, of which [0, 0, 1] are the first of the first text."""
-    found = mark_instance(MARKED, kind([kind(row) for row in rows]), 0).evidence.marks
-    np.testing.assert_array_equal(found, rows)
-    evidence = mark_words(read_rationale(rows, MARKED.segments), MARKED.segments, MARKED.words)
-    np.testing.assert_array_equal(evidence.marks, rows)
-    assert read_rationale(str(rows), MARKED.segments) == read_rationale(rows, MARKED.segments)
+    for kind in [list, tuple, np.array]:
+        for rows in [[[0, 0, 1], [0, 0, 1]], [[0, 0, 1]], [[0, 1, 0], [0, 0, 1]]]:
+            with case(kind, rows):
+                found = mark_instance(MARKED, kind([kind(row) for row in rows]), 0).evidence.marks
+                np.testing.assert_array_equal(found, rows)
+                evidence = mark_words(
+                    read_rationale(rows, MARKED.segments), MARKED.segments, MARKED.words
+                )
+                np.testing.assert_array_equal(evidence.marks, rows)
+                assert read_rationale(str(rows), MARKED.segments) == read_rationale(
+                    rows, MARKED.segments
+                )
 
 
 def test_marks_that_may_be_a_word_of_one_character_are_refused():
@@ -189,31 +202,37 @@ def test_marks_that_may_be_a_word_of_one_character_are_refused():
     assert mark_instance(instance, [(0, 1), (2, 7)], 3).evidence.marks.tolist() == [[1, 1]]
 
 
-@pytest.mark.parametrize("wrong", ["good", [[0, 1, None]], [0, 1, np.nan], [0, 1, "x"]])
-def test_marks_that_are_no_numbers_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"text 2: (marks are finite numbers|a span is)"):
-        mark_instance(MARKED, wrong, 2)
+def test_marks_that_are_no_numbers_are_refused():
+    for wrong in ["good", [[0, 1, None]], [0, 1, np.nan], [0, 1, "x"]]:
+        with case(wrong):
+            with pytest.raises(ValueError, match=r"text 2: (marks are finite numbers|a span is)"):
+                mark_instance(MARKED, wrong, 2)
 
 
 EMPTY = [None, float("nan"), pd.NA, pd.NaT, np.float32("nan")]
 
 
-@pytest.mark.parametrize("empty", EMPTY)
-@pytest.mark.parametrize("column", ["text", "label", "rationale", "id"])
-def test_an_empty_cell_is_empty_whatever_its_library_writes_for_it(column, empty):
-    table = {
-        "text": ["a b", "c d", "e f"],
-        "label": ["x", "y", "x"],
-        "rationale": ["1 0"] * 3,
-        "id": ["p", "q", "r"],
-    }
-    counts = Counts()
-    rows = read_own_data(table | {column: [*table[column][:2], empty]}, COLUMNS, counts=counts)
-    dropped = column in ("text", "label")
-    assert len(rows) == 3 - dropped and counts.dropped == (
-        {f"empty {column}": 1} if dropped else {}
-    )
-    assert not counts.noted and (dropped or rows[2].id == ("3" if column == "id" else "r"))
+def test_an_empty_cell_is_empty_whatever_its_library_writes_for_it():
+    for empty in EMPTY:
+        for column in ["text", "label", "rationale", "id"]:
+            with case(empty, column):
+                table = {
+                    "text": ["a b", "c d", "e f"],
+                    "label": ["x", "y", "x"],
+                    "rationale": ["1 0"] * 3,
+                    "id": ["p", "q", "r"],
+                }
+                counts = Counts()
+                rows = read_own_data(
+                    table | {column: [*table[column][:2], empty]}, COLUMNS, counts=counts
+                )
+                dropped = column in ("text", "label")
+                assert len(rows) == 3 - dropped and counts.dropped == (
+                    {f"empty {column}": 1} if dropped else {}
+                )
+                assert not counts.noted and (
+                    dropped or rows[2].id == ("3" if column == "id" else "r")
+                )
 
 
 def test_nullable_columns_and_infinite_numbers_are_read_as_they_stand():
@@ -237,31 +256,32 @@ SINGLE = [
 ]
 
 
-@pytest.mark.parametrize("given", SINGLE, ids=lambda given: type(given).__name__)
-def test_what_is_given_of_each_text_is_a_list_wherever_it_is_given(given):
+def test_what_is_given_of_each_text_is_a_list_wherever_it_is_given():
     """Strings, numbers, sets, mappings and tables are none, of texts, classes, marks, scores,
     values of a column.
     """
-    model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"])
-    texts = ["a film", "a plot"]
-    found = av.explain(model, texts, "omission_1")
-    refused = {
-        "(no class|target is one class)": lambda: av.explain(
-            model, texts, "omission_1", target=given
-        ),
-        "marks are a list": lambda: av.evaluate(model, found, marks=given),
-        "neighbours are a list": lambda: av.evaluate(model, found, neighbours=given),
-        "scores of 'theirs' are a list": lambda: found.add("theirs", given),
-        "the column 'text' is a list": lambda: av.evaluate_texts(
-            model, {"text": given, "label": ["no", "yes"]}
-        ),
-        "data are a file": lambda: av.evaluate_texts(model, [given, given]),
-    }
-    if not isinstance(given, str):
-        refused["texts are a string"] = lambda: av.explain(model, given, "omission_1")
-    for said, call in refused.items():
-        with pytest.raises(ValueError, match=said):
-            call()
+    for given in SINGLE:
+        with case(given):
+            model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"])
+            texts = ["a film", "a plot"]
+            found = av.explain(model, texts, "omission_1")
+            refused = {
+                "(no class|target is one class)": lambda: av.explain(
+                    model, texts, "omission_1", target=given
+                ),
+                "marks are a list": lambda: av.evaluate(model, found, marks=given),
+                "neighbours are a list": lambda: av.evaluate(model, found, neighbours=given),
+                "scores of 'theirs' are a list": lambda: found.add("theirs", given),
+                "the column 'text' is a list": lambda: av.evaluate_texts(
+                    model, {"text": given, "label": ["no", "yes"]}
+                ),
+                "data are a file": lambda: av.evaluate_texts(model, [given, given]),
+            }
+            if not isinstance(given, str):
+                refused["texts are a string"] = lambda: av.explain(model, given, "omission_1")
+            for said, call in refused.items():
+                with pytest.raises(ValueError, match=said):
+                    call()
 
 
 def test_explanations_are_what_explain_gives():

@@ -9,6 +9,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reference import case
 from reference.files import write_csv, write_lines
 
 from attreval.texts.data import Columns, read_own_data
@@ -77,17 +78,18 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-def test_every_format_gives_the_same_rows(kind, tmp_path):
+def test_every_format_gives_the_same_rows(tmp_path):
     """Formulas, quotes, line breaks and the word NA stay what they are."""
-    made = FORMATS[kind](tmp_path)
-    rows = read_own_data(made, Columns())
-    assert read_texts(made) == [text for text, _ in PLAIN]
-    assert [(row.segments[0], ("neg", "pos")[row.label]) for row in rows] == PLAIN
-    assert [(row.id, row.split, row.evidence) for row in rows] == [
-        (str(n), "test", None) for n in (1, 2, 3, 4)
-    ]
-    refuse(made, "has no column 'texts'; did you mean 'text'", Columns(text="texts"))
+    for kind in FORMATS:
+        with case(kind):
+            made = FORMATS[kind](tmp_path)
+            rows = read_own_data(made, Columns())
+            assert read_texts(made) == [text for text, _ in PLAIN]
+            assert [(row.segments[0], ("neg", "pos")[row.label]) for row in rows] == PLAIN
+            assert [(row.id, row.split, row.evidence) for row in rows] == [
+                (str(n), "test", None) for n in (1, 2, 3, 4)
+            ]
+            refuse(made, "has no column 'texts'; did you mean 'text'", Columns(text="texts"))
 
 
 def test_a_folder_of_datasets_with_splits_keeps_them_and_the_order_of_its_classes(tmp_path):
@@ -146,9 +148,8 @@ def marked(row):
     ]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_every_form_of_a_rationale_gives_the_same_marks():
+    for given in [
         [[2, 6], [7, 11]],
         "[[2, 6], [7, 11]]",
         [[0, 2, 6], [0, 7, 11]],
@@ -163,16 +164,19 @@ def marked(row):
         "GOOD  film",
         [{"start_token": 1, "end_token": 3}],
         [[{"text": "good film"}]],
-    ],
-)
-def test_every_form_of_a_rationale_gives_the_same_marks(given):
-    text = ("a good film.   Yes",)
-    words = words_of(text)
-    (spans,) = read_rationale(given, text)
-    evidence = mark_words([spans], text, words)
-    held = [text[0][a:b] for (_, a, b), mark in zip(words, evidence.marks[0], strict=True) if mark]
-    assert [word for word in held if word != "."] == ["good", "film"]
-    assert evidence.spans[0][0] == 1 and evidence.spans[0][2] == 0
+    ]:
+        with case(given):
+            text = ("a good film.   Yes",)
+            words = words_of(text)
+            (spans,) = read_rationale(given, text)
+            evidence = mark_words([spans], text, words)
+            held = [
+                text[0][a:b]
+                for (_, a, b), mark in zip(words, evidence.marks[0], strict=True)
+                if mark
+            ]
+            assert [word for word in held if word != "."] == ["good", "film"]
+            assert evidence.spans[0][0] == 1 and evidence.spans[0][2] == 0
 
 
 NONE = [None, "", "[]", [], float("nan"), [0, 0, 0], "0 0 0", [[]]]
@@ -367,9 +371,8 @@ def test_splits_are_known_by_their_usual_names(tmp_path):
     refuse(write_csv(path, rows), words, Columns(split="part"))
 
 
-@pytest.mark.parametrize(
-    "name, data, words",
-    [
+def test_a_file_that_is_none_says_what_it_is(tmp_path):
+    for name, data, words in (
         ("m.csv", b"", "m.csv is empty"),
         (
             "m.csv",
@@ -383,11 +386,10 @@ def test_splits_are_known_by_their_usual_names(tmp_path):
         ("m.jsonl", b'[["a"]]\n', "line 1: an object of columns is needed"),
         ("m.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
         ("m.arrow", b"nothing of the kind", "cannot be read as Arrow"),
-    ],
-)
-def test_a_file_that_is_none_says_what_it_is(name, data, words, tmp_path):
-    (tmp_path / name).write_bytes(data)
-    refuse(tmp_path / name, words)
+    ):
+        with case(name, data, words):
+            (tmp_path / name).write_bytes(data)
+            refuse(tmp_path / name, words)
 
 
 class Bomb:
@@ -395,10 +397,11 @@ class Bomb:
         return (pytest.fail, ("a pickle was read",))
 
 
-@pytest.mark.parametrize("suffix", ["pkl", "csv", "jsonl", "parquet", "arrow"])
-def test_no_pickle_is_ever_read(suffix, tmp_path):
-    (tmp_path / f"m.{suffix}").write_bytes(pickle.dumps(Bomb()))
-    refuse(tmp_path / f"m.{suffix}", "never read|cannot be read as Arrow")
+def test_no_pickle_is_ever_read(tmp_path):
+    for suffix in ["pkl", "csv", "jsonl", "parquet", "arrow"]:
+        with case(suffix):
+            (tmp_path / f"m.{suffix}").write_bytes(pickle.dumps(Bomb()))
+            refuse(tmp_path / f"m.{suffix}", "never read|cannot be read as Arrow")
 
 
 def test_a_file_or_folder_that_is_not_there_or_holds_nothing(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from reference import architectures as shapes
-from reference import attending, erasures, models, pieces
+from reference import attending, case, erasures, models, pieces
 from reference.words import tiny_words
 
 from attreval.core.units import find_units
@@ -51,27 +51,37 @@ def importance(model, *asked):
     return Scorer(model, precision="float64").converse([("x", talk())])[0]
 
 
-@pytest.mark.parametrize("rule", ["gauss", "riemann"])
-@pytest.mark.parametrize("clip", [True, False])
-def test_attribution_is_the_path_integral_layer_by_layer(tiny, rule, clip):
-    tokens = tiny.tokens(models.instance(*PAIR))
-    found = ask(
-        tiny, "attention_attribution", tokens, attention_rule=rule, attention_clip=clip, **COARSE
-    )
-    nodes, weights = np.polynomial.legendre.leggauss(3)
-    nodes, weights = (
-        ((nodes + 1) / 2, weights / 2) if rule == "gauss" else (np.arange(3) / 3, np.full(3, 1 / 3))
-    )
-    matrix = attending.attribution(tiny.at("float64"), tokens, 1, nodes.tolist(), weights.tolist())
-    matrix = np.maximum(matrix, 0) if clip else matrix
-    units = find_units(tokens, "subword")
-    for (a, b), feature, score in zip(
-        units.pairs().tolist(), found.features, found.values, strict=True
-    ):
-        i = units.groups[a][0]
-        j = units.groups[b][0]
-        assert set(feature) == {i, j}
-        np.testing.assert_allclose(score, (matrix[i, j] + matrix[j, i]) / 2, atol=1e-10)
+def test_attribution_is_the_path_integral_layer_by_layer(tiny):
+    for rule in ["gauss", "riemann"]:
+        for clip in [True, False]:
+            with case(rule, clip):
+                tokens = tiny.tokens(models.instance(*PAIR))
+                found = ask(
+                    tiny,
+                    "attention_attribution",
+                    tokens,
+                    attention_rule=rule,
+                    attention_clip=clip,
+                    **COARSE,
+                )
+                nodes, weights = np.polynomial.legendre.leggauss(3)
+                nodes, weights = (
+                    ((nodes + 1) / 2, weights / 2)
+                    if rule == "gauss"
+                    else (np.arange(3) / 3, np.full(3, 1 / 3))
+                )
+                matrix = attending.attribution(
+                    tiny.at("float64"), tokens, 1, nodes.tolist(), weights.tolist()
+                )
+                matrix = np.maximum(matrix, 0) if clip else matrix
+                units = find_units(tokens, "subword")
+                for (a, b), feature, score in zip(
+                    units.pairs().tolist(), found.features, found.values, strict=True
+                ):
+                    i = units.groups[a][0]
+                    j = units.groups[b][0]
+                    assert set(feature) == {i, j}
+                    np.testing.assert_allclose(score, (matrix[i, j] + matrix[j, i]) / 2, atol=1e-10)
 
 
 def test_attribution_is_complete(model, texts):
@@ -88,23 +98,30 @@ def test_attribution_is_complete(model, texts):
     assert abs(ask(model, "attention_attribution", tokens, **until).gap) <= 1e-6
 
 
-@pytest.mark.parametrize("target", [0, 1, 2])
-def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny, target):
-    tokens = tiny.tokens(models.instance(*PAIR))
-    found = ask(
-        tiny, "attention_attribution", tokens, target, attention_steps=1, attention_steps_most=1
-    )
-    gaps = []
-    for layer in range(2):
-        nodes = [
-            torch.tensor([at], dtype=torch.float64, requires_grad=True) for at in (0.0, 0.5, 1.0)
-        ]
-        start, p, end = (
-            attending.scaled_probability(tiny.at("float64"), tokens, target, layer, x)[0]
-            for x in nodes
-        )
-        gaps.append((torch.autograd.grad(p, nodes[1])[0] - (end - start)).item())
-    assert found.gap == pytest.approx(max(gaps, key=abs), abs=1e-10)
+def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny):
+    for target in [0, 1, 2]:
+        with case(target):
+            tokens = tiny.tokens(models.instance(*PAIR))
+            found = ask(
+                tiny,
+                "attention_attribution",
+                tokens,
+                target,
+                attention_steps=1,
+                attention_steps_most=1,
+            )
+            gaps = []
+            for layer in range(2):
+                nodes = [
+                    torch.tensor([at], dtype=torch.float64, requires_grad=True)
+                    for at in (0.0, 0.5, 1.0)
+                ]
+                start, p, end = (
+                    attending.scaled_probability(tiny.at("float64"), tokens, target, layer, x)[0]
+                    for x in nodes
+                )
+                gaps.append((torch.autograd.grad(p, nodes[1])[0] - (end - start)).item())
+            assert found.gap == pytest.approx(max(gaps, key=abs), abs=1e-10)
 
 
 def encoder_states(model, tokens):
@@ -135,34 +152,42 @@ def classifier(network):
     return [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in layers]
 
 
-@pytest.mark.parametrize("matrix", ["transposed", "code"])
-@pytest.mark.parametrize("state", ["after", "before"])
-def test_the_most_important_head(model, texts, matrix, state):
-    (w1, _), (w2, b2) = classifier(model.at("float64"))
-    for tokens in map(model.tokens, texts[2:4]):
-        hidden = encoder_states(model, tokens)[0][-1 if state == "after" else -2][0]
-        for target in range(3):
-            found = importance(model, tokens.ids, tokens.segments, target, matrix, state)
-            column = w1 @ (w2.T + b2)[:, target] if matrix == "code" else w2[target] @ w1
-            expected = [part.sum() for part in np.split(column * np.where(hidden > 0, 1, -1), 2)]
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+def test_the_most_important_head(model, texts):
+    for matrix in ["transposed", "code"]:
+        for state in ["after", "before"]:
+            with case(matrix, state):
+                (w1, _), (w2, b2) = classifier(model.at("float64"))
+                for tokens in map(model.tokens, texts[2:4]):
+                    hidden = encoder_states(model, tokens)[0][-1 if state == "after" else -2][0]
+                    for target in range(3):
+                        found = importance(
+                            model, tokens.ids, tokens.segments, target, matrix, state
+                        )
+                        column = (
+                            w1 @ (w2.T + b2)[:, target] if matrix == "code" else w2[target] @ w1
+                        )
+                        expected = [
+                            part.sum() for part in np.split(column * np.where(hidden > 0, 1, -1), 2)
+                        ]
+                        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("unit", ["word", "subword"])
-def test_attention_of_the_head(model, unit):
-    tokens = model.tokens(models.instance(*PAIR))
-    units = find_units(tokens, unit)
-    order = np.argsort(-importance(model, tokens.ids, tokens.segments, 1))
-    for place in (0, -1):
-        own = encoder_states(model, tokens)[1][order[place]]
-        single = ask(model, "attention_head", tokens, unit=unit, head_rank=place)
-        np.testing.assert_allclose(
-            single.values, [own[0, list(g)].mean() for g in units.groups], atol=1e-9
-        )
-        pairs = ask(model, "attention_head_pairs", tokens, unit=unit, head_rank=place)
-        for (a, b), score in zip(units.pairs().tolist(), pairs.values, strict=True):
-            both = [own[i, j] + own[j, i] for i in units.groups[a] for j in units.groups[b]]
-            np.testing.assert_allclose(score, np.mean(both) / 2, atol=1e-9)
+def test_attention_of_the_head(model):
+    for unit in ["word", "subword"]:
+        with case(unit):
+            tokens = model.tokens(models.instance(*PAIR))
+            units = find_units(tokens, unit)
+            order = np.argsort(-importance(model, tokens.ids, tokens.segments, 1))
+            for place in (0, -1):
+                own = encoder_states(model, tokens)[1][order[place]]
+                single = ask(model, "attention_head", tokens, unit=unit, head_rank=place)
+                np.testing.assert_allclose(
+                    single.values, [own[0, list(g)].mean() for g in units.groups], atol=1e-9
+                )
+                pairs = ask(model, "attention_head_pairs", tokens, unit=unit, head_rank=place)
+                for (a, b), score in zip(units.pairs().tolist(), pairs.values, strict=True):
+                    both = [own[i, j] + own[j, i] for i in units.groups[a] for j in units.groups[b]]
+                    np.testing.assert_allclose(score, np.mean(both) / 2, atol=1e-9)
 
 
 def test_levels_of_a_technique_ask_once(tiny):

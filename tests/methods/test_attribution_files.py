@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import case
 
 from attreval.methods import METHODS
 from attreval.methods import attribution_files as files
@@ -23,14 +24,20 @@ def rows(segments, method="theirs", **more):
     )
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
-def test_files_come_back_as_they_went(tmp_path, ending):
-    made = [rows(["a b"], id="1", target="yes"), rows(["Größe 🙂", 'x\n"y"'], "other")]
-    files.write_attribution_file(path := tmp_path / f"scores.{ending}", made)
-    found = files.read_attribution_file(path)
-    for a, b in zip(made, found, strict=True):
-        assert (a.segments, a.method, a.id, a.target) == (b.segments, b.method, b.id, b.target)
-        assert np.array_equal(a.spans, b.spans) and np.array_equal(a.scores, b.scores)
+def test_files_come_back_as_they_went(tmp_path):
+    for ending in ["jsonl", "parquet"]:
+        with case(ending):
+            made = [rows(["a b"], id="1", target="yes"), rows(["Größe 🙂", 'x\n"y"'], "other")]
+            files.write_attribution_file(path := tmp_path / f"scores.{ending}", made)
+            found = files.read_attribution_file(path)
+            for a, b in zip(made, found, strict=True):
+                assert (a.segments, a.method, a.id, a.target) == (
+                    b.segments,
+                    b.method,
+                    b.id,
+                    b.target,
+                )
+                assert np.array_equal(a.spans, b.spans) and np.array_equal(a.scores, b.scores)
 
 
 @given(st.lists(st.text(st.sampled_from("abcä "), min_size=1, max_size=6), min_size=1, max_size=2))
@@ -197,9 +204,8 @@ def test_a_method_that_several_files_name_has_the_texts_of_all(tmp_path, tiny, t
 GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]]}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_rows_that_are_wrong_are_named(tmp_path):
+    for change, message in (
         ({"scores": [1]}, "1 scores for 2 spans"),
         ({"scores": [1, float("nan")]}, "score 1 is no finite number"),
         ({"scores": ["x", "y"]}, "list of numbers"),
@@ -209,12 +215,11 @@ GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]
         ({"text": ["a", "b", "c"]}, "a string, or two"),
         ({"method": None}, "row 1: no method"),
         ({"spans": None, "tokens": ["a", "z"]}, "'z' does not come"),
-    ],
-)
-def test_rows_that_are_wrong_are_named(tmp_path, change, message):
-    (path := tmp_path / "x.jsonl").write_text(json.dumps(GOOD | change) + "\n")
-    with pytest.raises(ValueError, match=message):
-        files.read_attribution_file(path)
+    ):
+        with case(change, message):
+            (path := tmp_path / "x.jsonl").write_text(json.dumps(GOOD | change) + "\n")
+            with pytest.raises(ValueError, match=message):
+                files.read_attribution_file(path)
 
 
 def test_files_that_are_none_are_named(tmp_path):

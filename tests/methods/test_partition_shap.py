@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import erasures, models, owen, words
+from reference import case, erasures, models, owen, words
 
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
@@ -151,14 +151,15 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("evaluations", [4, 30])
-def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny, evaluations):
-    tokens = tiny.tokens(models.instance(LONG))
-    scorer = Scorer(tiny, precision="float64")
-    (scores,) = talk(tiny, [tokens], 1, evaluations, scorer=scorer)
-    assert abs(scores.gap) < 1e-12
-    assert len(set(scores.values.round(12))) < len(scores.values)
-    assert scorer.costs[NAME].requested <= evaluations + 1
+def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny):
+    for evaluations in [4, 30]:
+        with case(evaluations):
+            tokens = tiny.tokens(models.instance(LONG))
+            scorer = Scorer(tiny, precision="float64")
+            (scores,) = talk(tiny, [tokens], 1, evaluations, scorer=scorer)
+            assert abs(scores.gap) < 1e-12
+            assert len(set(scores.values.round(12))) < len(scores.values)
+            assert scorer.costs[NAME].requested <= evaluations + 1
 
 
 def test_neither_company_nor_the_global_generator_moves_a_value(tiny):
@@ -207,14 +208,25 @@ def test_a_conversation_that_is_dropped_leaves_no_thread():
     assert said == ["ended"] and threading.active_count() == before
 
 
-@pytest.mark.parametrize("kind", words.KINDS[::3], ids=lambda kind: kind[0])
-def test_word_level_models_are_explained_too(kind):
+def test_word_level_models_are_explained_too():
     """No special tokens, no pieces, no separator: it is put in."""
-    model = words.tiny_words(*kind)
-    tokens = model.tokens(models.instance("the film was good", "not bad"))
-    assert partition.name_leaves(tokens)[0] == ["the", "film", "was", "good", "[SEP]", "not", "bad"]
-    (scores,) = talk(model, [tokens], 0, ENOUGH)
-    ends = [tokens.ids, np.full(len(tokens.ids), tokens.mask_id)]
-    logits = Scorer(model, precision="float64").logits([(ids, tokens.segments) for ids in ends])
-    p = np.exp(logits[:, 0] - np.logaddexp.reduce(logits, axis=1))
-    np.testing.assert_allclose(scores.values.sum(), p[0] - p[1], atol=1e-12)
+    for kind in words.KINDS[::3]:
+        with case(kind):
+            model = words.tiny_words(*kind)
+            tokens = model.tokens(models.instance("the film was good", "not bad"))
+            assert partition.name_leaves(tokens)[0] == [
+                "the",
+                "film",
+                "was",
+                "good",
+                "[SEP]",
+                "not",
+                "bad",
+            ]
+            (scores,) = talk(model, [tokens], 0, ENOUGH)
+            ends = [tokens.ids, np.full(len(tokens.ids), tokens.mask_id)]
+            logits = Scorer(model, precision="float64").logits(
+                [(ids, tokens.segments) for ids in ends]
+            )
+            p = np.exp(logits[:, 0] - np.logaddexp.reduce(logits, axis=1))
+            np.testing.assert_allclose(scores.values.sum(), p[0] - p[1], atol=1e-12)

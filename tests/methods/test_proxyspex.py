@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import coalitions, erasures, models
+from reference import case, coalitions, erasures, models
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
@@ -95,32 +95,41 @@ def test_where_trees_cannot_split_no_pair_has_a_score(masks):
         assert not proxyspex.fit_interactions(masks, values, seed=5).any()
 
 
-@pytest.mark.parametrize(("which", "unit"), [(0, "word"), (1, "word"), (3, "subword")])
-def test_short_texts_are_exact(tiny, texts, which, unit):
+def test_short_texts_are_exact(tiny, texts):
     """Texts of one and of two parts, one of them a single token; neither shapiq nor LightGBM is
     asked.
     """
-    tokens = tiny.tokens(models.instance(*[" ".join(s.split()[:2]) for s in texts[which].segments]))
-    units = find_units(tokens, unit)
-    n = len(units)
-    values = []
-    for row in mask_units(tokens, units, all_coalitions(n)):
-        z = np.exp(erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments))
-        values.append(z[1] / z.sum())
-    matrix = coalitions.faithful_banzhaf(values, n)
-    talks = [
-        (m, METHODS[m].converse(tokens, 1, budget_of(2**n, unit), np.random.default_rng(0)))
-        for m in NAMES
-    ]
-    scorer = Scorer(tiny, precision="float64")
-    pairs, spans = scorer.converse(talks)
-    assert scorer.costs["proxyspex"].requested == 2**n and len(pairs.values) == len(units.pairs())
-    for (a, b), feature, score in zip(
-        units.pairs().tolist(), pairs.features, pairs.values, strict=True
+    for which, unit in (
+        (0, "word"),
+        (1, "word"),
+        (3, "subword"),
     ):
-        assert set(feature) == {*units.groups[a], *units.groups[b]}
-        assert score == pytest.approx(matrix[a, b], abs=1e-9)
-    assert len(spans.values) <= len(units.pairs())
+        with case(which, unit):
+            tokens = tiny.tokens(
+                models.instance(*[" ".join(s.split()[:2]) for s in texts[which].segments])
+            )
+            units = find_units(tokens, unit)
+            n = len(units)
+            values = []
+            for row in mask_units(tokens, units, all_coalitions(n)):
+                z = np.exp(erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments))
+                values.append(z[1] / z.sum())
+            matrix = coalitions.faithful_banzhaf(values, n)
+            talks = [
+                (m, METHODS[m].converse(tokens, 1, budget_of(2**n, unit), np.random.default_rng(0)))
+                for m in NAMES
+            ]
+            scorer = Scorer(tiny, precision="float64")
+            pairs, spans = scorer.converse(talks)
+            assert scorer.costs["proxyspex"].requested == 2**n and len(pairs.values) == len(
+                units.pairs()
+            )
+            for (a, b), feature, score in zip(
+                units.pairs().tolist(), pairs.features, pairs.values, strict=True
+            ):
+                assert set(feature) == {*units.groups[a], *units.groups[b]}
+                assert score == pytest.approx(matrix[a, b], abs=1e-9)
+            assert len(spans.values) <= len(units.pairs())
 
 
 def test_the_oracle_asks_it_of_values_that_it_knows():
@@ -167,14 +176,19 @@ def test_without_the_extra_methods_say_so_and_lists_leave_them_out(tiny, monkeyp
     )
 
 
-@pytest.mark.parametrize("samples, found", [(12, False), (78, False), (79, True)])
-def test_below_so_many_coalitions_it_finds_no_pair_and_is_not_asked(monkeypatch, samples, found):
-    drawn = proxyspex.draw_uniform(12, samples, seed=5)
-    values = planted_game(drawn, together=5)
-    assert proxyspex.fit_interactions(drawn, values, seed=5).any() == found
-    if samples == 78:
-        monkeypatch.setattr(proxyspex, "FEWEST_COALITIONS", 0)
-        assert not proxyspex.fit_interactions(drawn, values, seed=5).any()
+def test_below_so_many_coalitions_it_finds_no_pair_and_is_not_asked(monkeypatch):
+    for samples, found in (
+        (12, False),
+        (78, False),
+        (79, True),
+    ):
+        with case(samples, found):
+            drawn = proxyspex.draw_uniform(12, samples, seed=5)
+            values = planted_game(drawn, together=5)
+            assert proxyspex.fit_interactions(drawn, values, seed=5).any() == found
+            if samples == 78:
+                monkeypatch.setattr(proxyspex, "FEWEST_COALITIONS", 0)
+                assert not proxyspex.fit_interactions(drawn, values, seed=5).any()
 
 
 def test_longer_texts_score_as_the_library_does_by_itself(tiny):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from reference import architectures as shapes
-from reference import mixing
+from reference import case, mixing
 from reference.models import instance, sample_instances, tiny_model
 
 from attreval.methods.attention import roll_out
@@ -44,27 +44,28 @@ def test_attention_rollout():
     assert not roll_out(mixed).any()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("budget", [1, 8192])
-def test_value_zeroing(kind, budget):
-    model = shapes.tiny_classifier(kind)
-    texts = [
-        instance("the film"),
-        instance("not very good , was it ?", name="y"),
-        instance("bad", name="z"),
-    ]
-    scorer = Scorer(model, budget, "float64")
-    tokens = [model.tokens(one) for one in texts]
-    found = scorer.answer([ValueZeroing(t.ids, t.segments) for t in tokens], ["x"] * 3)
-    explained = explain_instances(scorer, texts, ["value_zeroing"], LEAST)
-    for t, distances, one in zip(tokens, found, explained, strict=True):
-        expected = mixing.zeroed_layers(model.at("float64"), **given_to(model, t))
-        np.testing.assert_allclose(distances, expected, atol=1e-10)
-        scores = one.attributions["value_zeroing"].scores
-        np.testing.assert_allclose(
-            scores, mixing.rolled_out(expected, passed=0)[t.content], atol=1e-9
-        )
-        assert distances.max() > 1e-3
+def test_value_zeroing():
+    for kind in KINDS:
+        for budget in [1, 8192]:
+            with case(kind, budget):
+                model = shapes.tiny_classifier(kind)
+                texts = [
+                    instance("the film"),
+                    instance("not very good , was it ?", name="y"),
+                    instance("bad", name="z"),
+                ]
+                scorer = Scorer(model, budget, "float64")
+                tokens = [model.tokens(one) for one in texts]
+                found = scorer.answer([ValueZeroing(t.ids, t.segments) for t in tokens], ["x"] * 3)
+                explained = explain_instances(scorer, texts, ["value_zeroing"], LEAST)
+                for t, distances, one in zip(tokens, found, explained, strict=True):
+                    expected = mixing.zeroed_layers(model.at("float64"), **given_to(model, t))
+                    np.testing.assert_allclose(distances, expected, atol=1e-10)
+                    scores = one.attributions["value_zeroing"].scores
+                    np.testing.assert_allclose(
+                        scores, mixing.rolled_out(expected, passed=0)[t.content], atol=1e-9
+                    )
+                    assert distances.max() > 1e-3
 
 
 def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():

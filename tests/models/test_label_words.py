@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers as hf
 from reference import architectures as shapes
+from reference import case
 from reference.models import instance
 
 import attreval as av
@@ -55,69 +56,88 @@ def read(model, texts):
     return tokens, Scorer(model, precision="float64").logits([(t.ids, t.segments) for t in tokens])
 
 
-@pytest.mark.parametrize(("template", "labels"), [(TEMPLATES[0], SEVERAL), (TEMPLATES[1], SINGLE)])
-@pytest.mark.parametrize("kind", shapes.SPEAKING)
-def test_class_scores_are_the_language_models_own(folder_of, kind, template, labels):
+def test_class_scores_are_the_language_models_own(folder_of):
     """In float64, of two texts in one batch, by ids and by embeddings."""
-    folder = folder_of(kind)
-    model = av.load(folder, template=template, labels=labels, device="cpu")
-    network = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64).eval()
-    tokenizer = hf.AutoTokenizer.from_pretrained(folder)
-    expected = [
-        own(network, tokenizer, template.replace("{text}", one), tuple(labels.values()))
-        for one in TEXTS
-    ]
-    tokens, found = read(model, TEXTS)
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-    assert np.ptp(found, axis=0).max() > 1e-2 and not any(one.special.any() for one in tokens)
-    ids, mask, segments = Scorer(model).padded([(t.ids, t.segments) for t in tokens])
-    with torch.no_grad():
-        by_vectors = model.logits(
-            None, mask, segments, "float64", embeddings=model.embed(ids, "float64")
-        )
-    np.testing.assert_allclose(by_vectors.numpy(), expected, atol=1e-9)
+    for template, labels in (
+        (TEMPLATES[0], SEVERAL),
+        (TEMPLATES[1], SINGLE),
+    ):
+        for kind in shapes.SPEAKING:
+            with case(template, labels, kind):
+                folder = folder_of(kind)
+                model = av.load(folder, template=template, labels=labels, device="cpu")
+                network = hf.AutoModelForCausalLM.from_pretrained(
+                    folder, dtype=torch.float64
+                ).eval()
+                tokenizer = hf.AutoTokenizer.from_pretrained(folder)
+                expected = [
+                    own(network, tokenizer, template.replace("{text}", one), tuple(labels.values()))
+                    for one in TEXTS
+                ]
+                tokens, found = read(model, TEXTS)
+                np.testing.assert_allclose(found, expected, atol=1e-9)
+                assert np.ptp(found, axis=0).max() > 1e-2 and not any(
+                    one.special.any() for one in tokens
+                )
+                ids, mask, segments = Scorer(model).padded([(t.ids, t.segments) for t in tokens])
+                with torch.no_grad():
+                    by_vectors = model.logits(
+                        None, mask, segments, "float64", embeddings=model.embed(ids, "float64")
+                    )
+                np.testing.assert_allclose(by_vectors.numpy(), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize(("kind", "labels"), [("gpt2", SINGLE), ("llama", SEVERAL)])
-def test_nothing_touches_the_template(folder_of, kind, labels, monkeypatch):
+def test_nothing_touches_the_template(folder_of, monkeypatch):
     """Methods and metrics change the text inside it: whatever enters the network begins and ends as
     the template.
     """
-    model = av.load(folder_of(kind), template="Review: {text}\nIt was", labels=labels, device="cpu")
-    before = [*model.prompt.before]
-    behind = [*model.prompt.behind]
-    classify = label_words.forward.classify
-    rows = []
+    for kind, labels in (
+        ("gpt2", SINGLE),
+        ("llama", SEVERAL),
+    ):
+        with case(kind, labels):
+            model = av.load(
+                folder_of(kind), template="Review: {text}\nIt was", labels=labels, device="cpu"
+            )
+            before = [*model.prompt.before]
+            behind = [*model.prompt.behind]
+            classify = label_words.forward.classify
+            rows = []
 
-    def spy(network, mask, segments=None, ids=None, embeddings=None, entering=None):
-        table = network.get_input_embeddings().weight
-        for at, kept in enumerate(mask.bool()):
-            if ids is not None:
-                rows.append(ids[at][kept].tolist())
-            else:
-                rows.append(
-                    [int((table == x).all(dim=1).float().argmax()) for x in embeddings[at][kept]]
+            def spy(network, mask, segments=None, ids=None, embeddings=None, entering=None):
+                table = network.get_input_embeddings().weight
+                for at, kept in enumerate(mask.bool()):
+                    if ids is not None:
+                        rows.append(ids[at][kept].tolist())
+                    else:
+                        rows.append(
+                            [
+                                int((table == x).all(dim=1).float().argmax())
+                                for x in embeddings[at][kept]
+                            ]
+                        )
+                return classify(network, mask, segments, ids, embeddings, entering)
+
+            monkeypatch.setattr(label_words.forward, "classify", spy)
+            names = [
+                "lime",
+                "omission_7",
+                "kernel_shap",
+                "limsse_logit",
+                "integrated_gradients_zero",
+                "gradient_x_input",
+            ]
+            found = av.explain(model, ["the film was not good", "so slow"], names, samples=20)
+            av.evaluate(model, found)
+            said = [list(words) for words in model.prompt.begun]
+            assert len(rows) > 100
+            for row in rows:
+                assert row[: len(before)] == before and any(
+                    row[-len(behind + words) :] == behind + words for words in said
                 )
-        return classify(network, mask, segments, ids, embeddings, entering)
-
-    monkeypatch.setattr(label_words.forward, "classify", spy)
-    names = [
-        "lime",
-        "omission_7",
-        "kernel_shap",
-        "limsse_logit",
-        "integrated_gradients_zero",
-        "gradient_x_input",
-    ]
-    found = av.explain(model, ["the film was not good", "so slow"], names, samples=20)
-    av.evaluate(model, found)
-    said = [list(words) for words in model.prompt.begun]
-    assert len(rows) > 100
-    for row in rows:
-        assert row[: len(before)] == before and any(
-            row[-len(behind + words) :] == behind + words for words in said
-        )
-    assert any(len(row) == len(before + behind) for row in rows)  # nothing is left of the text
+            assert any(
+                len(row) == len(before + behind) for row in rows
+            )  # nothing is left of the text
 
 
 def test_soft_erasure_of_all_words_leaves_the_template(folder_of):
@@ -198,9 +218,8 @@ def test_what_applies_to_decoders_applies(folder_of):
     assert abs(found[0].gaps["integrated_gradients"]) < 1e-2
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
+def test_what_makes_no_classifier_is_refused(folder_of):
+    for asked, said in (
         ({"template": "It was"}, r"a template has one place for the text, \{text\}"),
         ({"template": "{text} and {text}"}, "one place for the text"),
         ({"labels": {"yes": " good"}}, "two or more classes their words"),
@@ -216,11 +235,9 @@ def test_what_applies_to_decoders_applies(folder_of):
             "joins what stands before it, '.* is '",
         ),
         ({"chat": True}, "has no chat template"),
-    ],
-)
-def test_what_makes_no_classifier_is_refused(folder_of, asked, said):
-    with pytest.raises(ValueError, match=said):
-        av.load(folder_of("gpt2"), **({"template": "{text} It was", "labels": SINGLE} | asked))
+    ):
+        with case(asked, said), pytest.raises(ValueError, match=said):
+            av.load(folder_of("gpt2"), **({"template": "{text} It was", "labels": SINGLE} | asked))
 
 
 def test_a_pair_has_no_place_in_a_template(folder_of):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import models, words
+from reference import case, models, words
 
 from attreval.core.records import Cost
 from attreval.methods import METHODS, methods_for
@@ -191,9 +191,8 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
         ), name
 
 
-@pytest.mark.parametrize(
-    ("lengths", "budget", "more", "ends"),
-    [
+def test_batches_are_cut_by_what_a_device_is_fast_at():
+    for lengths, budget, more, ends in (
         ([40] * 8 + [20] * 8, 1024, {}, [8, 16]),  # padding would cost more than another batch
         ([40] * 8 + [39] * 8, 1024, {}, [16]),
         ([40, 20], 1024, {}, [2]),  # two batches of a row would cost more than what is padded
@@ -205,13 +204,12 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
             [5, 14],
         ),  # None: a GPU, which is given the fewest batches
         ([400] * 4 + [2], 2000, None, [5]),
-    ],
-)
-def test_batches_are_cut_by_what_a_device_is_fast_at(lengths, budget, more, ends):
-    model = Fake()
-    model.device = "meta"
-    more = Scorer(model, budget).batch_costs if more is None else more
-    assert [batch.stop for batch in cut_batches(lengths, budget, **more)] == ends
+    ):
+        with case(lengths, budget, more, ends):
+            model = Fake()
+            model.device = "meta"
+            more = Scorer(model, budget).batch_costs if more is None else more
+            assert [batch.stop for batch in cut_batches(lengths, budget, **more)] == ends
 
 
 def test_padding_is_masked_and_at_the_end():
@@ -296,33 +294,36 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("which", "form"), FORMS, ids=str)
-def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
+def test_what_is_asked_of_one_point_is_read_once(tiny, texts):
     """Logit and probability, of any class, along one path: one forward pass a node, and the very
     same numbers.
     """
-    model = tiny if which == "transformer" else words.tiny_words(which)
-    asked = []
-    for t in (model.tokens(one) for one in texts[1:3]):
-        for more in ({}, {"of": "probability"}, {"target": 1}):
-            one = PathGradient(t.ids, t.segments, 0, (0.25, 0.5, 1.0), (0.3, 0.6, 0.1), **form)
-            asked.append(replace(one, **more))
-    together = Scorer(recorder := models.Recorder(model)).answer(asked, [""] * 6)
-    if not ("rule" in form and which == "transformer"):  # captum reads it on its own
-        assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
-    for kind in range(3):
-        for question, there in zip(asked[kind::3], together[kind::3], strict=True):
-            (alone,) = Scorer(model).answer([question], [""])
-            np.testing.assert_allclose(
-                there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max()
-            )
-        for found, same in zip(
-            Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True
-        ):
-            assert (found.gradient == same.gradient).all() and (
-                found.difference == same.difference
-            ).all()
-            assert np.array_equal(found.values, same.values, equal_nan=True)
+    for which, form in FORMS:
+        with case(which, form):
+            model = tiny if which == "transformer" else words.tiny_words(which)
+            asked = []
+            for t in (model.tokens(one) for one in texts[1:3]):
+                for more in ({}, {"of": "probability"}, {"target": 1}):
+                    one = PathGradient(
+                        t.ids, t.segments, 0, (0.25, 0.5, 1.0), (0.3, 0.6, 0.1), **form
+                    )
+                    asked.append(replace(one, **more))
+            together = Scorer(recorder := models.Recorder(model)).answer(asked, [""] * 6)
+            if not ("rule" in form and which == "transformer"):  # captum reads it on its own
+                assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
+            for kind in range(3):
+                for question, there in zip(asked[kind::3], together[kind::3], strict=True):
+                    (alone,) = Scorer(model).answer([question], [""])
+                    np.testing.assert_allclose(
+                        there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max()
+                    )
+                for found, same in zip(
+                    Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True
+                ):
+                    assert (found.gradient == same.gradient).all() and (
+                        found.difference == same.difference
+                    ).all()
+                    assert np.array_equal(found.values, same.values, equal_nan=True)
 
 
 def test_a_copy_that_sampled_rows_made_gives_gradients(texts):

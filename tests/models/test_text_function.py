@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from reference import coalitions, models
+from reference import case, coalitions, models
 from reference.functions import by_words, function_model, without
 
 import attreval as av
@@ -49,27 +49,32 @@ def pipeline():
     return make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, labels), texts, labels
 
 
-@pytest.mark.parametrize("mask", [None, "UNK"])
-def test_a_pipeline_is_explained_as_brute_force_explains_it(pipeline, mask):
+def test_a_pipeline_is_explained_as_brute_force_explains_it(pipeline):
     """Occlusion and omission by each word, Shapley values over all 2^n texts."""
-    predict = pipeline[0].predict_proba
-    model = av.wrap(predict, labels=("neg", "pos"), mask=mask)
-    (found,) = av.explain(
-        model, TEXT, ["occlusion_1", "omission_1", "kernel_shap"], target="pos", samples=1000
-    )
-    n = len(TEXT.split())
-    whole = predict([TEXT])[0]
-    np.testing.assert_allclose(list(found.probabilities.values()), whole, atol=1e-12)
-    for name, put in (("occlusion_1", mask), ("omission_1", None)):
-        left = predict([without(TEXT, {at}, put) for at in range(n)])
-        np.testing.assert_allclose(
-            found.scores(name), np.log(whole[1]) - np.log(left[:, 1]), atol=1e-9
-        )
-    gone = [{at for at in range(n) if not code >> at & 1} for code in range(2**n)]
-    values = predict([without(TEXT, some, mask) for some in gone])[:, 1]
-    expected = coalitions.shapley_by_subsets(values, n)
-    np.testing.assert_allclose(found.scores("kernel_shap"), expected, atol=1e-9)
-    assert np.abs(expected).max() > 0.05
+    for mask in [None, "UNK"]:
+        with case(mask):
+            predict = pipeline[0].predict_proba
+            model = av.wrap(predict, labels=("neg", "pos"), mask=mask)
+            (found,) = av.explain(
+                model,
+                TEXT,
+                ["occlusion_1", "omission_1", "kernel_shap"],
+                target="pos",
+                samples=1000,
+            )
+            n = len(TEXT.split())
+            whole = predict([TEXT])[0]
+            np.testing.assert_allclose(list(found.probabilities.values()), whole, atol=1e-12)
+            for name, put in (("occlusion_1", mask), ("omission_1", None)):
+                left = predict([without(TEXT, {at}, put) for at in range(n)])
+                np.testing.assert_allclose(
+                    found.scores(name), np.log(whole[1]) - np.log(left[:, 1]), atol=1e-9
+                )
+            gone = [{at for at in range(n) if not code >> at & 1} for code in range(2**n)]
+            values = predict([without(TEXT, some, mask) for some in gone])[:, 1]
+            expected = coalitions.shapley_by_subsets(values, n)
+            np.testing.assert_allclose(found.scores("kernel_shap"), expected, atol=1e-9)
+            assert np.abs(expected).max() > 0.05
 
 
 def test_words_put_together_again_are_the_text_to_the_letter():
@@ -172,9 +177,8 @@ def test_a_probability_of_zero_has_a_score():
     assert found.scores("occlusion_1")[0] > 20 and found.scores("occlusion_1")[1] == 0
 
 
-@pytest.mark.parametrize(
-    ("predict", "said"),
-    [
+def test_what_gives_no_probabilities_is_refused():
+    for predict, said in (
         (lambda texts: [{"a": 1.0}] * len(texts), "gives a list that is no table of numbers"),
         (
             lambda texts: np.full((len(texts), 3), 1 / 3),
@@ -191,11 +195,9 @@ def test_a_probability_of_zero_has_a_score():
             lambda texts: [[1 / len(texts), 1 - 1 / len(texts)]] * len(texts),
             "other probabilities beside another",
         ),
-    ],
-)
-def test_what_gives_no_probabilities_is_refused(predict, said):
-    with pytest.raises(ValueError, match=said):
-        av.wrap(predict, labels=["a", "b"])
+    ):
+        with case(predict, said), pytest.raises(ValueError, match=said):
+            av.wrap(predict, labels=["a", "b"])
 
 
 def test_what_is_wrapped_wrongly_says_what_would_work(pipeline):

@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import models
+from reference import case, models
 from safetensors.torch import load_file
 
 from attreval.core.tables import seconds_of
@@ -213,10 +213,14 @@ def steps_of(monkeypatch, spec, folder, model=None):
     return seen
 
 
-@pytest.mark.parametrize("clip, held", [(1e-3, True), (None, False)])
-def test_the_gradient_is_clipped_where_the_profile_says_so(tmp_path, monkeypatch, clip, held):
-    seen = steps_of(monkeypatch, SPEC.changed(epochs=1, clip=clip), tmp_path / "m")
-    assert all(norm <= 1.001e-3 for _, norm in seen) == held
+def test_the_gradient_is_clipped_where_the_profile_says_so(tmp_path, monkeypatch):
+    for clip, held in (
+        (1e-3, True),
+        (None, False),
+    ):
+        with case(clip, held):
+            seen = steps_of(monkeypatch, SPEC.changed(epochs=1, clip=clip), tmp_path / "m")
+            assert all(norm <= 1.001e-3 for _, norm in seen) == held
 
 
 def small_words():
@@ -266,18 +270,24 @@ def test_the_rate_decays_along_a_line_or_a_cosine(tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_frozen_layers_stay_as_they_were_pretrained(tmp_path, count):
-    model = models.untrained_model()
-    spec = SPEC.changed(epochs=1, frozen_layers=count)
-    before = {name: p.clone() for name, p in model.network.named_parameters()}
-    train(model, models.toy(24), models.toy(8, 1), spec, tmp_path / "m", (1,))
-    still = {name for name, p in model.network.named_parameters() if torch.equal(p, before[name])}
-    lowest = ("bert.embeddings.", *(f"bert.encoder.layer.{layer}." for layer in range(count)))
-    nothing = {
-        "bert.encoder.layer.1.attention.self.key.bias"
-    }  # it moves all scores of the last layer's query alike
-    assert still - nothing == {name for name in before if name.startswith(lowest)}
+def test_frozen_layers_stay_as_they_were_pretrained(tmp_path):
+    for count in [0, 1]:
+        with case(count):
+            model = models.untrained_model()
+            spec = SPEC.changed(epochs=1, frozen_layers=count)
+            before = {name: p.clone() for name, p in model.network.named_parameters()}
+            train(model, models.toy(24), models.toy(8, 1), spec, tmp_path / "m", (1,))
+            still = {
+                name for name, p in model.network.named_parameters() if torch.equal(p, before[name])
+            }
+            lowest = (
+                "bert.embeddings.",
+                *(f"bert.encoder.layer.{layer}." for layer in range(count)),
+            )
+            nothing = {
+                "bert.encoder.layer.1.attention.self.key.bias"
+            }  # it moves all scores of the last layer's query alike
+            assert still - nothing == {name for name in before if name.startswith(lowest)}
 
 
 def test_frozen_layers_are_an_encoders(tmp_path):
@@ -336,22 +346,26 @@ def cut_off_at(*steps):
     return notify
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_cut_off_anywhere_it_ends_the_same(tmp_path, monkeypatch, change):
-    monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
-    spec = SHORT.changed(**CHANGES[change])
-    flip = change == "stops early"
-    whole, record = run(tmp_path / "whole", spec, flip)
-    cuts = (1, 2, 5)  # before a check, at one (each second step), after another
-    kept = {"notify": cut_off_at(*cuts), "unfinished": tmp_path / "kept" / "training.pt"}
-    for _ in cuts:
-        with pytest.raises(CutOff):
-            run(tmp_path / "parts", spec, flip, **kept)
-        torch.rand(7)  # what came between must not matter
-        assert not (tmp_path / "parts").exists()
-    found, again = run(tmp_path / "parts", spec, flip, **kept)
-    assert found == whole
-    assert again["curve"] == record["curve"] and again["best_dev_loss"] == record["best_dev_loss"]
+def test_cut_off_anywhere_it_ends_the_same(tmp_path, monkeypatch):
+    for change in CHANGES:
+        with case(change):
+            monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
+            spec = SHORT.changed(**CHANGES[change])
+            flip = change == "stops early"
+            whole, record = run(tmp_path / "whole", spec, flip)
+            cuts = (1, 2, 5)  # before a check, at one (each second step), after another
+            kept = {"notify": cut_off_at(*cuts), "unfinished": tmp_path / "kept" / "training.pt"}
+            for _ in cuts:
+                with pytest.raises(CutOff):
+                    run(tmp_path / "parts", spec, flip, **kept)
+                torch.rand(7)  # what came between must not matter
+                assert not (tmp_path / "parts").exists()
+            found, again = run(tmp_path / "parts", spec, flip, **kept)
+            assert found == whole
+            assert (
+                again["curve"] == record["curve"]
+                and again["best_dev_loss"] == record["best_dev_loss"]
+            )
 
 
 def test_one_that_had_ended_but_for_the_saving_only_saves(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 from reference import architectures as shapes
-from reference import models
+from reference import case, models
 from reference.words import tiny_words
 from transformers import BertConfig, BertModel
 
@@ -28,25 +28,26 @@ def logits(model, one):
     return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
 
 
-@pytest.mark.parametrize("make", [models.tiny_model, lambda: shapes.tiny_classifier("bart")])
-def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(
-    make, texts, tmp_path
-):
-    model = make()
-    model.save(tmp_path / "m")
-    loaded = load_classifier(
-        tmp_path / "m", device="cpu", max_length=500, labels=("yes", "no", "maybe")
-    )
-    assert loaded.family == "transformer" and loaded.labels == ("yes", "no", "maybe")
-    assert loaded.max_length == 64  # the model has no more positions
-    assert (
-        not any(p.requires_grad for p in loaded.network.parameters())
-        and not loaded.network.training
-    )
-    assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
-    for one in texts:
-        assert loaded.tokens(one).texts == model.tokens(one).texts
-        np.testing.assert_allclose(logits(loaded, one), logits(model, one)[[2, 0, 1]], atol=1e-5)
+def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(texts, tmp_path):
+    for make in [models.tiny_model, lambda: shapes.tiny_classifier("bart")]:
+        with case(make):
+            model = make()
+            model.save(tmp_path / "m")
+            loaded = load_classifier(
+                tmp_path / "m", device="cpu", max_length=500, labels=("yes", "no", "maybe")
+            )
+            assert loaded.family == "transformer" and loaded.labels == ("yes", "no", "maybe")
+            assert loaded.max_length == 64  # the model has no more positions
+            assert (
+                not any(p.requires_grad for p in loaded.network.parameters())
+                and not loaded.network.training
+            )
+            assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
+            for one in texts:
+                assert loaded.tokens(one).texts == model.tokens(one).texts
+                np.testing.assert_allclose(
+                    logits(loaded, one), logits(model, one)[[2, 0, 1]], atol=1e-5
+                )
 
 
 def test_labels_are_matched_by_name(folder):
@@ -74,9 +75,8 @@ def test_precisions_are_copies_made_once(texts):
     assert 0 < np.abs(exact - single).max() < 1e-4 < np.abs(exact - half).max() < 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "amx", "avx", "level", "picked"),
-    [
+def test_bfloat16_is_picked_where_it_is_faster(monkeypatch):
+    for name, amx, avx, level, picked in (
         ("AMD EPYC", False, True, "AVX512", "bfloat16"),
         ("Intel Xeon", True, True, "AVX512", "bfloat16"),
         (
@@ -88,35 +88,43 @@ def test_precisions_are_copies_made_once(texts):
         ),  # it has the instruction, at half the rate of float32
         ("AMD EPYC", False, False, "AVX512", "float32"),
         ("Intel Xeon", True, True, "AVX2", "float32"),
-    ],
-)
-def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, level, picked):
-    has = {"cpu_name": name, "amx_bf16": amx, "avx512_bf16": avx}
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: level)
-    for asked, found in (("auto", picked), ("float32", "float32"), ("bfloat16", "bfloat16")):
-        assert pick_precision(asked, torch.device("cpu")) == found
+    ):
+        with case(name, amx, avx, level, picked):
+            has = {"cpu_name": name, "amx_bf16": amx, "avx512_bf16": avx}
+            monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+            monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: level)
+            for asked, found in (
+                ("auto", picked),
+                ("float32", "float32"),
+                ("bfloat16", "bfloat16"),
+            ):
+                assert pick_precision(asked, torch.device("cpu")) == found
 
 
-@pytest.mark.parametrize(
-    "first, second, most", [(40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)]
-)
-def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
+def test_long_pairs_are_cut_at_the_longer_text(tiny):
     """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of
     models.
     """
-    texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
-    instance = models.instance(*texts)
-    short = min(first, second)
-    words = replace(tiny_words("gru"), max_length=most).tokens(instance)
-    pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(instance)
-    for tokens in (words, pieces):
-        kept = np.bincount(tokens.offsets[tokens.content, 0], minlength=2)
-        assert kept.sum() == min(most, first + second)
-        assert kept.min() == min(short, most // 2) and (
-            first == second or kept.argmax() == int(second > first)
-        )
-        assert tokens.dropped == first + second - kept.sum()
+    for first, second, most in (
+        (40, 5, 20),
+        (5, 40, 20),
+        (30, 30, 21),
+        (4, 3, 20),
+        (50, 0, 20),
+    ):
+        with case(first, second, most):
+            texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
+            instance = models.instance(*texts)
+            short = min(first, second)
+            words = replace(tiny_words("gru"), max_length=most).tokens(instance)
+            pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(instance)
+            for tokens in (words, pieces):
+                kept = np.bincount(tokens.offsets[tokens.content, 0], minlength=2)
+                assert kept.sum() == min(most, first + second)
+                assert kept.min() == min(short, most // 2) and (
+                    first == second or kept.argmax() == int(second > first)
+                )
+                assert tokens.dropped == first + second - kept.sum()
 
 
 def test_positions_do_not_depend_on_ids():
@@ -186,22 +194,31 @@ def make(body, seed=1, **more):
     )
 
 
-@pytest.mark.parametrize("architecture", ["encoder_decoder", "transformer"])
-def test_a_new_model_has_the_sizes_and_seed_asked(body, architecture):
-    asked = {"layers": 1, "hidden": 16, "heads": 2, "max_length": 16, "architecture": architecture}
-    first = make(body, 1, **asked)
-    again = make(body, 1, **asked)
-    other = make(body, 2, **asked)
-    config = first.network.config
-    assert (
-        first.layers == 1
-        and config.hidden_size == 16
-        and config.num_labels == 2
-        and first.labels == ("a", "b")
-    )
-    assert len(first.tokens(models.instance("good " * 40))) == 16
-    weights = [next(iter(m.network.base_model.encoder.parameters())) for m in (first, again, other)]
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+def test_a_new_model_has_the_sizes_and_seed_asked(body):
+    for architecture in ["encoder_decoder", "transformer"]:
+        with case(architecture):
+            asked = {
+                "layers": 1,
+                "hidden": 16,
+                "heads": 2,
+                "max_length": 16,
+                "architecture": architecture,
+            }
+            first = make(body, 1, **asked)
+            again = make(body, 1, **asked)
+            other = make(body, 2, **asked)
+            config = first.network.config
+            assert (
+                first.layers == 1
+                and config.hidden_size == 16
+                and config.num_labels == 2
+                and first.labels == ("a", "b")
+            )
+            assert len(first.tokens(models.instance("good " * 40))) == 16
+            weights = [
+                next(iter(m.network.base_model.encoder.parameters())) for m in (first, again, other)
+            ]
+            assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
 
 
 def test_pretrained_weights_get_a_fresh_head(body):
@@ -237,21 +254,17 @@ def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
     assert shared.decoder.embed_tokens.weight is shared.shared.weight
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
+def test_an_encoder_that_does_not_fit_says_so(body):
+    for change, said in (
         ({"hidden": 16}, r"'hidden': 16.*cannot start from local: bert with .*'hidden': 32"),
         ({"layers": 3}, r"3 \+ 1 layers cannot start .* 2 layers"),
-    ],
-)
-def test_an_encoder_that_does_not_fit_says_so(body, change, said):
-    with pytest.raises(ValueError, match=said):
-        make(body, start="local", **change)
+    ):
+        with case(change, said), pytest.raises(ValueError, match=said):
+            make(body, start="local", **change)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_what_does_not_go_together_is_told():
+    for change, words in (
         ({"weights": "x", "layers": None, "hidden": None, "heads": None}, "is a transformer"),
         ({"architecture": "transformer", "start": "x"}, "`start` is for an encoder_decoder"),
         (
@@ -259,8 +272,6 @@ def test_an_encoder_that_does_not_fit_says_so(body, change, said):
             "no tokenizer, start",
         ),
         ({"layers": None}, "give either `weights`"),
-    ],
-)
-def test_what_does_not_go_together_is_told(change, words):
-    with pytest.raises(ValidationError, match=words):
-        ModelSpec(**BART | {"tokenizer": "local"} | change)
+    ):
+        with case(change, words), pytest.raises(ValidationError, match=words):
+            ModelSpec(**BART | {"tokenizer": "local"} | change)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from reference import architectures as shapes
+from reference import case
 from reference import layered_llama as slow_llama
 from reference import layered_relevance as slow
 from reference.models import draw_weights, instance, tiny_model
@@ -104,25 +105,31 @@ def make_llama(shared):
     )
 
 
-@RULES
-@pytest.mark.parametrize(
-    "make, more, close",
-    [(make_bert, (1,), 1e-9), (make_bert, (2, False), 1e-9), (make_gpt2, (), 1e-9)]
-    + [(make_llama, (1,), 1e-6), (make_llama, (2,), 1e-6)],
-    ids=["bert", "bert without norm", "gpt2", "llama grouped", "llama"],
-)
-def test_a_network_is_explained_layer_by_layer(rule, make, more, close):
-    model, added, twin = make(*more)
-    mask, segments, words = read(model)
-    found = model.relevance(words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
-    for b, length in enumerate(mask.sum(1).tolist()):
-        own = words[b, :length]
-        entered = own if added is None else (own + added[:length]).detach()
-        expected = twin(model.at("float64"), entered, own.numpy(), b, rule.attention)
-        np.testing.assert_allclose(
-            found[b, :length], expected, atol=close * max(1, np.abs(expected).max())
-        )
-        assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
+def test_a_network_is_explained_layer_by_layer():
+    for rule in [LRP, CP_LRP]:
+        for make, more, close in (
+            (make_bert, (1,), 1e-9),
+            (make_bert, (2, False), 1e-9),
+            (make_gpt2, (), 1e-9),
+            (make_llama, (1,), 1e-6),
+            (make_llama, (2,), 1e-6),
+        ):
+            with case(rule, make, more, close):
+                model, added, twin = make(*more)
+                mask, segments, words = read(model)
+                found = (
+                    model.relevance(words, mask, segments, torch.tensor([0, 1, 2]), rule)
+                    .sum(2)
+                    .numpy()
+                )
+                for b, length in enumerate(mask.sum(1).tolist()):
+                    own = words[b, :length]
+                    entered = own if added is None else (own + added[:length]).detach()
+                    expected = twin(model.at("float64"), entered, own.numpy(), b, rule.attention)
+                    np.testing.assert_allclose(
+                        found[b, :length], expected, atol=close * max(1, np.abs(expected).max())
+                    )
+                    assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
 
 
 class Kept(Propagation):
@@ -153,37 +160,48 @@ class Kept(Propagation):
         return weights
 
 
-@RULES
-@pytest.mark.parametrize("kind", shapes.KINDS)
-def test_relevance_is_conserved(kind, rule):
+def test_relevance_is_conserved():
     """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps
     what it is at 0.
 
     The forward pass is the network's own; where biases add something they get what the words do
     not.
     """
-    model = without_biases(kind)
-    mask, segments, words = read(model)
-    with torch.no_grad():
-        owed = model.logits(None, mask, segments, "float64", embeddings=words)[:, 1].sum()
-    points = words.clone().requires_grad_(True)
-    watch = Kept(model.at("float64"), rule)
-    with watch:
-        scores = model.logits(None, mask, segments, "float64", embeddings=points)[:, 1].sum()
-    torch.testing.assert_close(scores, owed, atol=1e-6 if kind in IN_FLOAT32 else 1e-11, rtol=0)
-    (gradient,) = torch.autograd.grad(scores, points)
-    found = gradient * words
-    close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
-    assert abs(float(found.sum()) + watch.kept - float(owed)) < max(
-        close, 1e-9 * (kind not in IN_FLOAT32)
-    )
-    assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
-    asked = model.relevance(words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
-    torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
-    biased = shapes.tiny_classifier(kind)
-    mask, segments, words = read(biased)
-    assert unaccounted(biased, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
-    assert not any(weight.requires_grad for weight in biased.network.parameters())
+    for rule in [LRP, CP_LRP]:
+        for kind in shapes.KINDS:
+            with case(rule, kind):
+                model = without_biases(kind)
+                mask, segments, words = read(model)
+                with torch.no_grad():
+                    owed = model.logits(None, mask, segments, "float64", embeddings=words)[
+                        :, 1
+                    ].sum()
+                points = words.clone().requires_grad_(True)
+                watch = Kept(model.at("float64"), rule)
+                with watch:
+                    scores = model.logits(None, mask, segments, "float64", embeddings=points)[
+                        :, 1
+                    ].sum()
+                torch.testing.assert_close(
+                    scores, owed, atol=1e-6 if kind in IN_FLOAT32 else 1e-11, rtol=0
+                )
+                (gradient,) = torch.autograd.grad(scores, points)
+                found = gradient * words
+                close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
+                assert abs(float(found.sum()) + watch.kept - float(owed)) < max(
+                    close, 1e-9 * (kind not in IN_FLOAT32)
+                )
+                assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
+                asked = model.relevance(
+                    words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule
+                )
+                torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
+                biased = shapes.tiny_classifier(kind)
+                mask, segments, words = read(biased)
+                assert unaccounted(biased, words, mask, segments) < (
+                    1e-7 if kind in IN_FLOAT32 else 1e-14
+                )
+                assert not any(weight.requires_grad for weight in biased.network.parameters())
 
 
 class Small(nn.Module):
@@ -210,9 +228,8 @@ def shares(compute, x, rule=LRP):
 X = torch.tensor([[0.5, -1.5, 2.0, 0.0]], dtype=torch.float64)
 
 
-@pytest.mark.parametrize(
-    "compute",
-    [
+def test_each_entry_keeps_its_own_where_entries_do_not_mix():
+    for compute in [
         lambda m, x: m.act(x),
         lambda m, x: functional.gelu(x, approximate="tanh"),
         lambda m, x: torch.tanh(x),
@@ -225,11 +242,10 @@ X = torch.tensor([[0.5, -1.5, 2.0, 0.0]], dtype=torch.float64)
         lambda m, x: functional.rms_norm(x, (4,), eps=1e-6),
         lambda m, x: torch.einsum("bi,bi->bi", x, 2 * x),
         lambda m, x: torch.einsum("bi,bi->bi", [x, x]),
-    ],
-)
-def test_each_entry_keeps_its_own_where_entries_do_not_mix(compute):
-    out, found = shares(compute, X)
-    torch.testing.assert_close(found, out, atol=1e-9, rtol=1e-9)
+    ]:
+        with case(compute):
+            out, found = shares(compute, X)
+            torch.testing.assert_close(found, out, atol=1e-9, rtol=1e-9)
 
 
 def test_at_zero_an_activation_has_its_slope():
@@ -251,33 +267,36 @@ def test_gim_softens_the_softmax_and_leaves_activations_alone():
     torch.testing.assert_close(out, functional.softmax(functional.gelu(X), -1)[..., 0])
 
 
-@pytest.mark.parametrize(
-    "causal, grouped, masked",
-    [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)],
-)
-def test_attention_is_written_out_as_torch_computes_it(causal, grouped, masked):
-    rng = torch.Generator().manual_seed(1)
-    q, k, v = (
-        torch.randn(2, heads, 5, 4, generator=rng)
-        for heads in ((4, 2, 2) if grouped else (4, 4, 4))
-    )
-    hidden = torch.zeros(2, 1, 5, 5, dtype=torch.bool)
-    hidden[1, ..., 3:] = True
-    mask = {
-        None: None,
-        bool: ~hidden,
-        float: torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf),
-    }[masked]
-    given = {"attn_mask": mask, "is_causal": causal, "enable_gqa": grouped}
-    expected = functional.scaled_dot_product_attention(q, k, v, **given)
-    for rule in (LRP, CP_LRP, GIM):
-        q.requires_grad_(True)
-        with Propagation(nn.Identity(), rule):
-            found = functional.scaled_dot_product_attention(q, k, v, **given)
-        torch.testing.assert_close(found.detach(), expected)
-        if rule is not CP_LRP:
-            assert torch.isfinite(torch.autograd.grad(found.sum(), q)[0]).all()
-        q.requires_grad_(False)
+def test_attention_is_written_out_as_torch_computes_it():
+    for causal, grouped, masked in (
+        (True, False, None),
+        (False, True, None),
+        (False, False, bool),
+        (False, False, float),
+    ):
+        with case(causal, grouped, masked):
+            rng = torch.Generator().manual_seed(1)
+            q, k, v = (
+                torch.randn(2, heads, 5, 4, generator=rng)
+                for heads in ((4, 2, 2) if grouped else (4, 4, 4))
+            )
+            hidden = torch.zeros(2, 1, 5, 5, dtype=torch.bool)
+            hidden[1, ..., 3:] = True
+            mask = {
+                None: None,
+                bool: ~hidden,
+                float: torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf),
+            }[masked]
+            given = {"attn_mask": mask, "is_causal": causal, "enable_gqa": grouped}
+            expected = functional.scaled_dot_product_attention(q, k, v, **given)
+            for rule in (LRP, CP_LRP, GIM):
+                q.requires_grad_(True)
+                with Propagation(nn.Identity(), rule):
+                    found = functional.scaled_dot_product_attention(q, k, v, **given)
+                torch.testing.assert_close(found.detach(), expected)
+                if rule is not CP_LRP:
+                    assert torch.isfinite(torch.autograd.grad(found.sum(), q)[0]).all()
+                q.requires_grad_(False)
 
 
 def test_what_has_no_rule_is_refused():

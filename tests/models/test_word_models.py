@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from reference import models, words
+from reference import case, models, words
 
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
@@ -40,28 +40,32 @@ def layer_input(seed):
     return x, torch.arange(7)[:, None, None] < torch.tensor([4, 7, 1])[None, :, None]
 
 
-@pytest.mark.parametrize("kind", words.KINDS, ids=str)
-def test_logits_are_the_same_alone_and_padded_in_three_precisions(kind):
-    model = words.tiny_words(*kind)
-    rows = words.rows(4)
-    answers = {}
-    for precision, close in (("float64", 1e-12), ("float32", 1e-5), ("bfloat16", 0.15)):
-        pairs = [(r, np.zeros_like(r)) for r in rows]
-        together = Scorer(model, 8192).logits(pairs, precision)
-        np.testing.assert_allclose(together, Scorer(model, 1).logits(pairs, precision), atol=close)
-        answers[precision] = together
-        np.testing.assert_allclose(together, answers["float64"], atol=close)
-    assert np.abs(answers["bfloat16"] - answers["float64"]).max() > 1e-6
+def test_logits_are_the_same_alone_and_padded_in_three_precisions():
+    for kind in words.KINDS:
+        with case(kind):
+            model = words.tiny_words(*kind)
+            rows = words.rows(4)
+            answers = {}
+            for precision, close in (("float64", 1e-12), ("float32", 1e-5), ("bfloat16", 0.15)):
+                pairs = [(r, np.zeros_like(r)) for r in rows]
+                together = Scorer(model, 8192).logits(pairs, precision)
+                np.testing.assert_allclose(
+                    together, Scorer(model, 1).logits(pairs, precision), atol=close
+                )
+                answers[precision] = together
+                np.testing.assert_allclose(together, answers["float64"], atol=close)
+            assert np.abs(answers["bfloat16"] - answers["float64"]).max() > 1e-6
 
 
-@pytest.mark.parametrize("kind", words.KINDS, ids=str)
-def test_an_empty_text_scores_the_bias(kind):
-    model = words.tiny_words(*kind)
-    nothing = np.zeros(0, np.int64)
-    bias = model.network.output.bias.numpy()
-    for company in ([], [np.array([3, 4])]):
-        rows = [(r, np.zeros_like(r)) for r in [nothing, *company]]
-        np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)
+def test_an_empty_text_scores_the_bias():
+    for kind in words.KINDS:
+        with case(kind):
+            model = words.tiny_words(*kind)
+            nothing = np.zeros(0, np.int64)
+            bias = model.network.output.bias.numpy()
+            for company in ([], [np.array([3, 4])]):
+                rows = [(r, np.zeros_like(r)) for r in [nothing, *company]]
+                np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)
 
 
 def test_tokens_are_the_words():
@@ -162,35 +166,45 @@ def test_a_model_starts_from_the_file_that_its_embeddings_name(tmp_path, monkeyp
         load_vectors("v.txt", ["good"])
 
 
-@pytest.mark.parametrize("architecture", words.ARCHITECTURES)
-def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
-    spec = ModelSpec(
-        architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16
-    )
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu")
-    before = measure_performance(model, models.toy(40, 2)).accuracy
-    curve = train(
-        model, models.toy(96), models.toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"}
-    )
-    assert measure_performance(model, models.toy(40, 2)).accuracy > 0.95 > before
-    assert (
-        not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
-    )
-    record = json.loads((tmp_path / "m" / "training.json").read_text())
-    assert record["curve"] == curve and record["task"] == "toy"
-    loaded = load_classifier(tmp_path / "m", device="cpu", labels=("good", "bad"))
-    assert (loaded.family, loaded.sizes, loaded.vocabulary) == (
-        model.family,
-        model.sizes,
-        model.vocabulary,
-    )
-    pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
-    np.testing.assert_array_equal(
-        Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs)
-    )
-    assert (
-        model.network.embedding.weight[0].abs().max() == 0
-    )  # a word that is occluded stays a zero vector
+def test_a_toy_task_is_learnt_and_survives_the_disk(tmp_path):
+    for architecture in words.ARCHITECTURES:
+        with case(architecture):
+            spec = ModelSpec(
+                architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16
+            )
+            model = new_classifier(
+                spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu"
+            )
+            before = measure_performance(model, models.toy(40, 2)).accuracy
+            curve = train(
+                model,
+                models.toy(96),
+                models.toy(24, 1),
+                SPEC,
+                tmp_path / "m",
+                ("toy", 1),
+                {"task": "toy"},
+            )
+            assert measure_performance(model, models.toy(40, 2)).accuracy > 0.95 > before
+            assert (
+                not any(p.requires_grad for p in model.network.parameters())
+                and not model.network.training
+            )
+            record = json.loads((tmp_path / "m" / "training.json").read_text())
+            assert record["curve"] == curve and record["task"] == "toy"
+            loaded = load_classifier(tmp_path / "m", device="cpu", labels=("good", "bad"))
+            assert (loaded.family, loaded.sizes, loaded.vocabulary) == (
+                model.family,
+                model.sizes,
+                model.vocabulary,
+            )
+            pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
+            np.testing.assert_array_equal(
+                Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs)
+            )
+            assert (
+                model.network.embedding.weight[0].abs().max() == 0
+            )  # a word that is occluded stays a zero vector
 
 
 def train_small(folder, **changes):
@@ -201,15 +215,19 @@ def train_small(folder, **changes):
     return json.loads((folder / "training.json").read_text())
 
 
-@pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
-def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
-    checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
-    monkeypatch.setattr(
-        training,
-        "measure_performance",
-        lambda *a, **k: training.Performance(*next(checks), 0, None, None),
-    )
-    assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
+def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch):
+    for watch, kept in (
+        ("loss", 0.1),
+        ("accuracy", 0.9),
+    ):
+        with case(watch, kept):
+            checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
+            monkeypatch.setattr(
+                training,
+                "measure_performance",
+                lambda *a, **k: training.Performance(*next(checks), 0, None, None),
+            )
+            assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
 
 
 def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
@@ -234,40 +252,44 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
         new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")
 
 
-@pytest.mark.parametrize("directions", [1, 2])
-def test_lstm_is_that_of_torch(directions):
-    ours = layers.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
-    theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
-    parts = {
-        "weight_ih": ours.input_kernel,
-        "weight_hh": ours.recurrent_kernel,
-        "bias_ih": ours.bias,
-    }
-    parts["bias_hh"] = torch.zeros_like(ours.bias)
-    with torch.no_grad():
-        for (d, end), (name, part) in product(
-            enumerate(["", "_reverse"][:directions]), parts.items()
-        ):
-            turned = (
-                part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)
-            )  # torch has i f g o
-            getattr(theirs, f"{name}_l0{end}").copy_(turned.mT if turned.ndim == 2 else turned)
-        x, mask = layer_input(1)
-        packed = torch.nn.utils.rnn.pack_padded_sequence(
-            x, mask.sum(dim=0).flatten(), enforce_sorted=False
-        )
-        expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
-        torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
+def test_lstm_is_that_of_torch():
+    for directions in [1, 2]:
+        with case(directions):
+            ours = layers.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
+            theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
+            parts = {
+                "weight_ih": ours.input_kernel,
+                "weight_hh": ours.recurrent_kernel,
+                "bias_ih": ours.bias,
+            }
+            parts["bias_hh"] = torch.zeros_like(ours.bias)
+            with torch.no_grad():
+                for (d, end), (name, part) in product(
+                    enumerate(["", "_reverse"][:directions]), parts.items()
+                ):
+                    turned = (
+                        part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)
+                    )  # torch has i f g o
+                    getattr(theirs, f"{name}_l0{end}").copy_(
+                        turned.mT if turned.ndim == 2 else turned
+                    )
+                x, mask = layer_input(1)
+                packed = torch.nn.utils.rnn.pack_padded_sequence(
+                    x, mask.sum(dim=0).flatten(), enforce_sorted=False
+                )
+                expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
+                torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
-@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
-def test_convolution_is_that_of_torch_with_same_padding(kernel):
-    model = words.tiny_words("cnn", kernel=kernel)
-    network = model.at("float64")
-    theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
-    theirs.load_state_dict({"weight": network.core.kernel, "bias": network.core.bias})
-    x, mask = layer_input(2)
-    for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
-        expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
-        torch.testing.assert_close(network.core(x, mask)[row], expected, atol=1e-12, rtol=0)
+def test_convolution_is_that_of_torch_with_same_padding():
+    for kernel in [1, 2, 3, 5]:
+        with case(kernel):
+            model = words.tiny_words("cnn", kernel=kernel)
+            network = model.at("float64")
+            theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
+            theirs.load_state_dict({"weight": network.core.kernel, "bias": network.core.bias})
+            x, mask = layer_input(2)
+            for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
+                expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
+                torch.testing.assert_close(network.core(x, mask)[row], expected, atol=1e-12, rtol=0)

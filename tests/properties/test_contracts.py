@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from reference import models
+from reference import case, models
 
 from attreval.core.alignment import tokenize
 from attreval.core.seeds import generator
@@ -107,14 +107,15 @@ def test_scores_are_the_same_alone_and_each_text_is_tokenized_once(tiny, texts, 
     assert_same(other, together, 1e-5)
 
 
-@pytest.mark.parametrize("there", [0, 1])
-@pytest.mark.parametrize("bit", range((len(METHODS) - 1).bit_length()))
-def test_adding_a_method_moves_no_other(tiny, texts, complete, bit, there):
+def test_adding_a_method_moves_no_other(tiny, texts, complete):
     """Contract 8, LIME's samples included: of any two methods, one of these halves has the first
     and not the second.
     """
-    half = [m for at, m in enumerate(METHODS) if (at >> bit) % 2 == there]
-    assert_same(scores_of(tiny, texts[2:3], half), complete, 1e-9)
+    for there in [0, 1]:
+        for bit in range((len(METHODS) - 1).bit_length()):
+            with case(there, bit):
+                half = [m for at, m in enumerate(METHODS) if (at >> bit) % 2 == there]
+                assert_same(scores_of(tiny, texts[2:3], half), complete, 1e-9)
 
 
 def test_seeds_follow_names_not_positions(tiny, texts):
@@ -155,32 +156,44 @@ BLIND += (
 )
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])
-def test_methods_find_the_planted_token(planted, method):
-    budget = Budget(path_steps=8, path_steps_most=200, units=UnitSettings(shapley_samples=300))
-    for found in explain_instances(Scorer(planted), list(planted_texts()), [method], budget):
-        _, truth = place_of_truth(planted, found.instance)
-        scores = found.attributions[method].scores
-        assert found.predicted == 1
-        assert scores.argmax() == truth.argmax() and (scores == scores.max()).sum() == 1
+def test_methods_find_the_planted_token(planted):
+    for method in [m for m in METHODS if m not in BLIND]:
+        with case(method):
+            budget = Budget(
+                path_steps=8, path_steps_most=200, units=UnitSettings(shapley_samples=300)
+            )
+            for found in explain_instances(
+                Scorer(planted), list(planted_texts()), [method], budget
+            ):
+                _, truth = place_of_truth(planted, found.instance)
+                scores = found.attributions[method].scores
+                assert found.predicted == 1
+                assert scores.argmax() == truth.argmax() and (scores == scores.max()).sum() == 1
 
 
-@pytest.mark.parametrize(
-    "rule, share", [("cut", 1.0), ("cut_right", 0.60), ("mean", 0.40), ("whole", 0.40)]
-)
-def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, rule, share):
+def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted):
     """One of seven words decides, each once: whole windows of three words tie at borders, those of
     seven everywhere.
     """
-    places = [" ".join([*"abcdefg"[:p], models.SIGNAL, *"abcdefg"[p:6]]) for p in range(7)]
-    chances = []
-    for found in explain_instances(
-        Scorer(planted), [models.instance(t) for t in places], list(WIDE), Budget(windows=rule)
+    for rule, share in (
+        ("cut", 1.0),
+        ("cut_right", 0.60),
+        ("mean", 0.40),
+        ("whole", 0.40),
     ):
-        _, truth = place_of_truth(planted, found.instance)
-        scores = [one.scores.round(6) for one in found.attributions.values()]
-        chances += [truth[s == s.max()].mean() for s in scores]
-    assert np.mean(chances) == pytest.approx(share, abs=0.005)
+        with case(rule, share):
+            places = [" ".join([*"abcdefg"[:p], models.SIGNAL, *"abcdefg"[p:6]]) for p in range(7)]
+            chances = []
+            for found in explain_instances(
+                Scorer(planted),
+                [models.instance(t) for t in places],
+                list(WIDE),
+                Budget(windows=rule),
+            ):
+                _, truth = place_of_truth(planted, found.instance)
+                scores = [one.scores.round(6) for one in found.attributions.values()]
+                chances += [truth[s == s.max()].mean() for s in scores]
+            assert np.mean(chances) == pytest.approx(share, abs=0.005)
 
 
 def test_scores_are_the_same_in_small_batches_and_without_some_instances(tiny, texts, together):
@@ -197,23 +210,30 @@ def test_erasing_never_tokenizes(tiny, texts):
     assert tokenizer.calls == 0
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_erasure_of_a_constant_is_that_of_random(tiny, size):
+def test_erasure_of_a_constant_is_that_of_random(tiny):
     """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
-    tokens = tiny.tokens(models.instance("good bad slow film brave"))
-    ratio = size / 5
-    draws = 400
-    found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
-    marked = [
-        np.isin(np.arange(5), chosen).astype(float) for chosen in combinations(range(5), size)
-    ]
-    every = erasures(tiny, tokens, marked, [ratio])
-    for name in (
-        "comprehensiveness",
-        "sufficiency",
-        "normalised_comprehensiveness",
-        "normalised_sufficiency",
-    ):
-        drawn, all_sets = (np.array([getattr(e, name)[0] for e in some]) for some in (found, every))
-        assert abs(drawn.mean() - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
-        assert {*drawn.round(9)} == {*all_sets.round(9)}
+    for size in [1, 2, 3]:
+        with case(size):
+            tokens = tiny.tokens(models.instance("good bad slow film brave"))
+            ratio = size / 5
+            draws = 400
+            found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
+            marked = [
+                np.isin(np.arange(5), chosen).astype(float)
+                for chosen in combinations(range(5), size)
+            ]
+            every = erasures(tiny, tokens, marked, [ratio])
+            for name in (
+                "comprehensiveness",
+                "sufficiency",
+                "normalised_comprehensiveness",
+                "normalised_sufficiency",
+            ):
+                drawn, all_sets = (
+                    np.array([getattr(e, name)[0] for e in some]) for some in (found, every)
+                )
+                assert (
+                    abs(drawn.mean() - all_sets.mean())
+                    <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
+                )
+                assert {*drawn.round(9)} == {*all_sets.round(9)}

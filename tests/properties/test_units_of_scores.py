@@ -7,7 +7,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from reference import models
+from reference import case, models
 
 from attreval.core.records import Attribution, Evidence
 from attreval.core.units import find_units
@@ -81,22 +81,30 @@ def values(scorer, model, *given):
     return dict(zip(asked, scorer.converse(talks), strict=True))
 
 
-@pytest.mark.parametrize(("seed", "query"), [(0, None), (1, 0), (2, 1), (3, None)])
-def test_no_metric_changes_with_the_unit_of_scores(tiny, exact, seed, query):
+def test_no_metric_changes_with_the_unit_of_scores(tiny, exact):
     """Powers of two change no digit, so that values are the same to the last one."""
-    plain = values(exact, tiny, seed, 1.0, query)
-    assert all(np.isfinite(value) for value in plain.values())
-    for power in (-40, 40):
-        assert values(exact, tiny, seed, 2.0**power, query) == plain
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("field", ["scores", "neighbours", "randomised"])
-def test_scores_that_are_no_finite_numbers_reach_no_metric(tiny, field, bad):
-    text = scored_texts(tiny, "token", 0)[0]
-    held = {name: np.array(scores) for name, scores in getattr(text, field).items()}
-    held["other"][..., 1] = bad
-    with pytest.raises(
-        ValueError, match=f"'other' on 's0' must be finite numbers; position .*1 is {bad}: give"
+    for seed, query in (
+        (0, None),
+        (1, 0),
+        (2, 1),
+        (3, None),
     ):
-        replace(text, **{field: held})
+        with case(seed, query):
+            plain = values(exact, tiny, seed, 1.0, query)
+            assert all(np.isfinite(value) for value in plain.values())
+            for power in (-40, 40):
+                assert values(exact, tiny, seed, 2.0**power, query) == plain
+
+
+def test_scores_that_are_no_finite_numbers_reach_no_metric(tiny):
+    for bad in [np.nan, np.inf, -np.inf]:
+        for field in ["scores", "neighbours", "randomised"]:
+            with case(bad, field):
+                text = scored_texts(tiny, "token", 0)[0]
+                held = {name: np.array(scores) for name, scores in getattr(text, field).items()}
+                held["other"][..., 1] = bad
+                with pytest.raises(
+                    ValueError,
+                    match=f"'other' on 's0' must be finite numbers; position .*1 is {bad}: give",
+                ):
+                    replace(text, **{field: held})

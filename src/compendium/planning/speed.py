@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from attreval.models.encoder_decoder import build
+from attreval.models.encoder_decoder import new_bart
 from attreval.models.folders import find_model
 from attreval.models.placing import freeze, pick_device
 from attreval.models.words.classifier import Network, Sizes
@@ -90,7 +90,7 @@ def build_random(spec: ModelSpec) -> torch.nn.Module:
             "mask_token_id": 103,
             "eos_token_id": EOS,
         }
-        return freeze(build(spec, _Tokenizer(unk_token_id=100, **ids), {"num_labels": 2}))
+        return freeze(new_bart(spec, _Tokenizer(unk_token_id=100, **ids), {"num_labels": 2}))
     from transformers import BertConfig, BertForSequenceClassification
 
     layers, hidden, heads = shape_of(spec)
