@@ -11,7 +11,7 @@ from nbformat import v4
 from reference import CHECKOUT, models, words
 
 from attreval.models.loading import load_classifier
-from attreval.models.training import evaluate, train
+from attreval.models.training import measure_performance, train
 from compendium import config, imports, project
 from compendium.config import TrainingSpec
 from compendium.corpora import TASKS
@@ -143,7 +143,9 @@ def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
         for number, model in enumerate(made):
             labels = [one for one in models.toy(8) if one.label < len(model.labels)]
             train(model, labels, labels, spec, tmp_path / str(number), ("toy", 1))
-            evaluate(load_classifier(tmp_path / str(number), "again", "cpu", 64), labels, "float32")
+            measure_performance(
+                load_classifier(tmp_path / str(number), "again", "cpu", 64), labels, "float32"
+            )
     finally:
         sys.setprofile(None)
     assert any(name.endswith("models/training.py") for name in ran)

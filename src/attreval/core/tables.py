@@ -67,24 +67,8 @@ TOKEN_SCHEMA = pa.schema(
         **dict.fromkeys(("mask_id", "pad_id", "dropped", "unknown_id"), INT),
     }
 )
-VALUE_SCHEMA = pa.schema(
-    {
-        "task": TEXT,
-        "model": TEXT,
-        "seed": LONG,
-        "instance": TEXT,
-        "method": TEXT,
-        "measure": TEXT,
-        "value": FLOAT,
-    }
-)
-ARRAYS = {
-    "ids": np.int64,
-    "segments": np.int64,
-    "special": bool,
-    "word": np.int64,
-    "offsets": np.int64,
-}  # of Tokens
+# of Tokens
+ARRAYS = {"special": bool, **dict.fromkeys(("ids", "segments", "word", "offsets"), np.int64)}
 
 
 def part_of(path: Path) -> Path:
@@ -138,23 +122,6 @@ def read_csv(*paths: Path | str) -> pd.DataFrame:
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
-def write_values(path: Path | str, frame: pd.DataFrame) -> None:
-    """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a
-    number are left out.
-    """
-    known = frame[frame["value"].notna()]
-    columns = {name: known[name].tolist() for name in VALUE_SCHEMA.names}
-    _write_parquet(path, pa.table(columns, schema=VALUE_SCHEMA))
-
-
-def read_values(*paths: Path | str) -> pd.DataFrame:
-    """What judges say of single instances, read from one or several files; without any, an empty
-    table.
-    """
-    tables = [VALUE_SCHEMA.empty_table(), *map(pq.read_table, paths)]
-    return pa.concat_tables(tables).to_pandas()
-
-
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
     """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet
     metadata.
@@ -163,16 +130,13 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
     for one in instances:
         evidence = one.evidence
         relations = [dict(zip(INTERACTION, row, strict=True)) for row in evidence.interactions]
-        row = (
-            vars(one)
-            | vars(evidence)
-            | {"marks": evidence.marks.tolist(), "interactions": relations}
-        )
+        row = vars(one) | vars(evidence)
+        row |= {"marks": evidence.marks.tolist(), "interactions": relations}
         for name, column in columns.items():
             column.append(row[name])
     columns["words"] = _words_column(columns["words"])
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
-    _write_parquet(path, pa.table(columns, schema=schema))
+    write_parquet(path, pa.table(columns, schema=schema))
 
 
 def _words_column(words: list[np.ndarray]) -> pa.Array:
@@ -239,7 +203,7 @@ def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
 def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
     rows = [vars(one) | vars(one.cost) for one in attributions]
-    _write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
+    write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
 
 
 def read_attributions(*paths: Path | str) -> list[Attribution]:
@@ -248,9 +212,8 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
     for row in _read_rows(*paths):
         features = tuple(map(tuple, row.pop("features")))
         cost = Cost(**{name: row.pop(name) for name in Cost.__dataclass_fields__})
-        found.append(
-            Attribution(**row, features=features, cost=cost)
-        )  # earlier versions have fewer columns
+        # earlier versions have fewer columns
+        found.append(Attribution(**row, features=features, cost=cost))
     return found
 
 
@@ -262,7 +225,7 @@ def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
     for instance, one in tokens.items():
         plain = {name: np.asarray(value).tolist() for name, value in vars(one).items()}
         rows.append(plain | {"instance": instance})
-    _write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
+    write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
 
 
 def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
@@ -282,7 +245,7 @@ def _read_rows(*paths: Path | str) -> Iterator[dict[str, Any]]:
         yield from pq.read_table(path).to_pylist()
 
 
-def _write_parquet(path: Path | str, table: pa.Table) -> None:
+def write_parquet(path: Path | str, table: pa.Table) -> None:
     with write_whole(path) as part:
         pq.write_table(table, part, compression="zstd")
 
