@@ -26,7 +26,7 @@ def test_an_attribution_has_a_finite_score_for_each_feature():
         ([], "token", "scores for 2 features"),
         ([1.0, 2.0], "word", "'word' is not one of token, pair, span"),
     ):
-        with case(scores, level, said), pytest.raises(ValueError, match=said):
+        with case(scores, level), pytest.raises(ValueError, match=said):
             attribution(scores, level=level)
 
 
@@ -37,10 +37,9 @@ def test_features_share_their_score_on_tokens():
 
 
 def test_words_must_lie_in_their_text():
-    for word in [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)]:
-        with case(word):
-            with pytest.raises(ValueError, match=r"'x': word 1 is .*outside its text"):
-                Instance("x", ("good",), 0, np.array([(0, 0, 4), word]))
+    for word in ((0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)):
+        with case(word), pytest.raises(ValueError, match=r"'x': word 1 is .*outside its text"):
+            Instance("x", ("good",), 0, np.array([(0, 0, 4), word]))
 
 
 def test_parts_and_evidence_must_fit_the_words():

@@ -72,25 +72,19 @@ ARRAYS = {"special": bool, **dict.fromkeys(("ids", "segments", "word", "offsets"
 
 
 def part_of(path: Path) -> Path:
-    """The temporary name under which `path` is written; it keeps the suffix, which some writers
-    look at.
-    """
+    """The temporary name under which `path` is written, with the suffix that some writers need."""
     return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def sweep_parts(folder: Path) -> None:
-    """Remove what killed writers have left below a folder; call it only while nobody
-    writes there.
-    """
+    """Remove what killed writers have left below a folder; only while nobody writes there."""
     for part in list(folder.rglob(".*.part*")):
         shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
 
 
 @contextmanager
 def write_whole(path: Path | str) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it to `path` when the block ends well, remove it
-    otherwise.
-    """
+    """Give a temporary path beside `path`; rename it to `path` when the block ends well."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
@@ -123,8 +117,12 @@ def read_csv(*paths: Path | str) -> pd.DataFrame:
 
 
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
-    """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet
-    metadata.
+    """Write a task table.
+
+    Args:
+        path: Where to.
+        instances: Its rows.
+        about: Task, labels, segment names and sources, which go into the Parquet metadata.
     """
     columns: dict[str, Any] = {name: [] for name in INSTANCE_SCHEMA.names}
     for one in instances:
@@ -140,9 +138,7 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
 
 
 def _words_column(words: list[np.ndarray]) -> pa.Array:
-    """A column of (W, 3) tables; built from one flat array, since a corpus has millions of
-    words.
-    """
+    """A column of (W, 3) tables from one flat array, since a corpus has millions of words."""
     ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
     flat = np.concatenate([np.zeros((0, 3), np.int32), *words]).astype(np.int32)
     triples = pa.FixedSizeListArray.from_arrays(flat.ravel(), 3)
@@ -157,14 +153,18 @@ def read_about(path: Path | str) -> dict:
 def read_instances(
     path: Path | str, split: str | None = None, limit: int | None = None
 ) -> list[Instance]:
-    """Read a task table, or its first `limit` instances of one split."""
+    """Read a task table.
+
+    Args:
+        path: The table.
+        split: Only of this split.
+        limit: Only the first few.
+    """
     return [_as_instance(row) for row in islice(_rows(path, split), limit)]
 
 
 def _as_instance(row: dict[str, Any]) -> Instance:
-    """A row of a task table as a record; tables made before some columns existed hold none
-    of them.
-    """
+    """A row of a task table as a record; earlier tables lack some columns."""
     evidence = Evidence(
         marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
         spans=tuple(map(tuple, row["spans"])),
@@ -178,9 +178,7 @@ def _as_instance(row: dict[str, Any]) -> Instance:
 
 
 def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
-    """The rows of a task table, a batch at a time, so that the first few cost no more than
-    themselves.
-    """
+    """The rows of a task table, a batch at a time, so that the first few cost little."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(1024):
             kept = batch if split is None else batch.filter(pc.equal(batch["split"], split))
@@ -218,9 +216,7 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
 
 
 def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
-    """Write what a model reads of instances, by id, a row each, so that judging stored scores needs
-    no model.
-    """
+    """Write what a model reads of instances, so that judging stored scores needs no model."""
     rows = []
     for instance, one in tokens.items():
         plain = {name: np.asarray(value).tolist() for name, value in vars(one).items()}
@@ -251,16 +247,12 @@ def write_parquet(path: Path | str, table: pa.Table) -> None:
 
 
 def note_seconds(path: Path, seconds: float) -> None:
-    """Keep beside a file the processor seconds that it took, so that a resumed step reports its
-    full cost.
-    """
+    """Keep the processor seconds that a file took beside it, for a resumed step's full cost."""
     with write_whole(path.with_suffix(".seconds")) as part:
         part.write_text(f"{seconds}", encoding="utf-8")
 
 
 def seconds_of(path: Path) -> float:
-    """Processor seconds that a file took to make; 0 if the file or the note beside it is
-    missing.
-    """
+    """Processor seconds that a file took; 0 if the file or the note beside it is missing."""
     note = path.with_suffix(".seconds")
     return float(note.read_text(encoding="utf-8")) if path.exists() and note.exists() else 0.0
