@@ -298,13 +298,15 @@ def test_a_file_that_is_none_says_what_it_is(tmp_path):
         ("m.jsonl", b'{"text": "a"}\nnot json\n', "m.jsonl, line 2: no JSON object"),
         ("m.jsonl", b'[["a"]]\n', "line 1: an object of columns is needed"),
         ("m.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
-        ("m.arrow", b"nothing of the kind", "cannot be read as Arrow"),
         *((f"m.{suffix}", pickled, "never read") for suffix in ("pkl", "csv", "jsonl", "parquet")),
-        ("m.arrow", pickled, "cannot be read as Arrow"),
     ):
         (tmp_path / name).write_bytes(data)
         with case(name, data):
             refuse(tmp_path / name, said)
+    folder = save_to_disk(tmp_path / "saved", ROWS)
+    (stream,) = folder.glob("*.arrow")
+    stream.write_bytes(pickled)
+    refuse(folder, "cannot be read as Arrow")
 
 
 class Bomb:

@@ -151,12 +151,12 @@ def _in_short(error: Exception) -> str:
 
 def _read(model: Any, texts: Sequence[Tokens], by: str, precision: str) -> np.ndarray:
     """(n, K) logits of a batch by ids or by embeddings."""
-    ids, mask, segments = rows_of(model, texts)
+    ids, *more = rows_of(model, texts)
     with torch.inference_mode(), evaluating(model.network):
         if by == "ids":
-            return to_array(model.logits(ids, mask, segments, precision))
+            return to_array(model.logits(ids, *more, precision))
         vectors = model.embed(ids, precision)
-        return to_array(model.logits(None, mask, segments, precision, embeddings=vectors))
+        return to_array(model.logits(None, *more, precision, embeddings=vectors))
 
 
 def check_readings(model: Any) -> dict[str, str]:
@@ -207,22 +207,21 @@ def _attention(model: Any) -> str:
             "it is a decoder, in which a token attends to those before it only; attention is "
             "read of encoders"
         )
-    ids, mask, segments = rows_of(model, probe_texts(model))
-    logits, seen = model.attend(ids, mask, segments, wanted=range(model.layers))
+    rows = rows_of(model, probe_texts(model))
+    ids, mask, _ = rows
+    logits, seen = model.attend(*rows, wanted=range(model.layers))
     if len(seen) != model.layers:
         return f"{len(seen)} of its {model.layers} layers show their attention weights"
-    rows, length = ids.shape
+    count, length = ids.shape
     for weights in seen.values():
-        if weights.ndim != 4 or len(weights) != rows or weights.shape[2:] != (length, length):
-            return (
-                f"its attention weights are {tuple(weights.shape)}, not from every token to "
-                "every token"
-            )
-        kept = mask.bool()[:, None].expand(weights.shape[:3])
+        shape = tuple(weights.shape)
+        if len(shape) != 4 or (shape[0], *shape[2:]) != (count, length, length):
+            return f"its attention weights are {shape}, not from every token to every token"
+        kept = mask.bool()[:, None].expand(shape[:3])
         sums = weights.double().sum(dim=-1)[kept]
         if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
             return "what it attends with does not sum to 1"
-    if not _near(logits, model.logits(ids, mask, segments), rtol=10 * TOLERANCE):
+    if not _near(logits, model.logits(*rows), rtol=10 * TOLERANCE):
         return "its logits change when its attention weights are looked at"
     return ""
 
@@ -251,12 +250,12 @@ def _layers(model: Any) -> str:
     """Each encoder layer must give the same states when it is run again alone."""
     from attreval.models.transformer_hooks import run_layers, run_without
 
-    ids, mask, segments = rows_of(model, probe_texts(model)[1:])
-    calls = run_layers(model, ids, mask, segments)
+    rows = rows_of(model, probe_texts(model)[1:])
+    calls = run_layers(model, *rows)
     if len(calls) != model.layers:
         return f"{len(calls)} of its {model.layers} layers can be told from what they take and give"
     for call in calls:
-        again = run_without(call, torch.full((2,), -1, device=ids.device))
+        again = run_without(call, torch.full((2,), -1, device=rows[0].device))
         if again.shape[1:] != call.state.shape[1:] or not _near(again, call.state):
             return "a layer that is run again alone gives other states"
     return ""
@@ -264,27 +263,27 @@ def _layers(model: Any) -> str:
 
 def _bias(model: Any) -> str:
     """A number added to attention scores must reach every layer."""
-    ids, mask, segments = rows_of(model, probe_texts(model))
-    plain = model.logits(ids, mask, segments)
-    bias = torch.zeros_like(ids, dtype=torch.float64)[:, None, None]
-    same = _near(model.logits(ids, mask, segments, bias=bias), plain)
+    rows = rows_of(model, probe_texts(model))
+    nothing = torch.zeros_like(rows[0], dtype=torch.float64)[:, None, None]
+    same = _near(model.logits(*rows, bias=nothing), model.logits(*rows))
     return "" if same else "a bias of 0 changes its logits"
 
 
 def _entry(model: Any) -> str:
     """What enters must be (B, L, width), and give the same logits when handed on as it is."""
-    ids, mask, segments = rows_of(model, probe_texts(model))
+    rows = rows_of(model, probe_texts(model))
+    shape = (*rows[0].shape, model.width)
     seen = []
 
     def look(x: Tensor) -> Tensor:
         seen.append(tuple(x.shape))
         return x
 
-    logits = model.logits(ids, mask, segments, entering=look)
+    logits = model.logits(*rows, entering=look)
     times = len(model.prompt.begun) if model.prompt else 1
-    if seen != [(*ids.shape, model.width)] * times:
-        return f"the vectors that enter it have shapes {seen}, not once {(*ids.shape, model.width)}"
-    same = _near(logits, model.logits(ids, mask, segments))
+    if seen != [shape] * times:
+        return f"the vectors that enter it have shapes {seen}, not once {shape}"
+    same = _near(logits, model.logits(*rows))
     return "" if same else "what enters it cannot be told apart"
 
 
@@ -292,24 +291,23 @@ def _deeplift(model: Any) -> str:
     """captum must be able to put its rule into the network."""
     from attreval.models.questions import DEEPLIFT
 
-    ids, mask, segments = rows_of(model, probe_texts(model))
+    ids, *more = rows_of(model, probe_texts(model))
     targets = torch.zeros_like(ids[:, 0])
     with torch.enable_grad():
         try:
-            scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
+            scores = model.relevance(model.embed(ids), *more, targets, DEEPLIFT)
         except ImportError as error:
             return str(error)
-    return (
-        "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
-    )
+    finite = torch.isfinite(scores).all()
+    return "" if finite else "captum's DeepLIFT gives no finite numbers for it"
 
 
 def _lrp(model: Any) -> str:
     """Every function called must have a rule: all relevance reaches the text or a bias."""
     from attreval.models.transformer_lrp import unaccounted
 
-    ids, mask, segments = rows_of(model, probe_texts(model))
-    missing = unaccounted(model, model.embed(ids), mask, segments)
+    ids, *more = rows_of(model, probe_texts(model))
+    missing = unaccounted(model, model.embed(ids), *more)
     if missing <= TOLERANCE:
         return ""
     return (
@@ -322,12 +320,12 @@ def _complete_deeplift(model: Any) -> str:
     """Scores must sum to the difference of logits from zero embeddings."""
     from attreval.models.questions import DEEPLIFT_COMPLETE
 
-    ids, mask, segments = rows_of(model, probe_texts(model))
+    ids, *more = rows_of(model, probe_texts(model))
     vectors = model.embed(ids)
     targets = torch.zeros_like(ids[:, 0])
-    scores = model.relevance(vectors, mask, segments, targets, DEEPLIFT_COMPLETE)
-    end = model.logits(None, mask, segments, embeddings=vectors)
-    start = model.logits(None, mask, segments, embeddings=torch.zeros_like(vectors))
+    scores = model.relevance(vectors, *more, targets, DEEPLIFT_COMPLETE)
+    end = model.logits(None, *more, embeddings=vectors)
+    start = model.logits(None, *more, embeddings=torch.zeros_like(vectors))
     owed = (end - start)[:, 0]
     gaps = scores.sum(dim=(1, 2)) - owed
     missing = float((gaps.abs() / owed.abs().clamp(min=1)).max())

@@ -70,8 +70,6 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
         file = open_parquet(path)
         check_columns(wanted or (), file.schema_arrow.names, path.name)
         return _pick_arrow(file.read(wanted and list(dict.fromkeys(wanted))), wanted, path)
-    if path.suffix == ".arrow":
-        return _pick_arrow(_read_arrow([path]), wanted, path)
     if start.startswith(ARCHIVES):
         raise ValueError(
             f"{path.name} is an archive or a spreadsheet; save the sheet as CSV UTF-8, and give "
@@ -259,17 +257,13 @@ def _pick_rows(rows: Iterable[dict], wanted: Sequence[str] | None, name: str) ->
 
 
 def _read_arrow(paths: list[Path]) -> pa.Table:
-    """One table of Arrow streams, as `datasets` writes them, or Arrow files."""
+    """One table of Arrow streams, as `datasets` writes them."""
     import pyarrow as pa
 
     tables = []
     for path in paths:
         try:
-            stream = pa.memory_map(str(path))
-            whole = stream.read(6) == b"ARROW1"
-            stream.seek(0)
-            read = pa.ipc.open_file if whole else pa.ipc.open_stream
-            tables.append(read(stream).read_all())
+            tables.append(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
         except pa.ArrowInvalid as error:
             raise ValueError(
                 f"{path.name} cannot be read as Arrow, it may be cut off: {error}"

@@ -134,13 +134,6 @@ class HeadImportance(Question):
     state: Literal["after", "before"] = "after"
     choice: Literal["per_class", "class_mean", "one_for_all"] = "per_class"
 
-    def __post_init__(self) -> None:
-        if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
-            raise ValueError(
-                "matrix is `transposed` or `code`, state `after` or `before`; got "
-                f"{self.matrix!r} and {self.state!r}"
-            )
-
     def key(self) -> Hashable:
         """What makes two of these the same question."""
         of = self.target if self.choice == "per_class" else self.choice
