@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_equal
 from reference import models
 from reference.models import instance
 from reference.words import tiny_words
@@ -53,9 +54,9 @@ def test_instances_come_back(tmp_path, made):
     found = tables.read_instances(path)
     assert len(found) == len(made)
     for a, b in zip(made, found, strict=True):
-        np.testing.assert_equal(vars(b.evidence), vars(a.evidence))
+        assert_equal(vars(b.evidence), vars(a.evidence))
         own = {"evidence": None}
-        np.testing.assert_equal(vars(b) | own, vars(a) | own)
+        assert_equal(vars(b) | own, vars(a) | own)
         assert b.words.dtype == np.int64
     dev = [i.id for i in made if i.split == "dev"]
     assert [i.id for i in tables.read_instances(path, "dev")] == dev
@@ -100,7 +101,7 @@ def test_attributions_come_back(tmp_path, made, more):
     found = tables.read_attributions(*paths)
     assert len(found) == len(made) + len(more)
     for a, b in zip(made + more, found, strict=True):
-        np.testing.assert_equal(vars(b), vars(a))
+        assert_equal(vars(b), vars(a))
 
 
 def test_attributions_of_earlier_versions_are_read(tmp_path):
@@ -109,7 +110,7 @@ def test_attributions_of_earlier_versions_are_read(tmp_path):
     later = {"reliability": 0.9, "special": 0.5, "note": "did not converge"}
     tables.write_attributions(path, [replace(made, **later)])
     pq.write_table(pq.read_table(path).drop_columns(list(later)), path)
-    np.testing.assert_equal(vars(tables.read_attributions(path)[0]), vars(made))
+    assert_equal(vars(tables.read_attributions(path)[0]), vars(made))
 
 
 @settings(max_examples=20)

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from reference import architectures as shapes
 from reference import attending, case, erasures, models, pieces
 from reference.pieces import check_pairs
@@ -132,7 +133,7 @@ def test_the_most_important_head(shaped, texts):
             if matrix == "code":
                 column = w1 @ (w2.T + b2)[:, target]
             expected = [part.sum() for part in np.split(column * np.where(hidden > 0, 1, -1), 2)]
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+            assert_allclose(found, expected, atol=1e-9)
 
 
 def test_attention_of_the_head(shaped):
@@ -146,7 +147,7 @@ def test_attention_of_the_head(shaped):
         with case(model.name, unit, place):
             single = ask(model, "attention_head", tokens, **how)
             expected = [own[0, list(group)].mean() for group in units.groups]
-            np.testing.assert_allclose(single.values, expected, atol=1e-9)
+            assert_allclose(single.values, expected, atol=1e-9)
             between = np.array(
                 [[own[np.ix_(a, b)].mean() for b in units.groups] for a in units.groups]
             )
@@ -184,7 +185,7 @@ def test_labels_in_another_order_ask_for_the_same_class(tiny):
     for ours, theirs in enumerate(order):
         found = ask(turned, "attention_head_pairs", tokens, ours).values
         expected = ask(tiny, "attention_head_pairs", tokens, theirs).values
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert_allclose(found, expected, atol=1e-12)
 
 
 def test_one_part_left_after_truncation_has_no_pairs(tiny):
@@ -209,5 +210,5 @@ def test_masked_texts_are_those_of_the_reference(tiny):
         without, only = pieces.changes(network, tokens, units.groups, chosen, erasures.logits)
         assert (found.flips_without[i], found.flips_only[i]) == (without[0], only[0])
         drops = [found.drops_without[i], found.drops_only[i]]
-        np.testing.assert_allclose(drops, [without[1], only[1]], atol=1e-12)
+        assert_allclose(drops, [without[1], only[1]], atol=1e-12)
     assert found.flips_without[0] == 0 and found.flips_only[-1] == 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reference import erasures, models, owen, words
 
 from attreval.core.seeds import generator
@@ -59,7 +60,7 @@ def test_values_equal_a_walk_over_the_whole_tree(tiny, texts, target):
             return z[target] / z.sum()
 
         expected = owen.owen_values(value, merges_of(t), len(t.content))
-        np.testing.assert_allclose(scores.values, expected, atol=1e-9)
+        assert_allclose(scores.values, expected, atol=1e-9)
         assert abs(scores.gap) < 1e-9
 
 
@@ -110,7 +111,7 @@ def test_shap_on_strings_says_the_same(tiny):
     tokens = tiny.tokens(models.instance(one))
     for target in range(3):
         (ours,) = talk(tiny, [tokens], target, ENOUGH)
-        np.testing.assert_allclose(ours.values, theirs[1:-1, target], atol=1e-9)
+        assert_allclose(ours.values, theirs[1:-1, target], atol=1e-9)
 
 
 LONG = "the film was not very good , the plot was slow and the brave film is bad ! a good plot ."
@@ -137,7 +138,7 @@ def test_neither_company_nor_the_global_generator_moves_a_value(tiny):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     for i, t in enumerate(tokens):
         (alone,) = talk(tiny, [t], 0, 20, first=i)
-        np.testing.assert_allclose(alone.values, together[i].values, atol=1e-12)
+        assert_allclose(alone.values, together[i].values, atol=1e-12)
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
 
 
@@ -178,4 +179,4 @@ def test_word_level_models_are_explained_too():
         (scores,) = talk(model, [tokens], 0, ENOUGH)
         ends = [(tokens.ids, tokens.segments), (tokens.ids * 0, tokens.segments)]
         whole, none = softmax(Scorer(model, precision="float64").logits(ends))[:, 0]
-        np.testing.assert_allclose(scores.values.sum(), whole - none, atol=1e-12, err_msg=kind)
+        assert_allclose(scores.values.sum(), whole - none, atol=1e-12, err_msg=kind)

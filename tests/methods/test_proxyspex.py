@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from reference import case, coalitions, erasures, models
 from reference.pieces import check_pairs
 from shapiq.approximator import ProxySPEX
@@ -79,13 +80,13 @@ def planted_scores(masks):
 def test_all_coalitions_give_the_interactions_of_least_squares(n, seed, constant):
     values = np.full(2**n, 0.3) if constant else np.random.default_rng(seed).random(2**n)
     found = proxyspex.banzhaf_interactions(all_coalitions(n), values)
-    np.testing.assert_allclose(found, coalitions.faithful_banzhaf(values, n), atol=1e-10)
+    assert_allclose(found, coalitions.faithful_banzhaf(values, n), atol=1e-10)
 
 
 def test_coalitions_are_different_uniform_and_seeded(masks):
     assert masks.shape == (SAMPLES, UNITS) and masks.dtype == bool
     assert len(np.unique(masks, axis=0)) == SAMPLES and not masks[0].any() and masks[1].all()
-    np.testing.assert_allclose(masks.mean(axis=0), 0.5, atol=0.01)  # complements
+    assert_allclose(masks.mean(axis=0), 0.5, atol=0.01)  # complements
     # of all coalitions 25 % have this size
     assert 0.1 < (masks.sum(axis=1) == UNITS // 2).mean() < 0.4
     assert not np.array_equal(proxyspex.draw_uniform(UNITS, SAMPLES, seed=6), masks)
@@ -95,7 +96,7 @@ def test_a_planted_pair_comes_out_on_top_and_an_additive_game_has_none(masks, pl
     sizes = np.triu(np.abs(planted_scores), 1)
     assert sizes[PAIR] == sizes.max() == pytest.approx(1, abs=0.05)
     assert np.sort(sizes, axis=None)[-2] < 0.1
-    np.testing.assert_array_equal(planted_scores, planted_scores.T)
+    assert_array_equal(planted_scores, planted_scores.T)
     additive = proxyspex.fit_interactions(masks, planted_game(masks, together=0), seed=5)
     assert np.abs(additive).max() < 0.05 * sizes.max()
 
@@ -106,7 +107,7 @@ def test_the_same_scores_with_any_threads_and_at_any_scale(masks, planted_scores
     """
     with threadpool_limits(2):
         sure = proxyspex.fit_interactions(masks, 1 - 1e-3 + 1e-9 * planted_game(masks), seed=5)
-    np.testing.assert_allclose(1e9 * sure, planted_scores, atol=1e-4)
+    assert_allclose(1e9 * sure, planted_scores, atol=1e-4)
     with pytest.raises(RuntimeError, match="other coalitions"):
         proxyspex.fit_interactions(masks, planted_game(masks), seed=6)
 
@@ -142,12 +143,12 @@ def test_the_oracle_asks_it_of_values_that_it_knows():
     n = 7
     values = np.random.default_rng(2).random(2**n)
     exact = explanations.proxyspex_from_values(values, 2**n, np.random.default_rng(0))
-    np.testing.assert_allclose(exact, coalitions.faithful_banzhaf(values, n), atol=1e-10)
+    assert_allclose(exact, coalitions.faithful_banzhaf(values, n), atol=1e-10)
     found = explanations.proxyspex_from_values(values, 80, np.random.default_rng(0))
     seed = int(np.random.default_rng(0).integers(2**31))
     drawn = proxyspex.draw_uniform(n, 80, seed)
     of_drawn = values[drawn @ (1 << np.arange(n))]
-    np.testing.assert_array_equal(found, proxyspex.fit_interactions(drawn, of_drawn, seed))
+    assert_array_equal(found, proxyspex.fit_interactions(drawn, of_drawn, seed))
 
 
 def test_a_text_of_too_many_units_is_an_error_that_says_what_would_work(tiny, monkeypatch):
@@ -202,4 +203,4 @@ def test_longer_texts_score_as_the_library_does_by_itself(tiny):
     theirs = [expected.dict_values.get(tuple(pair), 0.0) for pair in units.pairs().tolist()]
     size = np.abs(theirs).max()
     assert scorer.costs["proxyspex"].requested == 100 and size > 0
-    np.testing.assert_allclose(found.values, theirs, atol=0.05 * size)
+    assert_allclose(found.values, theirs, atol=0.05 * size)

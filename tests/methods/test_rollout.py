@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from reference import architectures as shapes
 from reference import case, mixing
 from reference.models import instance, sample_instances, tiny_model
@@ -36,7 +37,7 @@ def test_attention_rollout():
         tokens = found.tokens
         layers = mixing.attention_layers(model.at("float64"), **given_to(model, tokens))
         expected = mixing.rolled_out(layers, passed=1)[tokens.content]
-        np.testing.assert_allclose(found.attributions[name].scores, expected, atol=1e-10)
+        assert_allclose(found.attributions[name].scores, expected, atol=1e-10)
     mixed = np.ones((2, 3, 3))
     mixed[1, 0] = 0  # the first token's last state is of no token
     assert not roll_out(mixed).any()
@@ -54,10 +55,10 @@ def test_value_zeroing():
             explained = explain_instances(scorer, texts, ["value_zeroing"], LEAST)
             for t, distances, one in zip(tokens, found, explained, strict=True):
                 layers = mixing.zeroed_layers(model.at("float64"), **given_to(model, t))
-                np.testing.assert_allclose(distances, layers, atol=1e-10)
+                assert_allclose(distances, layers, atol=1e-10)
                 expected = mixing.rolled_out(layers, passed=0)[t.content]
                 scores = one.attributions["value_zeroing"].scores
-                np.testing.assert_allclose(scores, expected, atol=1e-9)
+                assert_allclose(scores, expected, atol=1e-9)
                 assert distances.max() > 1e-3
 
 

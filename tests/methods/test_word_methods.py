@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reference import case, models, networks, substitutes, words
 
 from attreval.methods import METHODS, limsse, methods_for
@@ -59,7 +60,7 @@ def test_eight_gradients():
                     vectors = embedded(model, t.ids)
                     steps = 6 if path else 1
                     expected = substitutes.gradient_scores(model, vectors, of, target, steps)
-                    np.testing.assert_allclose(both, expected, atol=1e-9)
+                    assert_allclose(both, expected, atol=1e-9)
 
 
 def test_decomposition_equals_its_definition_and_telescopes():
@@ -73,8 +74,8 @@ def test_decomposition_equals_its_definition_and_telescopes():
             for ids, parts in zip(rows, scorer.answer(asked, ["x"] * len(rows)), strict=True):
                 run, _, scores = networks.forward(model, embedded(model, ids).numpy())
                 expected = [substitutes.decompose(model, run, target) for target in range(3)]
-                np.testing.assert_allclose(parts.T, expected, atol=1e-10)
-                np.testing.assert_allclose(parts.sum(axis=0), scores - bias, atol=1e-10)
+                assert_allclose(parts.T, expected, atol=1e-10)
+                assert_allclose(parts.sum(axis=0), scores - bias, atol=1e-10)
 
 
 def test_only_the_quasi_recurrent_lstm_can_leave_its_output_gate_out():
@@ -111,7 +112,7 @@ def test_occlusion_and_omission(texts, target, budget):
                         ids = t.ids.copy()
                         ids[window] = 0
                     expected[window] += (whole - logit(model, ids, target)) / size
-                np.testing.assert_allclose(values, expected, atol=1e-9, err_msg=f"{kind} {size}")
+                assert_allclose(values, expected, atol=1e-9, err_msg=f"{kind} {size}")
 
 
 def test_limsse_on_short_and_long_texts():
@@ -133,10 +134,10 @@ def test_limsse_on_short_and_long_texts():
                 (values,) = talk(model, [t], f"limsse_{loss}", target, budget)
                 if solver == "descent":
                     expected = substitutes.descend(design, y[loss], loss == "class", 200)
-                    np.testing.assert_allclose(values, expected, atol=1e-9)
+                    assert_allclose(values, expected, atol=1e-9)
                 elif loss != "class":
                     fit = np.linalg.lstsq(design, y[loss], rcond=None)[0]
-                    np.testing.assert_allclose(design @ values, design @ fit, atol=1e-3)
+                    assert_allclose(design @ values, design @ fit, atol=1e-3)
                 else:
                     errors = limsse.logistic(design @ values) - y[loss]
                     slope = design.T @ errors / len(cuts) + 2e-6 * values
@@ -165,7 +166,7 @@ def test_scores_are_the_same_in_any_company():
             for method, record in a.attributions.items():
                 close = 1e-4 if "lime" in method else 1e-5
                 same = b.attributions[method].scores
-                np.testing.assert_allclose(record.scores, same, atol=close, err_msg=method)
+                assert_allclose(record.scores, same, atol=close, err_msg=method)
 
 
 def test_what_a_window_changes_equals_running_every_row():
@@ -183,7 +184,7 @@ def test_what_a_window_changes_equals_running_every_row():
                     row = np.where(window, 0, ids) if blank else ids[~window]
                     rows.append((row, row * 0))
                 expected = Scorer(model, precision="float64").logits(rows)
-                np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+                assert_allclose(found.numpy(), expected, atol=1e-12)
 
 
 def test_reuse_is_counted_like_running_the_rows():

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from reference import architectures as shapes
 from reference import case
 from reference.models import instance
@@ -92,8 +93,8 @@ def test_each_way_of_reading_gives_its_own_logits(loaded):
                 with torch.no_grad():
                     by_ids = model.logits(ids, *more, "float64")
                     by_vectors = model.logits(None, *more, "float64", embeddings=vectors)
-                np.testing.assert_allclose(by_ids, expected[at], atol=close)
-                np.testing.assert_allclose(by_vectors, expected[at], atol=close)
+                assert_allclose(by_ids, expected[at], atol=close)
+                assert_allclose(by_vectors, expected[at], atol=close)
 
 
 def test_every_method_explains_it_or_says_why(loaded, monkeypatch):
@@ -132,7 +133,7 @@ def test_scores_do_not_depend_on_the_texts_beside(loaded):
                     size = np.abs(scores).max()
                     assert size > 0
                     beside = there.attributions[name].scores
-                    np.testing.assert_allclose(beside, scores, atol=close * size)
+                    assert_allclose(beside, scores, atol=close * size)
 
 
 def test_an_erased_last_token_is_still_the_one_that_is_read(loaded):
@@ -150,7 +151,7 @@ def test_an_erased_last_token_is_still_the_one_that_is_read(loaded):
             with torch.no_grad():
                 states = body(torch.from_numpy(erased)[None]).last_hidden_state
                 expected = network.score(states[0, -1]).numpy()
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+            assert_allclose(found, expected, atol=1e-9)
 
 
 def test_metrics_erase_to_padding_and_methods_to_the_mask_or_what_there_is(loaded):
@@ -181,7 +182,7 @@ def test_a_text_of_which_nothing_is_left_is_read_as_one_blank_token(loaded):
     alone = scorer.logits([(none, none)])
     scorer.forget()
     with_others = scorer.logits([(none, none), (blank, blank * 0)])
-    np.testing.assert_allclose(with_others, np.repeat(alone, 2, axis=0), atol=1e-6)
+    assert_allclose(with_others, np.repeat(alone, 2, axis=0), atol=1e-6)
     (found,) = explain_instances(scorer, [instance("film")], ["omission_7"], LEAST)
     assert np.isfinite(found.attributions["omission_7"].scores).all()
 
@@ -198,7 +199,7 @@ def test_soft_erasure_of_nothing_changes_nothing(loaded):
         for how in ("keep",) if kind in DECODERS | {"longformer"} else ("keep", "attend"):
             with case(kind, how):
                 (found,) = scorer.answer([SoftErasure(*text, strengths, (1, 1), how)], [""])
-                np.testing.assert_allclose(found[0], whole, atol=close)
+                assert_allclose(found[0], whole, atol=close)
                 assert np.abs(found[1] - whole).max() > 1e-6
 
 

@@ -10,6 +10,7 @@ import torch
 from reference import architectures as shapes
 from reference import case
 from reference.models import instance, tiny_model
+from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
 
 from attreval.models import first_token
@@ -29,7 +30,7 @@ def padded(model, texts=TEXTS):
 
 
 def check_close(found, expected, close=1e-9):
-    torch.testing.assert_close(found, expected, atol=close, rtol=0)
+    assert_close(found, expected, atol=close, rtol=0)
 
 
 def test_logits_and_gradients_are_those_of_the_whole_layer():
@@ -132,7 +133,7 @@ def test_dropout_is_drawn_from_the_same_distribution():
             error = ((short.var(dim=0) + whole.var(dim=0)) / 1000).sqrt()
             assert short.std(dim=0).min() > 0.05
             assert ((short.mean(dim=0) - whole.mean(dim=0)).abs() < 5 * error).all()
-            torch.testing.assert_close(short.std(dim=0), whole.std(dim=0), rtol=0.1, atol=0)
+            assert_close(short.std(dim=0), whole.std(dim=0), rtol=0.1, atol=0)
 
 
 def test_attention_of_the_last_layer_is_seen_whole():
@@ -169,7 +170,7 @@ def test_a_network_that_reads_other_tokens_computes_them():
     ids, mask, segments = padded(model, TEXTS[:1])
     with torch.no_grad():
         expected = model.network(input_ids=ids, token_type_ids=segments, attention_mask=mask).logits
-        torch.testing.assert_close(model.logits(ids, mask, segments), expected)
+        assert_close(model.logits(ids, mask, segments), expected)
 
 
 def test_other_architectures_and_settings_take_the_plain_road():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from numpy.testing import assert_allclose
 from reference import architectures as shapes
 from reference import case
 from reference.models import instance
@@ -72,7 +73,7 @@ def test_class_scores_are_the_language_models_own(folder_of):
                 prompts = [template.replace("{text}", one) for one in TEXTS]
                 expected = [own(network.eval(), tokenizer, one, labels) for one in prompts]
                 tokens, found = read(model, TEXTS)
-                np.testing.assert_allclose(found, expected, atol=1e-9)
+                assert_allclose(found, expected, atol=1e-9)
                 assert np.ptp(found, axis=0).max() > 1e-2
                 assert not any(one.special.any() for one in tokens)
                 rows = [(one.ids, one.segments) for one in tokens]
@@ -80,7 +81,7 @@ def test_class_scores_are_the_language_models_own(folder_of):
                 vectors = model.embed(ids, "float64")
                 with torch.no_grad():
                     by_vectors = model.logits(None, *more, "float64", embeddings=vectors)
-                np.testing.assert_allclose(by_vectors, expected, atol=1e-9)
+                assert_allclose(by_vectors, expected, atol=1e-9)
 
 
 def test_nothing_touches_the_template(folder_of, monkeypatch):
@@ -133,7 +134,7 @@ def test_soft_erasure_of_all_words_leaves_the_template(folder_of):
     with torch.no_grad():
         logits = network(inputs_embeds=whole).logits[0, -1]
     expected = logits[[word[0] for word in prompt.spoken]]
-    np.testing.assert_allclose(found[0], expected, atol=1e-9)
+    assert_allclose(found[0], expected, atol=1e-9)
 
 
 def test_a_long_text_is_cut_and_the_template_stays(folder_of):
@@ -143,7 +144,7 @@ def test_a_long_text_is_cut_and_the_template_stays(folder_of):
     assert len(tokens) + model.prompt.room == 64 and tokens.dropped > 0
     prompt = f"Review: {text[: tokens.offsets[-1, 2]]} It was"
     expected = own(model.at("float64"), model.tokenizer, prompt, SEVERAL)
-    np.testing.assert_allclose(logits[0], expected, atol=1e-9)
+    assert_allclose(logits[0], expected, atol=1e-9)
     with pytest.raises(ValueError, match="shorten the template"):
         load(folder_of("gpt2"), "{text} It was" + " very" * 70)
 
@@ -168,7 +169,7 @@ def test_a_chat_template_makes_the_template_a_users_message(tmp_path):
     model = load(folder, "How is this? {text}", chat=True)
     prompt = f"<|endoftext|>user: How is this? {TEXTS[0]}<|im_end|>a:"
     expected = own(model.at("float64"), tokenizer, prompt, SINGLE)
-    np.testing.assert_allclose(read(model, TEXTS)[1][0], expected, atol=1e-9)
+    assert_allclose(read(model, TEXTS)[1][0], expected, atol=1e-9)
 
 
 def test_what_applies_to_decoders_applies(folder_of):

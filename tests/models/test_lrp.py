@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from reference import case, networks, relevances, words
 
 from attreval.models.questions import DEEPLIFT, LRP, PathGradient, PropagationRule
@@ -34,7 +35,7 @@ def test_forward_pass_equals_the_equations():
             found = Scorer(model, precision="float64").logits([(r, np.zeros_like(r)) for r in rows])
             for ids, logits in zip(rows, found, strict=True):
                 expected = networks.forward(model, embedded(model, ids))[2]
-                np.testing.assert_allclose(logits, expected, atol=1e-10)
+                assert_allclose(logits, expected, atol=1e-10)
 
 
 def test_relevance_equals_the_rules_of_each_architecture():
@@ -47,7 +48,7 @@ def test_relevance_equals_the_rules_of_each_architecture():
             for ids, found in zip(rows, ask(scorer, rows, target, rule), strict=True):
                 vectors = embedded(model, ids)
                 expected = relevances.relevance(model, vectors, target, rule.reference)
-                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+                assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_relevance_is_conserved_when_biases_pass_theirs_on():

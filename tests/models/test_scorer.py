@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reference import case, models, words
 
 from attreval.core.records import Cost
@@ -278,7 +279,7 @@ def test_what_is_asked_of_one_point_is_read_once(tiny, texts):
             for question, there in zip(asked, together, strict=True):
                 (alone,) = Scorer(model).answer([question], [""])
                 close = 1e-5 * np.abs(alone.gradient).max()
-                np.testing.assert_allclose(there.gradient, alone.gradient, atol=close)
+                assert_allclose(there.gradient, alone.gradient, atol=close)
             for kind in range(3):
                 same = Scorer(model).answer(asked[kind::3], [""] * 2)
                 for a, b in zip(same, together[kind::3], strict=True):
@@ -334,4 +335,4 @@ def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     *by_logit, found = scorer.answer([*asked, PathGradient(*text, 1, of="probability")], [""] * 4)
     slopes = p[1] * (np.eye(3)[1] - p)
     expected = sum(slope * a.gradient for slope, a in zip(slopes, by_logit, strict=True))
-    np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
+    assert_allclose(found.gradient, expected, atol=1e-10)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from reference import case, coalitions, models
 from reference.functions import by_words, function_model, without
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -41,15 +42,15 @@ def test_a_pipeline_is_explained_as_brute_force_explains_it(pipeline):
         with case(mask):
             model = av.wrap(predict, labels=("neg", "pos"), mask=mask)
             (found,) = av.explain(model, TEXT, names, target="pos", samples=1000)
-            np.testing.assert_allclose(list(found.probabilities.values()), whole, atol=1e-12)
+            assert_allclose(list(found.probabilities.values()), whole, atol=1e-12)
             for name, put in (("occlusion_1", mask), ("omission_1", None)):
                 left = predict([without(TEXT, {at}, put) for at in range(n)])[:, 1]
                 expected = np.log(whole[1]) - np.log(left)
-                np.testing.assert_allclose(found.scores(name), expected, atol=1e-9)
+                assert_allclose(found.scores(name), expected, atol=1e-9)
             gone = [{at for at in range(n) if not code >> at & 1} for code in range(2**n)]
             values = predict([without(TEXT, some, mask) for some in gone])[:, 1]
             expected = coalitions.shapley_by_subsets(values, n)
-            np.testing.assert_allclose(found.scores("kernel_shap"), expected, atol=1e-9)
+            assert_allclose(found.scores("kernel_shap"), expected, atol=1e-9)
             assert np.abs(expected).max() > 0.05
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from pydantic import ValidationError
 from reference import architectures as shapes
 from reference import case, models
@@ -43,7 +44,7 @@ def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_f
             for one in texts:
                 assert loaded.tokens(one).texts == model.tokens(one).texts
                 expected = logits(model, one)[[2, 0, 1]]
-                np.testing.assert_allclose(logits(loaded, one), expected, atol=1e-5)
+                assert_allclose(logits(loaded, one), expected, atol=1e-5)
 
 
 def test_labels_are_matched_by_name(folder):
@@ -201,7 +202,7 @@ def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
         theirs = encoder(ids, output_hidden_states=True).hidden_states
         ours = started.encoder(ids, output_hidden_states=True).hidden_states
     for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-3)  # their normalisations are stabilised apart
+        assert_allclose(a, b, atol=1e-3)  # their normalisations are stabilised apart
     layer = started.decoder.layers[0]
     source = encoder.encoder.layer[0].attention.self.query.weight
     for own in (layer.self_attn, layer.encoder_attn):

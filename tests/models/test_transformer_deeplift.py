@@ -12,6 +12,7 @@ from reference import layered_slopes as slow
 from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
+from torch.testing import assert_close
 
 from attreval.methods.run import LEAST, explain_instances
 from attreval.models.placing import freeze
@@ -106,18 +107,18 @@ def test_differences_are_handed_back_whole():
             points = real[None].clone().requires_grad_(True)
             with Rescale(nn.Identity()):
                 out = compute(torch.cat([points, reference[None]]))
-            torch.testing.assert_close(out.detach(), compute(x))
+            assert_close(out.detach(), compute(x))
             for entry in (0, -1):
                 asked = out[0, 0, entry]
                 (gradient,) = torch.autograd.grad(asked, points, retain_graph=True)
                 found = (gradient[0] * (real - reference)).sum()
                 owed = (asked - out[1, 0, entry]).detach()
-                torch.testing.assert_close(found, owed, atol=1e-10, rtol=1e-9)
+                assert_close(found, owed, atol=1e-10, rtol=1e-9)
             with Rescale(nn.Identity()):  # where both are equal it has the slope there
                 out = compute(torch.cat([points, points]))
             found = torch.autograd.grad(out[0, 0, 0], points)
             plain = torch.autograd.grad(compute(points)[0, 0, 0], points)
-            torch.testing.assert_close(found, plain)
+            assert_close(found, plain)
 
 
 def test_products_of_three_are_refused():
@@ -144,4 +145,4 @@ def test_captum_agrees_where_it_knows_every_layer():
         with Rescale(network):
             out = network(torch.cat([points, torch.zeros_like(points)]))[:4, 1]
         (gradient,) = torch.autograd.grad(out.sum(), points)
-        torch.testing.assert_close(gradient * x, expected.detach(), atol=1e-10, rtol=1e-8)
+        assert_close(gradient * x, expected.detach(), atol=1e-10, rtol=1e-8)

@@ -15,6 +15,7 @@ from reference import layered_relevance as slow
 from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
+from torch.testing import assert_close
 
 from attreval.methods.run import LEAST, explain_instances
 from attreval.models.placing import freeze
@@ -170,7 +171,7 @@ def test_relevance_is_conserved():
             with watch:
                 out = model.logits(None, mask, segments, "float64", embeddings=points)
             scores = out[:, 1].sum()
-            torch.testing.assert_close(scores, owed, atol=1e-6 if rough else 1e-11, rtol=0)
+            assert_close(scores, owed, atol=1e-6 if rough else 1e-11, rtol=0)
             (gradient,) = torch.autograd.grad(scores, points)
             found = gradient * words
             close = max(1e-6 if rough else 1e-9, 1e-6 * rough * float(found.abs().sum()))
@@ -178,7 +179,7 @@ def test_relevance_is_conserved():
             assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
             targets = torch.ones(len(words), dtype=torch.int64)
             asked = model.relevance(words, mask, segments, targets, rule)
-            torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
+            assert_close(asked, found, atol=1e-12, rtol=1e-9)
     for kind in shapes.KINDS:
         with case(kind):
             biased = shapes.tiny_classifier(kind)
@@ -232,7 +233,7 @@ def test_each_entry_keeps_its_own_where_entries_do_not_mix():
     for at, compute in enumerate(FUNCTIONS):
         out, found = shares(compute, X)
         with case(at):
-            torch.testing.assert_close(found, out, atol=1e-9, rtol=1e-9)
+            assert_close(found, out, atol=1e-9, rtol=1e-9)
 
 
 def test_at_zero_an_activation_has_its_slope():
@@ -250,8 +251,8 @@ def test_gim_softens_the_softmax_and_leaves_activations_alone():
     (slope,) = torch.autograd.grad(functional.gelu(inner).sum(), inner)
     softer = functional.softmax(functional.gelu(X) / 2, -1)
     expected = softer * (torch.eye(4, dtype=X.dtype)[0] - softer[0, 0]) * slope * X
-    torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-9)
-    torch.testing.assert_close(out, functional.softmax(functional.gelu(X), -1)[..., 0])
+    assert_close(found, expected, atol=1e-12, rtol=1e-9)
+    assert_close(out, functional.softmax(functional.gelu(X), -1)[..., 0])
 
 
 def test_attention_is_written_out_as_torch_computes_it():
@@ -273,7 +274,7 @@ def test_attention_is_written_out_as_torch_computes_it():
             asked = q.clone().requires_grad_(True)
             with case(given, rule), Propagation(nn.Identity(), rule):
                 found = functional.scaled_dot_product_attention(asked, k, v, **given)
-            torch.testing.assert_close(found.detach(), expected)
+            assert_close(found.detach(), expected)
             if rule is not CP_LRP:
                 (slope,) = torch.autograd.grad(found.sum(), asked)
                 assert torch.isfinite(slope).all()

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_allclose, assert_array_equal
 from reference import case, models, words
+from torch.testing import assert_close
 
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
@@ -49,8 +51,8 @@ def test_logits_are_the_same_alone_and_padded_in_three_precisions():
             with case(kind, precision):
                 together = Scorer(model, 8192).logits(pairs, precision)
                 alone = Scorer(model, 1).logits(pairs, precision)
-                np.testing.assert_allclose(together, alone, atol=close)
-                np.testing.assert_allclose(together, exact, atol=close)
+                assert_allclose(together, alone, atol=close)
+                assert_allclose(together, exact, atol=close)
         assert np.abs(together - exact).max() > 1e-6
 
 
@@ -60,7 +62,7 @@ def test_an_empty_text_scores_the_bias():
         model = words.tiny_words(*kind)
         rows = [(r, np.zeros_like(r)) for r in [nothing, *company]]
         bias = model.network.output.bias
-        np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6, err_msg=kind)
+        assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6, err_msg=kind)
 
 
 def test_tokens_are_the_words():
@@ -89,10 +91,10 @@ def test_embeddings_start_from_known_vectors_where_there_are_some():
 
     table = start()
     assert not table[0].any() and 0 < np.abs(table[[1, 4]]).max() <= 0.05
-    np.testing.assert_array_equal(table[2:4], known.table)
+    assert_array_equal(table[2:4], known.table)
     cased = start(cased=True)  # vectors that know capitals lack Film
     assert np.abs(cased[2]).max() <= 0.05
-    np.testing.assert_array_equal(cased[3], known.table[1])
+    assert_array_equal(cased[3], known.table[1])
     with pytest.raises(ValueError, match="have 4 dimensions, the model 7"):
         start(7)
 
@@ -105,12 +107,12 @@ def test_word_vectors_are_read_from_two_files_or_a_text_file(tmp_path):
     pd.DataFrame({"index": ["the", "film"]}).to_parquet(tmp_path / "i.parquet")
     found = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
     assert found.words == ["the", "film"] and not found.cased
-    np.testing.assert_array_equal(found.table, np.eye(2))
+    assert_array_equal(found.table, np.eye(2))
     path = tmp_path / "v.txt"
     path.write_text("the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n")
     found = read_vectors(path, ["The", "12", ". . .", "no"])
     assert found.words == [". . .", "The", "12"] and found.cased
-    np.testing.assert_allclose(found.table, [[4, 5, 6], [7, 8, 9], [-0.1, 0, 1]])
+    assert_allclose(found.table, [[4, 5, 6], [7, 8, 9], [-0.1, 0, 1]])
     assert read_vectors(path, []).table.shape == (0, 3)
     # counts of words and numbers first, as word2vec writes them
     path.write_text("2 3\nthe 1 2 3\na 4 5 6\n")
@@ -162,7 +164,7 @@ def test_a_toy_task_is_learnt_and_survives_the_disk(tmp_path):
             assert loaded.vocabulary == model.vocabulary
             pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
             found = Scorer(loaded).logits(pairs)[:, ::-1]
-            np.testing.assert_array_equal(found, Scorer(model).logits(pairs))
+            assert_array_equal(found, Scorer(model).logits(pairs))
             # a word that is occluded stays a zero vector
             assert not model.network.embedding.weight[0].any()
 
@@ -229,7 +231,7 @@ def test_lstm_is_that_of_torch():
                 own = getattr(theirs, f"{name}_l0{'_reverse' * d}")
                 own.copy_(turned.mT if turned.ndim == 2 else turned)
             expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
-            torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
+            assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
@@ -241,4 +243,4 @@ def test_convolution_is_that_of_torch_with_same_padding():
         theirs.load_state_dict({"weight": core.kernel, "bias": core.bias})
         for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
             expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
-            torch.testing.assert_close(core(x, mask)[row], expected, atol=1e-12, rtol=0)
+            assert_close(core(x, mask)[row], expected, atol=1e-12, rtol=0)
