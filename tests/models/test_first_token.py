@@ -166,16 +166,20 @@ def test_a_network_that_reads_other_tokens_computes_them():
     model = tiny_model()
     own = model.network.bert.pooler.forward
     model.network.bert.pooler.forward = lambda states: own(states.mean(dim=1, keepdim=True))
-    assert first_token.knows(model.network) and not model.first_alone
+    assert not model.first_alone
     ids, mask, segments = padded(model, TEXTS[:1])
     with torch.no_grad():
         expected = model.network(input_ids=ids, token_type_ids=segments, attention_mask=mask).logits
         assert_close(model.logits(ids, mask, segments), expected)
 
 
-def test_other_architectures_and_settings_take_the_plain_road():
+def test_other_architectures_take_the_plain_road_and_settings_the_right_one():
     assert {kind for kind in shapes.KINDS if shapes.tiny_classifier(kind).first_alone} == SHORT
     attending = {"output_attentions": True, "attn_implementation": "eager"}
     for setting in ({"is_decoder": True}, {"chunk_size_feed_forward": 4}, attending):
-        network = shapes.tiny_network("bert", **setting)[0]
-        assert not first_token.knows(network) and not first_token.agrees(network), setting
+        network, tokenizer = shapes.tiny_network("bert", **setting)
+        model = Transformer("bert", network.eval(), tokenizer, shapes.LABELS, 64)
+        rows = padded(model, [instance("the film")] * 2)  # four tokens each
+        with case(setting), torch.no_grad():
+            found = model.logits(*rows, "float64")
+            check_close(found, model.logits(*rows, "float64", whole=True))

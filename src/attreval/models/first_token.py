@@ -43,49 +43,31 @@ _SHAPES = {
 }
 
 
-# of a configuration: what makes the last layer another one, or shows its states
-_REFUSED = (
-    "is_decoder",
-    "add_cross_attention",
-    "chunk_size_feed_forward",
-    "output_attentions",
-    "output_hidden_states",
-)
-
-
-def knows(network: nn.Module) -> bool:
-    """Whether `last_layer` can compute the last layer of a network for the first token alone."""
-    config = network.config
-    if config.model_type not in _SHAPES or any(getattr(config, name, False) for name in _REFUSED):
-        return False
-    if getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None):
-        return False
-    _, attention, shape = _find(network)
-    for name in (shape.query, shape.key, shape.value):
-        needed: Any = getattr(attention, name, None)
-        if type(needed) is not nn.Linear or needed.bias is None:
-            return False
-    return True
-
-
 def agrees(network: nn.Module) -> bool:
     """Whether a network's last layer for the first token alone gives the same logits.
 
-    Tried out on two rows of ids of its vocabulary, one padded, in evaluation mode.
+    Tried out on two rows of ids of its vocabulary, as they are and with one of them padded, in
+    evaluation mode: whatever a configuration changes, another result or an error tells.
     """
-    if not knows(network):
+    if network.config.model_type not in _SHAPES:
         return False
     weights = network.get_input_embeddings().weight
     ids = torch.linspace(0, len(weights) - 1, 12, device=weights.device).long().view(2, 6)
-    mask = torch.ones_like(ids)
-    mask[1, 4:] = 0
+    whole = torch.ones_like(ids)
+    padded = whole.clone()
+    padded[1, 4:] = 0
     try:
         with torch.no_grad(), evaluating(network):
-            plain = forward.classify(network, mask, ids=ids)
-            with last_layer(network):
-                short = forward.classify(network, mask, ids=ids)
+            return all(_agrees_on(network, ids, mask) for mask in (whole, padded))
     except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):
         return False  # another release of transformers, say
+
+
+def _agrees_on(network: nn.Module, ids: Tensor, mask: Tensor) -> bool:
+    """Whether both ways to compute the last layer give the same logits."""
+    plain = forward.classify(network, mask, ids=ids)
+    with last_layer(network):
+        short = forward.classify(network, mask, ids=ids)
     size = plain.abs().max().clamp(min=1)
     return bool((plain - short).abs().max() <= TOLERANCE * size)
 
