@@ -5,6 +5,7 @@ way.
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reference import alignment as slow
 from reference import models
 
@@ -26,7 +27,7 @@ def test_shares_equal_the_twin(tokens, words, specials):
     words = table([w for w in words if w[2]])
     shares = alignment.overlap_shares(offsets, words)
     assert shares.shape == (len(offsets), len(words))
-    np.testing.assert_allclose(shares, slow.overlap_shares(offsets, words), atol=1e-12)
+    assert_allclose(shares, slow.overlap_shares(offsets, words), atol=1e-12)
 
 
 anything = st.text("ab lyun'.-!é好\u200b\u0301\N{GRINNING FACE}م", max_size=30)
@@ -48,9 +49,9 @@ def test_relevance_is_conserved_on_any_text(text, second, seed):
         sides <= set(one.words[:, 0].tolist())
     )  # a side without words has nobody to give its relevance to
     by_word = alignment.to_words(scores, tokens, one)
-    np.testing.assert_allclose(by_word.sum(), scores.sum(), atol=1e-9)
+    assert_allclose(by_word.sum(), scores.sum(), atol=1e-9)
     back = alignment.to_tokens(by_word, tokens, one)
-    np.testing.assert_allclose(back.sum(), by_word.sum(), atol=1e-9)
+    assert_allclose(back.sum(), by_word.sum(), atol=1e-9)
     assert not back[tokens.special].any()
 
 
@@ -59,9 +60,7 @@ def test_pieces_of_a_word_share_its_score():
     tokens = alignment.tokenize(one, TOKENIZER, 64)
     assert tokens.texts == ("[CLS]", "a", "##n", "un", "##believ", "##able", "plot", "[SEP]")
     assert tokens.word.tolist() == [-1, 0, 0, 1, 1, 1, 2, -1]
-    np.testing.assert_allclose(
-        alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6]
-    )
+    assert_allclose(alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6])
     shared = alignment.to_tokens(np.array([0.0, 3.0, 1.0]), tokens, one)
-    np.testing.assert_allclose(shared, [0, 0, 0, 1, 1, 1, 1, 0])
+    assert_allclose(shared, [0, 0, 0, 1, 1, 1, 1, 0])
     assert alignment.marked_tokens(np.array([0, 1, 1]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 1, 0]

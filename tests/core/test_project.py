@@ -24,23 +24,21 @@ def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path):
     """The part was once cut out of the step's name, at the first `s1-`, which `bess1-`
     holds too.
     """
-    for given, part in [({}, "1"), ({"instances": 2}, "1-custom")]:
-        named = parameters.check_parameters(
-            "03_explain", {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1} | given
-        )
-        assert Results(tmp_path).attributions(*named.run()).name == f"ends1-bess1-s1-{part}.parquet"
+    run = {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1}
+    for more, part in (({}, "1"), ({"instances": 2}, "1-custom")):
+        named = parameters.check_parameters("03_explain", run | more)
+        found = Results(tmp_path).attributions(*named.run())
+        assert found.name == f"ends1-bess1-s1-{part}.parquet"
 
 
 def test_a_missing_table_says_what_to_run(tmp_path):
     results = Results(tmp_path / "quick")
     asked = ("accuracy", "02_train", "a", "b", 1)
-    with pytest.raises(
-        FileNotFoundError,
-        match=r"02_train-a-b-s1_accuracy\.csv: run notebook 02_train, or `attreval",
-    ):
+    path = results.table(*asked)
+    with pytest.raises(FileNotFoundError, match=f"{path.name}: run notebook 02_train"):
         results.read_table(*asked)
-    results.table(*asked).parent.mkdir(parents=True)
-    pd.DataFrame({"x": [1]}).to_csv(results.table(*asked), index=False)
+    path.parent.mkdir(parents=True)
+    pd.DataFrame({"x": [1]}).to_csv(path, index=False)
     assert results.read_table(*asked).x.tolist() == [1]
 
 

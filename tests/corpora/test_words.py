@@ -35,7 +35,7 @@ def test_a_text_has_the_same_words_alone_and_among_others(texts):
 
 
 def test_known_texts():
-    for text, words in [
+    for text, words in (
         ("", []),
         (" \t\n ", []),
         ("The cat didn't sleep.", ["The", "cat", "did", "n't", "sleep", "."]),
@@ -45,7 +45,7 @@ def test_known_texts():
         ("cafe\u0301 noir", ["cafe\u0301", "noir"]),
         ("nul \0 inside", ["nul", "\0", "inside"]),
         (writable("a \ud83d b"), ["a", "\N{REPLACEMENT CHARACTER}", "b"]),
-    ]:
+    ):
         assert texts_of(text) == words
         assert len(words_of_segments([text, " "])) == len(words)
 

@@ -30,6 +30,7 @@ from compendium.explorer.page import (
 )
 from compendium.explorer.read import read_means, take_turns
 from compendium.project import Results
+from compendium.workflow import instance_values
 
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)),
@@ -199,7 +200,9 @@ def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp
         row | {"metric": name} for name in ("diagnosticity", "nc", "gone")
     ]  # nc: notebook 06 keeps it, by text
     tables.write_csv(tmp_path / "tables" / "08_joint_values.csv", pd.DataFrame(rows))
-    means = read_means(Results(tmp_path), tables.read_values(), [("t", "m", 1), ("t", "other", 1)])
+    means = read_means(
+        Results(tmp_path), instance_values.read_values(), [("t", "m", 1), ("t", "other", 1)]
+    )
     assert means == {("t", "m", 1): {"metrics": {"diagnosticity": {"lime": (0.25, 7)}}}}
     assert pack_means(means["t", "m", 1], ["lime"])["means"] == {"diagnosticity": [[0.25, 7]]}
 
@@ -215,14 +218,14 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
     }
     frame = pd.DataFrame(rows | {"value": [0.1, np.nan], "more": 1})
     path = tmp_path / "instances" / "04.parquet"
-    tables.write_values(path, frame)
+    instance_values.write_values(path, frame)
     first = path.read_bytes()
-    tables.write_values(path, frame)
+    instance_values.write_values(path, frame)
     assert path.read_bytes() == first
-    kept = tables.read_values(path)
+    kept = instance_values.read_values(path)
     assert (
-        list(kept) == tables.VALUE_SCHEMA.names
+        list(kept) == instance_values.SCHEMA.names
         and kept.to_dict("records")[0]["value"] == 0.1
         and len(kept) == 1
     )
-    assert len(tables.read_values()) == 0
+    assert len(instance_values.read_values()) == 0

@@ -2,17 +2,21 @@
 and BART shaped.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from reference import architectures as shapes
-from reference import attending, erasures, models, pieces
+from reference import attending, case, erasures, models, pieces
+from reference.pieces import check_pairs
 from reference.words import tiny_words
 
 from attreval.core.units import find_units
-from attreval.methods import METHODS, TECHNIQUES
+from attreval.methods import TECHNIQUES
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain_instances
+from attreval.methods.run import LEAST, explain_instances
 from attreval.metrics.unified.faithfulness import ask_changes
 from attreval.models.questions import HeadImportance
 from attreval.models.questions.inside import class_layers
@@ -20,149 +24,134 @@ from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 
 PAIR = ("the brave film", "not unbelievably bad")
-COARSE = {"attention_steps": 3, "attention_steps_most": 3}
 
 
 @pytest.fixture(scope="module")
-def bart():
-    """An encoder-decoder of 2 + 1 layers with random weights; do not change it."""
-    return shapes.tiny_classifier("bart")
-
-
-@pytest.fixture(params=["tiny", "bart"])
-def model(request):
-    return request.getfixturevalue(request.param)
+def shaped(tiny):
+    """BERT and BART."""
+    return (tiny, shapes.tiny_classifier("bart"))
 
 
 def ask(model, name, tokens, target=1, **settings):
     """The Scores of one method."""
-    talk = METHODS[name].converse(
-        tokens, target, Budget(units=UnitSettings(**settings)), np.random.default_rng(0)
-    )
-    return Scorer(model, precision="float64").converse([("x", talk)])[0]
+    return models.scores_of(model, name, tokens, target, Budget(units=UnitSettings(**settings)))
 
 
 def importance(model, *asked):
     """(H,) how important the heads of a model are."""
-
-    def talk():
-        return (yield HeadImportance(*asked))
-
-    return Scorer(model, precision="float64").converse([("x", talk())])[0]
+    (found,) = Scorer(model, precision="float64").answer([HeadImportance(*asked)], ["x"])
+    return found
 
 
-@pytest.mark.parametrize("rule", ["gauss", "riemann"])
-@pytest.mark.parametrize("clip", [True, False])
-def test_attribution_is_the_path_integral_layer_by_layer(tiny, rule, clip):
+def test_attribution_is_the_path_integral_layer_by_layer(tiny):
     tokens = tiny.tokens(models.instance(*PAIR))
-    found = ask(
-        tiny, "attention_attribution", tokens, attention_rule=rule, attention_clip=clip, **COARSE
-    )
-    nodes, weights = np.polynomial.legendre.leggauss(3)
-    nodes, weights = (
-        ((nodes + 1) / 2, weights / 2) if rule == "gauss" else (np.arange(3) / 3, np.full(3, 1 / 3))
-    )
-    matrix = attending.attribution(tiny.at("float64"), tokens, 1, nodes.tolist(), weights.tolist())
-    matrix = np.maximum(matrix, 0) if clip else matrix
     units = find_units(tokens, "subword")
-    for (a, b), feature, score in zip(
-        units.pairs().tolist(), found.features, found.values, strict=True
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    coarse = {"attention_steps": 3, "attention_steps_most": 3}
+    for rule, at, shares in (
+        ("gauss", (nodes + 1) / 2, weights / 2),
+        ("riemann", np.arange(3) / 3, np.full(3, 1 / 3)),
     ):
-        i = units.groups[a][0]
-        j = units.groups[b][0]
-        assert set(feature) == {i, j}
-        np.testing.assert_allclose(score, (matrix[i, j] + matrix[j, i]) / 2, atol=1e-10)
+        matrix = attending.attribution(tiny.at("float64"), tokens, 1, at.tolist(), shares.tolist())
+        for clip in (True, False):
+            settings = {"attention_rule": rule, "attention_clip": clip}
+            found = ask(tiny, "attention_attribution", tokens, **settings, **coarse)
+            with case(rule, clip):
+                expected = np.maximum(matrix, 0) if clip else matrix
+                content = np.ix_(tokens.content, tokens.content)
+                check_pairs(found, units, expected[content])
 
 
-def test_attribution_is_complete(model, texts):
+def test_attribution_is_complete(shaped, texts):
     """What a layer's links sum to is what its attention adds to the probability; few nodes are told
     by their gap.
     """
-    tokens = model.tokens(texts[1])
-    for name in ("attention_attribution", "attention_attribution_spans"):
-        coarse, fine = (
-            ask(model, name, tokens, attention_steps=n, attention_steps_most=n) for n in (1, 100)
-        )
-        assert abs(fine.gap) < 1e-10 and abs(coarse.gap) > 1e-5
     until = {"attention_steps": 1, "attention_steps_most": 64, "attention_tolerance": 1e-6}
-    assert abs(ask(model, "attention_attribution", tokens, **until).gap) <= 1e-6
+    for model in shaped:
+        tokens = model.tokens(texts[1])
+        for name in ("attention_attribution", "attention_attribution_spans"):
+            gaps = []
+            for n in (1, 100):
+                steps = {"attention_steps": n, "attention_steps_most": n}
+                gaps.append(abs(ask(model, name, tokens, **steps).gap))
+            assert gaps[1] < 1e-10 and gaps[0] > 1e-5, (model.name, name)
+        assert abs(ask(model, "attention_attribution", tokens, **until).gap) <= 1e-6
 
 
-@pytest.mark.parametrize("target", [0, 1, 2])
-def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny, target):
+def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny):
     tokens = tiny.tokens(models.instance(*PAIR))
-    found = ask(
-        tiny, "attention_attribution", tokens, target, attention_steps=1, attention_steps_most=1
-    )
-    gaps = []
-    for layer in range(2):
-        nodes = [
-            torch.tensor([at], dtype=torch.float64, requires_grad=True) for at in (0.0, 0.5, 1.0)
-        ]
-        start, p, end = (
-            attending.scaled_probability(tiny.at("float64"), tokens, target, layer, x)[0]
-            for x in nodes
-        )
-        gaps.append((torch.autograd.grad(p, nodes[1])[0] - (end - start)).item())
-    assert found.gap == pytest.approx(max(gaps, key=abs), abs=1e-10)
+    once = {"attention_steps": 1, "attention_steps_most": 1}
+    for target in range(3):
+        found = ask(tiny, "attention_attribution", tokens, target, **once)
+        gaps = []
+        for layer in range(2):
+            at = []
+            for factor in (0.0, 0.5, 1.0):
+                x = torch.tensor([factor], dtype=torch.float64, requires_grad=True)
+                network = tiny.at("float64")
+                p, _ = attending.scaled_probability(network, tokens, target, layer, x)
+                at.append((p, torch.autograd.grad(p, x, retain_graph=True)[0]))
+            owed = at[2][0] - at[0][0]
+            gaps.append((at[1][1] - owed).item())
+        assert found.gap == pytest.approx(max(gaps, key=abs), abs=1e-10)
 
 
 def encoder_states(model, tokens):
-    """Hidden states of the encoder, layer by layer, and the attention of its last layer: (L, D)
-    each, (H, L, L).
-    """
+    """(L, D) hidden states of the encoder by layer, and the (H, L, L) attention of its last one."""
     network = model.at("float64")
     network.set_attn_implementation("eager")
-    given = {
-        "input_ids": torch.from_numpy(tokens.ids[None]),
-        "output_hidden_states": True,
-        "output_attentions": True,
-    }
+    given = {"input_ids": torch.from_numpy(tokens.ids[None])}
+    encoder = network.base_model
+    if network.config.is_encoder_decoder:
+        encoder = network.model.encoder
+    else:
+        given["token_type_ids"] = torch.from_numpy(tokens.segments[None])
     with torch.no_grad():
-        if network.config.is_encoder_decoder:
-            out = network.model.encoder(**given)
-        else:
-            out = network.bert(token_type_ids=torch.from_numpy(tokens.segments[None]), **given)
+        out = encoder(**given, output_hidden_states=True, output_attentions=True)
     return [h[0].numpy() for h in out.hidden_states], out.attentions[-1][0].numpy()
 
 
 def classifier(network):
     """The two linear layers of the head as (weights, bias)."""
     if network.config.is_encoder_decoder:
-        layers = network.classification_head.dense, network.classification_head.out_proj
+        layers = (network.classification_head.dense, network.classification_head.out_proj)
     else:
-        layers = network.bert.pooler.dense, network.classifier
+        layers = (network.bert.pooler.dense, network.classifier)
     return [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in layers]
 
 
-@pytest.mark.parametrize("matrix", ["transposed", "code"])
-@pytest.mark.parametrize("state", ["after", "before"])
-def test_the_most_important_head(model, texts, matrix, state):
-    (w1, _), (w2, b2) = classifier(model.at("float64"))
-    for tokens in map(model.tokens, texts[2:4]):
-        hidden = encoder_states(model, tokens)[0][-1 if state == "after" else -2][0]
-        for target in range(3):
+def test_the_most_important_head(shaped, texts):
+    asked = product(shaped, texts[2:4], ("transposed", "code"), ("after", "before"), range(3))
+    for model, text, matrix, state, target in asked:
+        (w1, _), (w2, b2) = classifier(model.at("float64"))
+        tokens = model.tokens(text)
+        with case(model.name, matrix, state, target):
+            states, _ = encoder_states(model, tokens)
+            hidden = states[-1 if state == "after" else -2][0]
             found = importance(model, tokens.ids, tokens.segments, target, matrix, state)
-            column = w1 @ (w2.T + b2)[:, target] if matrix == "code" else w2[target] @ w1
+            column = w2[target] @ w1
+            if matrix == "code":
+                column = w1 @ (w2.T + b2)[:, target]
             expected = [part.sum() for part in np.split(column * np.where(hidden > 0, 1, -1), 2)]
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+            assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("unit", ["word", "subword"])
-def test_attention_of_the_head(model, unit):
-    tokens = model.tokens(models.instance(*PAIR))
-    units = find_units(tokens, unit)
-    order = np.argsort(-importance(model, tokens.ids, tokens.segments, 1))
-    for place in (0, -1):
-        own = encoder_states(model, tokens)[1][order[place]]
-        single = ask(model, "attention_head", tokens, unit=unit, head_rank=place)
-        np.testing.assert_allclose(
-            single.values, [own[0, list(g)].mean() for g in units.groups], atol=1e-9
-        )
-        pairs = ask(model, "attention_head_pairs", tokens, unit=unit, head_rank=place)
-        for (a, b), score in zip(units.pairs().tolist(), pairs.values, strict=True):
-            both = [own[i, j] + own[j, i] for i in units.groups[a] for j in units.groups[b]]
-            np.testing.assert_allclose(score, np.mean(both) / 2, atol=1e-9)
+def test_attention_of_the_head(shaped):
+    for model, unit, place in product(shaped, ("word", "subword"), (0, -1)):
+        tokens = model.tokens(models.instance(*PAIR))
+        units = find_units(tokens, unit)
+        order = np.argsort(-importance(model, tokens.ids, tokens.segments, 1))
+        _, attention = encoder_states(model, tokens)
+        own = attention[order[place]]
+        how = {"unit": unit, "head_rank": place}
+        with case(model.name, unit, place):
+            single = ask(model, "attention_head", tokens, **how)
+            expected = [own[0, list(group)].mean() for group in units.groups]
+            assert_allclose(single.values, expected, atol=1e-9)
+            between = np.array(
+                [[own[np.ix_(a, b)].mean() for b in units.groups] for a in units.groups]
+            )
+            check_pairs(ask(model, "attention_head_pairs", tokens, **how), units, between)
 
 
 def test_levels_of_a_technique_ask_once(tiny):
@@ -170,44 +159,33 @@ def test_levels_of_a_technique_ask_once(tiny):
     communities.
     """
     one = models.instance(*PAIR, name="p")
-    budget = Budget(
-        path_steps=4, path_steps_most=4, units=UnitSettings(unit="word", shapley_samples=40)
-    )
+    budget = LEAST.changed(units=UnitSettings(unit="word", shapley_samples=40))
     for methods in TECHNIQUES.values():
         (found,) = explain_instances(Scorer(tiny), [one], list(methods.values()), budget, ("x",))
-        costs = [found.attributions[m].cost.unique for m in methods.values()]
-        assert costs[0] > 0 and costs[2] == costs[3] == 0
-        assert costs[1] == 0 or methods["token"] == "integrated_gradients"
-        spans = found.attributions[methods["span"]]
-        joined = found.attributions[methods["combined"]]
-        for feature in joined.features:
-            assert any(set(feature) <= set(whole) for whole in spans.features)
+        costs = {kind: found.attributions[m].cost.unique for kind, m in methods.items()}
+        assert costs["token"] > 0 and costs["span"] == costs["combined"] == 0
+        assert costs["pair"] == 0 or methods["token"] == "integrated_gradients"
+        spans = [set(feature) for feature in found.attributions[methods["span"]].features]
+        for feature in found.attributions[methods["combined"]].features:
+            assert any(set(feature) <= whole for whole in spans)
 
 
 def test_models_without_heads_or_with_another_kind_of_head_say_so():
     with pytest.raises(ValueError, match="'tiny gru' has no attention heads"):
-        Scorer(tiny_words("gru")).answer(
-            [HeadImportance(np.zeros(1, int), np.zeros(1, int), 0)], ["x"]
-        )
-    with pytest.raises(ValueError, match=r"`transposed` or `code`.*got 'other'"):
-        HeadImportance(np.zeros(1), np.zeros(1), 0, "other")
-    with pytest.raises(
-        ValueError, match="the classification head of Linear is not one of two linear layers"
-    ):
+        importance(tiny_words("gru"), np.zeros(1, int), np.zeros(1, int), 0)
+    with pytest.raises(ValueError, match="head of Linear is not one of two linear layers"):
         class_layers(torch.nn.Linear(2, 2))
 
 
 def test_labels_in_another_order_ask_for_the_same_class(tiny):
-    turned = Transformer(
-        "t", tiny.network, tiny.tokenizer, ("yes", "no", "maybe"), 64, order=[2, 0, 1]
-    )
+    order = [2, 0, 1]
+    labels = ("yes", "no", "maybe")
+    turned = Transformer("t", tiny.network, tiny.tokenizer, labels, 64, order=order)
     tokens = tiny.tokens(models.instance(*PAIR))
-    for ours, theirs in enumerate([2, 0, 1]):
-        pairs = [
-            ask(m, "attention_head_pairs", tokens, target=k).values
-            for m, k in ((turned, ours), (tiny, theirs))
-        ]
-        np.testing.assert_allclose(*pairs, atol=1e-12)
+    for ours, theirs in enumerate(order):
+        found = ask(turned, "attention_head_pairs", tokens, ours).values
+        expected = ask(tiny, "attention_head_pairs", tokens, theirs).values
+        assert_allclose(found, expected, atol=1e-12)
 
 
 def test_one_part_left_after_truncation_has_no_pairs(tiny):
@@ -227,12 +205,10 @@ def test_masked_texts_are_those_of_the_reference(tiny):
     units = find_units(tokens, "word")
     sets = [set(), {0}, {1, 4}, set(range(len(units)))]
     (found,) = Scorer(tiny, precision="float64").converse([("x", ask_changes(tokens, units, sets))])
+    network = tiny.at("float64")
     for i, chosen in enumerate(sets):
-        (flip, drop), (only, rest) = pieces.changes(
-            tiny.at("float64"), tokens, units.groups, chosen, erasures.logits
-        )
-        assert (found.flips_without[i], found.flips_only[i]) == (flip, only)
-        np.testing.assert_allclose(
-            [found.drops_without[i], found.drops_only[i]], [drop, rest], atol=1e-12
-        )
+        without, only = pieces.changes(network, tokens, units.groups, chosen, erasures.logits)
+        assert (found.flips_without[i], found.flips_only[i]) == (without[0], only[0])
+        drops = [found.drops_without[i], found.drops_only[i]]
+        assert_allclose(drops, [without[1], only[1]], atol=1e-12)
     assert found.flips_without[0] == 0 and found.flips_only[-1] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.testing import assert_allclose
 from reference import processes, surrogate
 
 from attreval.methods import lime
@@ -63,7 +64,7 @@ def test_masks_are_drawn_as_often_as_the_kernel_weighs_them():
         assert masks[0].all() and not masks[1:].all(axis=1).any()
         weights = surrogate.weights(np.tri(length, length, -1), WIDTH)
         found = np.bincount(masks[1:].sum(axis=1), minlength=length) / 20_000
-        np.testing.assert_allclose(found, weights / weights.sum(), atol=0.015)
+        assert_allclose(found, weights / weights.sum(), atol=0.015)
         assert np.ptp(masks[1:].mean(axis=0)) < 0.03  # no position before another
 
 
@@ -123,5 +124,5 @@ def test_the_posterior_is_the_textbook_one():
     hyper = (near.k1.constant_value, near.k2.length_scale, linear.k1.constant_value)
     mean, covariance = processes.posterior(masks, values, queries, hyper, lime.NOISE)
     found_mean, found = process.predict(queries.astype(float), return_cov=True)
-    np.testing.assert_allclose(found_mean, mean, atol=1e-9)
-    np.testing.assert_allclose(found, covariance, atol=1e-9)
+    assert_allclose(found_mean, mean, atol=1e-9)
+    assert_allclose(found, covariance, atol=1e-9)

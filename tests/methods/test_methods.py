@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reference import erasures, gradients, models, surrogate
 
 from attreval.core.seeds import generator
@@ -53,7 +54,7 @@ def test_gradients(tiny, unnormed, texts, target, budget):
             path = gradients.integrated(network, t, target, STEPS)
             for name, slow in zip(names, (*plain, *path), strict=True):
                 expected = np.array(slow)[t.content]
-                np.testing.assert_allclose(found[name][i].values, expected, atol=1e-9, err_msg=name)
+                assert_allclose(found[name][i].values, expected, atol=1e-9, err_msg=name)
 
 
 def test_a_path_may_start_from_five_baselines(tiny, texts):
@@ -73,7 +74,7 @@ def test_a_path_may_start_from_five_baselines(tiny, texts):
             slow = gradients.integrated(network, t, 1, STEPS, start)
             for name, expected in zip(PATHS, slow, strict=True):
                 found = models.scores_of(tiny, name, t, budget=budget).values
-                np.testing.assert_allclose(found, np.array(expected)[t.content], atol=1e-9)
+                assert_allclose(found, np.array(expected)[t.content], atol=1e-9)
             fine = models.scores_of(tiny, PATHS[0], t, budget=budget.changed(path_steps=200))
             assert abs(fine.gap) < 1e-9  # what a baseline owes is paid
 
@@ -103,7 +104,7 @@ def test_occlusion_and_omission(tiny, rule, texts, target, budget, size):
         talks = ((fast.name, fast.converse(t, target, Budget(windows=rule), None)) for t in tokens)
         for t, scores in zip(tokens, scorer.converse(talks), strict=True):
             expected = erasures.erasure_scores(network, t, target, size, slow, rule)
-            np.testing.assert_allclose(scores.values, expected, atol=1e-9)
+            assert_allclose(scores.values, expected, atol=1e-9)
 
 
 @settings(max_examples=8)
@@ -120,7 +121,7 @@ def test_lime(tiny, texts, target):
             z = np.exp(erasures.logits(network, ids, t.segments))
             values.append(z[target] / z.sum())
         expected = surrogate.ridge(masks, values, surrogate.weights(masks, 25.0))
-        np.testing.assert_allclose(scores.values, expected[t.content], atol=1e-9)
+        assert_allclose(scores.values, expected[t.content], atol=1e-9)
 
 
 def test_lime_draws_every_count_and_position_alike():
@@ -140,7 +141,7 @@ def test_the_gap_is_what_a_path_misses(tiny, texts):
     whole = erasures.logits(network, tokens.ids, tokens.segments)[1]
     none = erasures.logits(network, base, tokens.segments)[1]
     assert abs(scores.gap) >= 1e-3
-    np.testing.assert_allclose(scores.gap, scores.values.sum() - (whole - none), atol=1e-9)
+    assert_allclose(scores.gap, scores.values.sum() - (whole - none), atol=1e-9)
 
 
 def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts):
@@ -163,7 +164,7 @@ def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts):
         exact = Scorer(tiny, precision="float64")
         fixed = ask(exact, Budget(path_steps=steps, path_steps_most=steps))
         for a, b in zip(found, fixed, strict=True):
-            np.testing.assert_allclose(a.values, b.values, atol=1e-12)
+            assert_allclose(a.values, b.values, atol=1e-12)
 
 
 def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_noise(

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reference import coalitions, erasures, models
 from reference.pieces import check_pairs
 
@@ -36,13 +37,13 @@ def play(n, values, samples, seed=0):
 def test_all_coalitions_give_exact_values(n, seed, constant):
     values = np.full(2**n, 0.3) if constant else np.random.default_rng(seed).random(2**n)
     game = play(n, values, 2**n)
-    np.testing.assert_allclose(shapley_values(game), coalitions.shapley(values, n), atol=1e-10)
+    assert_allclose(shapley_values(game), coalitions.shapley(values, n), atol=1e-10)
     pairs = coalitions.bivariate(values, n)
-    np.testing.assert_allclose(bivariate_values(game), pairs, atol=1e-10)
+    assert_allclose(bivariate_values(game), pairs, atol=1e-10)
     oracle = explanations.bivariate_from_values(values, len(values), np.random.default_rng(0))
-    np.testing.assert_allclose(oracle, pairs, atol=1e-10)
+    assert_allclose(oracle, pairs, atol=1e-10)
     links = coalitions.interactions(values, n)
-    np.testing.assert_allclose(explanations.shapley_interactions(values), links, atol=1e-10)
+    assert_allclose(explanations.shapley_interactions(values), links, atol=1e-10)
 
 
 @given(n=st.integers(6, 9), seed=seeds, offset=st.floats(-1, 1))
@@ -55,7 +56,7 @@ def test_an_additive_game_shares_each_unit_in_half(n, seed, offset):
     half = np.tile(single[:, None] / 2, (1, n)) * ~np.eye(n, dtype=bool)
     for samples in (2**n, 50):
         found = explanations.bivariate_from_values(values, samples, np.random.default_rng(seed))
-        np.testing.assert_allclose(found, half, atol=1e-9)
+        assert_allclose(found, half, atol=1e-9)
 
 
 @given(n=st.integers(1, 40), samples=st.integers(2, 300), seed=seeds)
@@ -67,16 +68,16 @@ def test_drawn_coalitions_are_proper_within_budget_and_mirrored(n, samples, seed
     size = masks.sum(axis=1)
     assert len(masks) <= max(samples, 2) and size.min() >= 1 and size.max() <= n - 1
     assert len({m.tobytes() for m in masks}) == len(masks)
-    np.testing.assert_allclose(weights.sum(), 1, atol=1e-9)
+    assert_allclose(weights.sum(), 1, atol=1e-9)
     by_row = {m.tobytes(): w for m, w in zip(masks, weights, strict=True)}
-    np.testing.assert_allclose([by_row[m.tobytes()] for m in ~masks], weights, atol=1e-12)
+    assert_allclose([by_row[m.tobytes()] for m in ~masks], weights, atol=1e-12)
 
 
 def test_too_few_coalitions_treat_units_alike():
     """Two coalitions cannot tell three units apart that are always together."""
     masks = np.array([[True, True, True, False], [False, False, False, True]])
     found = fit_values(masks, np.ones(2), np.array([[0.6], [0.4]]), 1.0)
-    np.testing.assert_allclose(found[:, 0], [0.2, 0.2, 0.2, 0.4], atol=1e-12)
+    assert_allclose(found[:, 0], [0.2, 0.2, 0.2, 0.4], atol=1e-12)
 
 
 def library_values(game, n, samples, seed):
@@ -109,7 +110,7 @@ def test_the_shap_library():
 
         values = game(explanations.all_coalitions(n))
         exact = shapley_values(play(n, values, 2**n))
-        np.testing.assert_allclose(library_values(game, n, 2**n, seed), exact, atol=1e-6)
+        assert_allclose(library_values(game, n, 2**n, seed), exact, atol=1e-6)
         found = shapley_values(play(n, values, 200, seed))
         library = library_values(game, n, 200, seed)
         errors.append([np.abs(found - exact).mean(), np.abs(library - exact).mean()])
@@ -137,7 +138,7 @@ def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny):
             values[code] = z[1] / z.sum()
         budget = Budget(units=UnitSettings(unit=unit, shapley_samples=2**n))
         single = models.scores_of(tiny, "kernel_shap", tokens, budget=budget)
-        np.testing.assert_allclose(single.values, coalitions.shapley(values, n), atol=1e-9)
+        assert_allclose(single.values, coalitions.shapley(values, n), atol=1e-9)
         assert single.features == units.groups
         pairs = models.scores_of(tiny, "bivariate_shapley", tokens, budget=budget)
         check_pairs(pairs, units, coalitions.bivariate(values, n))

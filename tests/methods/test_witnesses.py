@@ -5,6 +5,7 @@ import pytest
 import torch
 from captum.attr import InputXGradient, IntegratedGradients, Occlusion, Saliency
 from lime.lime_base import LimeBase
+from numpy.testing import assert_allclose
 from reference.models import scores_of
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, log_loss, pairwise_distances
@@ -46,7 +47,7 @@ def test_captum_gradients(tiny, unnormed, texts):
         for name, values in expected.items():
             found = scores_of(model, name, tokens, TARGET, Budget(path_steps=50)).values
             theirs = values[0].detach().numpy()[tokens.content]
-            np.testing.assert_allclose(found, theirs, atol=1e-6, err_msg=name)
+            assert_allclose(found, theirs, atol=1e-6, err_msg=name)
 
 
 def test_captum_occlusion_is_the_mean_of_whole_windows(tiny, texts):
@@ -66,7 +67,7 @@ def test_captum_occlusion_is_the_mean_of_whole_windows(tiny, texts):
             content, (size,), baselines=tokens.mask_id, target=TARGET
         )
         found = scores_of(tiny, f"occlusion_{size}", tokens, TARGET, Budget(windows="mean"))
-        np.testing.assert_allclose(found.values, theirs[0].numpy(), atol=1e-6)
+        assert_allclose(found.values, theirs[0].numpy(), atol=1e-6)
 
 
 def test_lime_library():
@@ -80,7 +81,7 @@ def test_lime_library():
         rows = masks.astype(float)
         distances = pairwise_distances(rows, rows[:1], metric="cosine").ravel() * 100
         weights = lime.sample_weights(masks, 25.0)
-        np.testing.assert_allclose(weights, kernel(distances), atol=1e-9)
+        assert_allclose(weights, kernel(distances), atol=1e-9)
         library = LimeBase(kernel, random_state=0)
         probabilities = np.column_stack([1 - values, values])
         _, pairs, _, _ = library.explain_instance_with_data(
@@ -88,7 +89,7 @@ def test_lime_library():
         )
         expected = [dict(pairs).get(feature, 0) for feature in range(length)]
         found = lime.fit_surrogate(masks, values, weights)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+        assert_allclose(found, expected, atol=1e-6)
 
 
 def test_metrics_of_scikit_learn(tiny, texts):
@@ -100,7 +101,7 @@ def test_metrics_of_scikit_learn(tiny, texts):
     said = p.argmax(axis=1)
     assert found.accuracy == accuracy_score(gold, said)
     assert found.macro_f1 == f1_score(gold, said, average="macro")
-    np.testing.assert_allclose(found.loss, log_loss(gold, p, labels=[0, 1, 2]), atol=1e-9)
+    assert_allclose(found.loss, log_loss(gold, p, labels=[0, 1, 2]), atol=1e-9)
     assert found.correct.tolist() == (said == gold).tolist()
 
 

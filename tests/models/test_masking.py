@@ -61,11 +61,11 @@ def test_every_number_of_masked_tokens_is_as_likely():
 
 def test_copies_follow_from_names_and_ids_alone():
     texts = models.toy(12)
-    first, again = (masked_copies(MODEL, texts, "a", 1) for _ in range(2))
+    first = masked_copies(MODEL, texts, "a", 1)
+    again = masked_copies(MODEL, texts[::-1], "a", 1)[::-1]
     other = masked_copies(MODEL, texts, "a", 2)
-    turned = masked_copies(MODEL, texts[::-1], "a", 1)[::-1]
-    ids = [[one.tokens.ids.tolist() for one in some] for some in (first, again, other, turned)]
-    assert ids[0] == ids[1] == ids[3] != ids[2]
+    ids = [[one.tokens.ids.tolist() for one in some] for some in (first, again, other)]
+    assert ids[0] == ids[1] != ids[2]
     assert [(one.id, one.label) for one in first] == [(one.id, one.label) for one in texts]
 
 

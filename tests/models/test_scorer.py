@@ -8,12 +8,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import models, words
+from numpy.testing import assert_allclose
+from reference import case, models, words
 
 from attreval.core.records import Cost
 from attreval.methods import METHODS, methods_for
-from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.run import explain_instances
+from attreval.methods.run import LEAST, explain_instances
 from attreval.models.questions import DEEPLIFT, Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 
@@ -38,9 +38,8 @@ class Fake:
             raise RuntimeError("out of memory")
         self.batches.append((tuple(mask.shape), precision))
         total = (ids * mask).sum(dim=1) + 100 * (segments * mask).sum(dim=1)
-        return torch.stack(
-            [total, mask.sum(dim=1), torch.full_like(total, precision == "bfloat16")], dim=1
-        ).float()
+        rounded = torch.full_like(total, precision == "bfloat16")
+        return torch.stack([total, mask.sum(dim=1), rounded], dim=1).float()
 
 
 def row(*ids, side=0):
@@ -57,15 +56,8 @@ def test_answers_come_back_in_the_order_asked_and_every_evaluation_is_told():
     rows = [row(1), row(1, 2, 3), row(5, 5), row(1), row(1, 2), row(1, 2, side=1), row(2, 2, 2, 2)]
     found = Scorer(Fake(), token_budget=5, notify=heard.append).logits(rows)
     assert found.dtype == np.float64 and sum(heard) == 6
-    assert found.tolist() == [
-        [1, 1, 0],
-        [6, 3, 0],
-        [10, 2, 0],
-        [1, 1, 0],
-        [3, 2, 0],
-        [203, 2, 0],
-        [8, 4, 0],
-    ]
+    assert found[:, 0].tolist() == [1, 6, 10, 1, 3, 203, 8]
+    assert found[:, 1].tolist() == [1, 3, 2, 1, 2, 2, 4]
 
 
 def test_costs_are_counted_by_hand_and_stay_when_answers_are_forgotten():
@@ -73,19 +65,17 @@ def test_costs_are_counted_by_hand_and_stay_when_answers_are_forgotten():
     scorer.logits([row(1, 2, 3), row(4, 5), row(1, 2, 3)], account="first")
     assert scorer.costs["first"] == Cost(requested=3, unique=2, requested_tokens=8, unique_tokens=5)
     assert scorer.costs["first"].reused == 1
-    scorer.logits([row(4, 5), row(7)], account="second")
-    assert scorer.costs["second"] == Cost(
-        requested=2, unique=1, requested_tokens=3, unique_tokens=1
-    )
-    scorer.logits([row(7)], account="second")
-    assert scorer.costs["second"] == Cost(
-        requested=3, unique=1, requested_tokens=4, unique_tokens=1
-    )
-    scorer.forget()
-    scorer.logits([row(7)], account="second")
-    assert scorer.costs["second"] == Cost(
-        requested=4, unique=2, requested_tokens=5, unique_tokens=2
-    )
+    for asked, cost in (
+        ([row(4, 5), row(7)], Cost(2, 1, 3, 1)),
+        ([row(7)], Cost(3, 1, 4, 1)),
+        (None, Cost(3, 1, 4, 1)),
+        ([row(7)], Cost(4, 2, 5, 2)),
+    ):
+        if asked is None:
+            scorer.forget()
+        else:
+            scorer.logits(asked, account="second")
+        assert scorer.costs["second"] == cost
     assert Cost(1, 2, 3, 4, 5) + Cost(10, 20, 30, 40, 50) == Cost(11, 22, 33, 44, 55)
 
 
@@ -104,11 +94,10 @@ def test_conversations_share_answers_and_batches():
     a, b = scorer.converse([("a", ask((1, 2), (3, 4))), ("b", ask((3, 4), (5, 6)))])
     assert a.tolist() == [[3, 2, 0], [7, 2, 0]] and b.tolist() == [[7, 2, 0], [11, 2, 0]]
     assert model.batches == [((3, 2), "float32")]
-    assert (
-        scorer.costs["a"].unique == 2
-        and scorer.costs["b"].unique == 1
-        and scorer.costs["b"].reused == 1
-    )
+    assert [(scorer.costs[name].unique, scorer.costs[name].reused) for name in "ab"] == [
+        (2, 0),
+        (1, 1),
+    ]
 
 
 def test_conversations_of_any_length_run_side_by_side():
@@ -145,21 +134,17 @@ def test_batches_are_the_cheapest_of_all_cuts(lengths, budget, batch, step):
     lengths = sorted(lengths, reverse=True)
 
     def price(cuts):
-        parts = [
-            (end - at, max(1, lengths[at]))
-            for at, end in itertools.pairwise([0, *cuts, len(lengths)])
-        ]
-        if any(n > 1 and n * size > budget for n, size in parts):
-            return np.inf
-        return sum(batch + size * (step + n) for n, size in parts)
+        total = 0
+        for at, end in itertools.pairwise([0, *cuts, len(lengths)]):
+            n = end - at
+            size = max(1, lengths[at])
+            total += batch + size * (step + n) if n == 1 or n * size <= budget else np.inf
+        return total
 
     inner = range(1, len(lengths))
-    cheapest = min(
-        price(cuts)
-        for count in range(len(lengths))
-        for cuts in itertools.combinations(inner, count)
-    )
+    every = [itertools.combinations(inner, count) for count in range(len(lengths))]
     found = cut_batches(lengths, budget, batch, step)
+    cheapest = min(map(price, itertools.chain(*every)))
     assert price([part.stop for part in found[:-1]]) == cheapest
 
 
@@ -168,50 +153,34 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
     recorder = models.Recorder(tiny)
     scorer = Scorer(recorder, sampled_precision="bfloat16")
     sampled = [m for m in known if METHODS[m].sampled]
-    few = UnitSettings(shapley_samples=10)
-    budget = Budget(
-        path_steps=2,
-        path_steps_most=2,
-        riemann_steps=2,
-        limsse_epochs=2,
-        lime_samples=30,
-        units=few,
-    )
+    budget = LEAST.changed(lime_samples=30)
     explain_instances(scorer, texts[1:2], [m for m in known if m not in sampled], budget)
     assert {p for _, _, p in recorder.batches} == {"float32"}
     for name in sampled:
         scorer.forget()
         recorder.batches.clear()
-        (exact,), (fast,) = (
-            explain_instances(s, texts[1:2], [name], budget) for s in (Scorer(tiny), scorer)
-        )
+        found = []
+        for one in (Scorer(tiny), scorer):
+            (explained,) = explain_instances(one, texts[1:2], [name], budget)
+            found.append(explained.attributions[name].scores)
         assert "bfloat16" in {p for _, _, p in recorder.batches}, name
-        assert (
-            0 < np.abs(exact.attributions[name].scores - fast.attributions[name].scores).max() < 0.1
-        ), name
+        assert 0 < np.abs(found[0] - found[1]).max() < 0.1, name
 
 
-@pytest.mark.parametrize(
-    ("lengths", "budget", "more", "ends"),
-    [
+def test_batches_are_cut_by_what_a_device_is_fast_at():
+    on_gpu = Fake()
+    on_gpu.device = "meta"
+    fewest = Scorer(on_gpu, 2000).batch_costs
+    for lengths, budget, costs, ends in (
         ([40] * 8 + [20] * 8, 1024, {}, [8, 16]),  # padding would cost more than another batch
         ([40] * 8 + [39] * 8, 1024, {}, [16]),
         ([40, 20], 1024, {}, [2]),  # two batches of a row would cost more than what is padded
         ([240] * 2 + [200] * 8, 16384, {"batch": 0, "step": 6}, [10]),
-        (
-            [400] * 5 + [2] * 9,
-            2000,
-            None,
-            [5, 14],
-        ),  # None: a GPU, which is given the fewest batches
-        ([400] * 4 + [2], 2000, None, [5]),
-    ],
-)
-def test_batches_are_cut_by_what_a_device_is_fast_at(lengths, budget, more, ends):
-    model = Fake()
-    model.device = "meta"
-    more = Scorer(model, budget).batch_costs if more is None else more
-    assert [batch.stop for batch in cut_batches(lengths, budget, **more)] == ends
+        ([400] * 5 + [2] * 9, 2000, fewest, [5, 14]),
+        ([400] * 4 + [2], 2000, fewest, [5]),
+    ):
+        with case(lengths):
+            assert [batch.stop for batch in cut_batches(lengths, budget, **costs)] == ends
 
 
 def test_padding_is_masked_and_at_the_end():
@@ -271,58 +240,51 @@ def test_paths_are_counted_and_shared(tiny, texts):
 
 def test_paths_that_differ_in_anything_are_different_questions():
     one = PathGradient(np.array([1, 2, 3]), np.zeros(3, np.int64), 0, (0.25, 0.5), (0.3, 0.7))
-    others = {
+    assert replace(one).key() == one.key()
+    for name, other in {
         "ids": np.array([1, 2, 4]),
         "segments": np.array([0, 0, 1]),
         "target": 1,
         "nodes": (0.2, 0.5),
-    }
-    others |= {"weights": (0.5, 0.5), "baseline": np.array([0, 0, 0]), "of": "probability"}
-    assert replace(one).key() == one.key()
-    for name, other in others.items():
+        "weights": (0.5, 0.5),
+        "baseline": np.array([0, 0, 0]),
+        "of": "probability",
+    }.items():
         assert replace(one, **{name: other}).key() != one.key(), name
 
 
-FORMS = [
-    *(
-        ("transformer", form)
-        for form in ({}, {"where": "entry"}, {"where": "bare"}, {"rule": DEEPLIFT})
-    ),
-    *(
-        (kind, form)
-        for kind in ("lstm", "gru", "qlstm", "cnn")
-        for form in ({}, {"rule": DEEPLIFT})
-    ),
-]
+FORMS = (
+    ("transformer", {}),
+    ("transformer", {"where": "entry"}),
+    ("transformer", {"where": "bare"}),
+    ("transformer", {"rule": DEEPLIFT}),
+    *itertools.product(("lstm", "gru", "qlstm", "cnn"), ({}, {"rule": DEEPLIFT})),
+)
 
 
-@pytest.mark.parametrize(("which", "form"), FORMS, ids=str)
-def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
+def test_what_is_asked_of_one_point_is_read_once(tiny, texts):
     """Logit and probability, of any class, along one path: one forward pass a node, and the very
     same numbers.
     """
-    model = tiny if which == "transformer" else words.tiny_words(which)
-    asked = []
-    for t in (model.tokens(one) for one in texts[1:3]):
-        for more in ({}, {"of": "probability"}, {"target": 1}):
+    for which, form in FORMS:
+        model = tiny if which == "transformer" else words.tiny_words(which)
+        asked = []
+        for t in map(model.tokens, texts[1:3]):
             one = PathGradient(t.ids, t.segments, 0, (0.25, 0.5, 1.0), (0.3, 0.6, 0.1), **form)
-            asked.append(replace(one, **more))
-    together = Scorer(recorder := models.Recorder(model)).answer(asked, [""] * 6)
-    if not ("rule" in form and which == "transformer"):  # captum reads it on its own
-        assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
-    for kind in range(3):
-        for question, there in zip(asked[kind::3], together[kind::3], strict=True):
-            (alone,) = Scorer(model).answer([question], [""])
-            np.testing.assert_allclose(
-                there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max()
-            )
-        for found, same in zip(
-            Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True
-        ):
-            assert (found.gradient == same.gradient).all() and (
-                found.difference == same.difference
-            ).all()
-            assert np.array_equal(found.values, same.values, equal_nan=True)
+            asked += [one, replace(one, of="probability"), replace(one, target=1)]
+        together = Scorer(recorder := models.Recorder(model)).answer(asked, [""] * 6)
+        with case(which, form):
+            if not ("rule" in form and which == "transformer"):  # captum reads it on its own
+                assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
+            for question, there in zip(asked, together, strict=True):
+                (alone,) = Scorer(model).answer([question], [""])
+                close = 1e-5 * np.abs(alone.gradient).max()
+                assert_allclose(there.gradient, alone.gradient, atol=close)
+            for kind in range(3):
+                same = Scorer(model).answer(asked[kind::3], [""] * 2)
+                for a, b in zip(same, together[kind::3], strict=True):
+                    for part in ("gradient", "difference", "values"):
+                        np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 
 def test_a_copy_that_sampled_rows_made_gives_gradients(texts):
@@ -336,9 +298,7 @@ def test_a_copy_that_sampled_rows_made_gives_gradients(texts):
 def test_methods_on_one_text_share_what_they_ask(tiny):
     """n = 4 content tokens, L = 6; tests/methods/test_method_facts.py has each method's formula."""
     scorer = Scorer(tiny)
-    budget = Budget(
-        path_steps=5, path_steps_most=5, lime_samples=30, riemann_steps=7, limsse_epochs=5
-    )
+    budget = LEAST.changed(path_steps=5, path_steps_most=5, lime_samples=30)
     asked = [models.instance("good bad slow film", name="x")]
     (found,) = explain_instances(scorer, asked, methods_for("transformer"), budget)
     costs = {name: one.cost for name, one in found.attributions.items()}
@@ -346,35 +306,33 @@ def test_methods_on_one_text_share_what_they_ask(tiny):
         "gradient_l1": 1,
         "gradient_l2": 0,
         "gradient_x_input": 0,
+        "integrated_gradients": 5 + 1,  # the whole text is known from the prediction
         "integrated_gradients_plain": 0,
-    }
-    new |= {"integrated_gradients": 5 + 1}  # the whole text is known from the prediction
-    new |= {"gradient_integrated_logit_dot": 0, "gradient_integrated_probability_dot": 0}
-    new |= {
+        "gradient_integrated_logit_dot": 0,
+        "gradient_integrated_probability_dot": 0,
         "attention": 1,
         "scaled_attention": 0,
         "scaled_attention_squared": 0,
         "occlusion_1": 4,
         "omission_1": 4,
+        "limsse_logit": 0,
+        "limsse_probability": 0,
     }
-    new |= {"limsse_logit": 0, "limsse_probability": 0}
     assert {name: costs[name].unique for name in new} == new
-    assert (
-        costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
-    )
+    assert costs["omission_1"].unique_tokens == 4 * 5
+    assert costs["occlusion_1"].unique_tokens == 4 * 6
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
     assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}
 
 
 def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     scorer = Scorer(tiny, precision="float64")
-    text = tiny.tokens(texts[1]).ids, tiny.tokens(texts[1]).segments
+    tokens = tiny.tokens(texts[1])
+    text = (tokens.ids, tokens.segments)
     z = np.exp(scorer.logits([text])[0])
-    asked = [PathGradient(*text, k) for k in range(3)] + [PathGradient(*text, 1, of="probability")]
-    *by_logit, found = scorer.answer(asked, [""] * 4)
-    expected = (
-        z[1]
-        / z.sum()
-        * sum(((k == 1) - z[k] / z.sum()) * a.gradient for k, a in enumerate(by_logit))
-    )
-    np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
+    p = z / z.sum()
+    asked = [PathGradient(*text, k) for k in range(3)]
+    *by_logit, found = scorer.answer([*asked, PathGradient(*text, 1, of="probability")], [""] * 4)
+    slopes = p[1] * (np.eye(3)[1] - p)
+    expected = sum(slope * a.gradient for slope, a in zip(slopes, by_logit, strict=True))
+    assert_allclose(found.gradient, expected, atol=1e-10)

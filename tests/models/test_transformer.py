@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
 from pydantic import ValidationError
 from reference import architectures as shapes
-from reference import models
+from reference import case, models
 from reference.words import tiny_words
 from transformers import BertConfig, BertModel
 
@@ -28,35 +29,29 @@ def logits(model, one):
     return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
 
 
-@pytest.mark.parametrize("make", [models.tiny_model, lambda: shapes.tiny_classifier("bart")])
-def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(
-    make, texts, tmp_path
-):
-    model = make()
-    model.save(tmp_path / "m")
-    loaded = load_classifier(
-        tmp_path / "m", device="cpu", max_length=500, labels=("yes", "no", "maybe")
-    )
-    assert loaded.family == "transformer" and loaded.labels == ("yes", "no", "maybe")
-    assert loaded.max_length == 64  # the model has no more positions
-    assert (
-        not any(p.requires_grad for p in loaded.network.parameters())
-        and not loaded.network.training
-    )
-    assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
-    for one in texts:
-        assert loaded.tokens(one).texts == model.tokens(one).texts
-        np.testing.assert_allclose(logits(loaded, one), logits(model, one)[[2, 0, 1]], atol=1e-5)
+def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(texts, tmp_path):
+    labels = ("yes", "no", "maybe")
+    for model in (models.tiny_model(), shapes.tiny_classifier("bart")):
+        with case(model.name):
+            model.save(tmp_path / model.name)
+            folder = tmp_path / model.name
+            loaded = load_classifier(folder, device="cpu", max_length=500, labels=labels)
+            assert loaded.family == "transformer" and loaded.labels == labels
+            assert loaded.max_length == 64  # the model has no more positions
+            assert not any(p.requires_grad for p in loaded.network.parameters())
+            assert not loaded.network.training
+            assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
+            for one in texts:
+                assert loaded.tokens(one).texts == model.tokens(one).texts
+                expected = logits(model, one)[[2, 0, 1]]
+                assert_allclose(logits(loaded, one), expected, atol=1e-5)
 
 
 def test_labels_are_matched_by_name(folder):
-    assert load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe")).labels == (
-        "Yes",
-        "no",
-        "maybe",
-    )
+    asked = ("Yes", "no", "maybe")
+    assert load_transformer(folder, device="cpu", labels=asked).labels == asked
     assert match_labels(("a", "b"), ("A", "B"), "x") is None
-    with pytest.raises(ValueError, match=r"has classes no, maybe, yes, the task has good, bad"):
+    with pytest.raises(ValueError, match="has classes no, maybe, yes, the task has good, bad"):
         load_transformer(folder, device="cpu", labels=("good", "bad"))
     with pytest.raises(FileNotFoundError, match="train it with notebook 02"):
         load_transformer(folder / "nothing")
@@ -68,55 +63,46 @@ def test_precisions_are_copies_made_once(texts):
     assert model.at("float64").dtype == torch.float64 and model.network.dtype == torch.float32
     tokens = model.tokens(texts[1])
     rows = [(tokens.ids, tokens.segments)]
-    exact = Scorer(model).logits(rows, "float64")
-    single = Scorer(model).logits(rows, "float32")
-    half = Scorer(model).logits(rows, "bfloat16")
-    assert 0 < np.abs(exact - single).max() < 1e-4 < np.abs(exact - half).max() < 0.5
+    scorer = Scorer(model)
+    exact = scorer.logits(rows, "float64")
+    rounded = [np.abs(scorer.logits(rows, one) - exact).max() for one in ("float32", "bfloat16")]
+    assert 0 < rounded[0] < 1e-4 < rounded[1] < 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "amx", "avx", "level", "picked"),
-    [
+def test_bfloat16_is_picked_where_it_is_faster(monkeypatch):
+    cpu = torch.device("cpu")
+    has = {}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    for name, amx, avx, level, picked in (
         ("AMD EPYC", False, True, "AVX512", "bfloat16"),
         ("Intel Xeon", True, True, "AVX512", "bfloat16"),
-        (
-            "Intel Xeon",
-            False,
-            True,
-            "AVX512",
-            "float32",
-        ),  # it has the instruction, at half the rate of float32
+        # it has the instruction, at half the rate of float32
+        ("Intel Xeon", False, True, "AVX512", "float32"),
         ("AMD EPYC", False, False, "AVX512", "float32"),
         ("Intel Xeon", True, True, "AVX2", "float32"),
-    ],
-)
-def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, level, picked):
-    has = {"cpu_name": name, "amx_bf16": amx, "avx512_bf16": avx}
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: level)
-    for asked, found in (("auto", picked), ("float32", "float32"), ("bfloat16", "bfloat16")):
-        assert pick_precision(asked, torch.device("cpu")) == found
+    ):
+        has |= {"cpu_name": name, "amx_bf16": amx, "avx512_bf16": avx}
+        monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda level=level: level)
+        assert pick_precision("auto", cpu) == picked, (name, amx, avx, level)
+        assert pick_precision("float32", cpu) == "float32"
 
 
-@pytest.mark.parametrize(
-    "first, second, most", [(40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)]
-)
-def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
+def test_long_pairs_are_cut_at_the_longer_text(tiny):
     """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of
     models.
     """
-    texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
-    instance = models.instance(*texts)
-    short = min(first, second)
-    words = replace(tiny_words("gru"), max_length=most).tokens(instance)
-    pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(instance)
-    for tokens in (words, pieces):
-        kept = np.bincount(tokens.offsets[tokens.content, 0], minlength=2)
-        assert kept.sum() == min(most, first + second)
-        assert kept.min() == min(short, most // 2) and (
-            first == second or kept.argmax() == int(second > first)
-        )
-        assert tokens.dropped == first + second - kept.sum()
+    for first, second, most in ((40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)):
+        texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
+        one = models.instance(*texts)
+        words = replace(tiny_words("gru"), max_length=most).tokens(one)
+        pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(one)
+        for tokens in (words, pieces):
+            with case(first, second, most, tokens):
+                kept = np.bincount(tokens.offsets[tokens.content, 0], minlength=2)
+                assert kept.sum() == min(most, first + second)
+                assert kept.min() == min(first, second, most // 2)
+                assert first == second or kept.argmax() == int(second > first)
+                assert tokens.dropped == first + second - kept.sum()
 
 
 def test_positions_do_not_depend_on_ids():
@@ -127,33 +113,33 @@ def test_positions_do_not_depend_on_ids():
     model = Transformer("mpnet", network, tokenizer, shapes.LABELS, 64)
     assert model.first_alone  # tried out, before anything is counted
     seen = []
-    network.mpnet.embeddings.position_embeddings.register_forward_hook(
-        lambda m, given, out: seen.append(given[0])
-    )
+    table = network.mpnet.embeddings.position_embeddings
+    table.register_forward_hook(lambda m, given, out: seen.append(given[0][0].tolist()))
     pad = network.mpnet.embeddings.padding_idx
-    for ids in ([[5, 6, 7, 8]], [[5, pad, pad, 8]]):
-        model.logits(*(torch.tensor(x) for x in (ids, [[1] * 4], [[0] * 4])))
-    assert (seen[0] == seen[1]).all() and seen[0][0].tolist() == [pad + 1 + i for i in range(4)]
+
+    def read(*ids):
+        row = torch.tensor([ids])
+        model.logits(row, torch.ones_like(row), torch.zeros_like(row))
+        return seen[-1]
+
+    assert read(5, 6, 7, 8) == read(5, pad, pad, 8) == [pad + 1 + i for i in range(4)]
     network.config.position_start = 0  # as in the released code of Zhao & Aletras
-    model.logits(*(torch.tensor(x) for x in ([[5, 6]], [[1] * 2], [[0] * 2])))
-    assert seen[-1][0].tolist() == [0, 1]
+    assert read(5, 6) == [0, 1]
 
 
 def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
     model = models.untrained_model()
+    texts = [models.instance("good " * 30), models.instance("bad " * 30, name="y", label=1)] * 4
     seen = []
-    texts = [
-        models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2)
-        for i in range(8)
-    ]
-    model.network.register_forward_hook(
-        lambda m, args, given, out: seen.append(given["input_ids"]), with_kwargs=True
-    )
+
+    def look(module, args, given, out):
+        seen.append(given["input_ids"].shape)
+
+    model.network.register_forward_hook(look, with_kwargs=True)
     spec = TrainingSpec(batch_rows=4, evaluations_per_epoch=1, precision="float32", tokens=10)
     train(model, texts, texts, spec, tmp_path / "model", ("test",))
-    assert {ids.shape[1] for ids in seen if len(ids) > 2} == {
-        10
-    }  # its last layer is tried out on two rows
+    # its last layer is tried out on two rows
+    assert {length for rows, length in seen if rows > 2} == {10}
     assert len(model.tokens(texts[0])) == 32
 
 
@@ -163,6 +149,7 @@ BART = {
     "decoder_layers": 1,
     "hidden": 32,
     "heads": 2,
+    "tokenizer": "local",
 }
 
 
@@ -171,96 +158,74 @@ def body(tiny, tmp_path_factory):
     """The folder of a BERT-shaped encoder without a head."""
     folder = tmp_path_factory.mktemp("encoder") / "body"
     torch.manual_seed(0)
-    config = BertConfig(
-        **tiny.network.config.to_dict() | {"intermediate_size": 128, "initializer_range": 0.3}
-    )
-    BertModel(config).save_pretrained(folder)
+    sizes = tiny.network.config.to_dict() | {"intermediate_size": 128, "initializer_range": 0.3}
+    BertModel(BertConfig(**sizes)).save_pretrained(folder)
     tiny.tokenizer.save_pretrained(folder)
     return folder
 
 
 def make(body, seed=1, **more):
-    spec = ModelSpec(**BART | {"tokenizer": "local"} | more)
-    return new_classifier(
-        spec, ("a", "b"), ("m", seed), [], "small", "cpu", resolve=lambda name: str(body)
-    )
+    spec = ModelSpec(**(more if "weights" in more else BART | more))
+    labels = ("a", "b")
+    return new_classifier(spec, labels, ("m", seed), [], "small", "cpu", lambda name: str(body))
 
 
-@pytest.mark.parametrize("architecture", ["encoder_decoder", "transformer"])
-def test_a_new_model_has_the_sizes_and_seed_asked(body, architecture):
-    asked = {"layers": 1, "hidden": 16, "heads": 2, "max_length": 16, "architecture": architecture}
-    first = make(body, 1, **asked)
-    again = make(body, 1, **asked)
-    other = make(body, 2, **asked)
-    config = first.network.config
-    assert (
-        first.layers == 1
-        and config.hidden_size == 16
-        and config.num_labels == 2
-        and first.labels == ("a", "b")
-    )
-    assert len(first.tokens(models.instance("good " * 40))) == 16
-    weights = [next(iter(m.network.base_model.encoder.parameters())) for m in (first, again, other)]
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+def test_a_new_model_has_the_sizes_and_seed_asked(body):
+    asked = {"layers": 1, "hidden": 16, "heads": 2, "max_length": 16}
+    for architecture in ("encoder_decoder", "transformer"):
+        with case(architecture):
+            made = [make(body, seed, architecture=architecture, **asked) for seed in (1, 1, 2)]
+            config = made[0].network.config
+            assert made[0].layers == 1 and config.hidden_size == 16 and config.num_labels == 2
+            assert made[0].labels == ("a", "b")
+            assert len(made[0].tokens(models.instance("good " * 40))) == 16
+            encoders = [m.network.base_model.encoder for m in made]
+            weights = [next(one.parameters()) for one in encoders]
+            assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
 
 
 def test_pretrained_weights_get_a_fresh_head(body):
-    spec = ModelSpec(weights="local")
-    made = new_classifier(
-        spec, ("a", "b"), (1,), [], "small", "cpu", resolve=lambda name: str(body)
-    )
-    assert made.network.config.num_labels == 2
+    made = make(body, weights="local").network
+    assert made.config.num_labels == 2
     theirs = BertModel.from_pretrained(body).encoder.layer[0].output.dense.weight
-    assert torch.equal(made.network.bert.encoder.layer[0].output.dense.weight, theirs)
+    assert torch.equal(made.bert.encoder.layer[0].output.dense.weight, theirs)
 
 
 def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
     """Its encoder gives the states that the other one gives to a text of one part, layer
     by layer.
     """
-    started = make(body, start="local")
-    encoder = BertModel.from_pretrained(body)
-    tokens = tiny.tokens(texts[1])
-    ids = torch.from_numpy(tokens.ids[None])
+    started = make(body, start="local").network.eval().model
+    encoder = BertModel.from_pretrained(body).eval()
+    ids = torch.from_numpy(tiny.tokens(texts[1]).ids[None])
     with torch.no_grad():
-        theirs = encoder.eval()(ids, output_hidden_states=True).hidden_states
-        ours = started.network.eval().model.encoder(ids, output_hidden_states=True).hidden_states
+        theirs = encoder(ids, output_hidden_states=True).hidden_states
+        ours = started.encoder(ids, output_hidden_states=True).hidden_states
     for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(
-            a, b, atol=1e-3
-        )  # BERT and BART stabilise their normalisation differently
-    layer = started.network.model.decoder.layers[0]
-    source = encoder.encoder.layer[0]
+        assert_allclose(a, b, atol=1e-3)  # their normalisations are stabilised apart
+    layer = started.decoder.layers[0]
+    source = encoder.encoder.layer[0].attention.self.query.weight
     for own in (layer.self_attn, layer.encoder_attn):
-        assert torch.equal(own.q_proj.weight, source.attention.self.query.weight)
-    shared = started.network.model
-    assert shared.decoder.embed_tokens.weight is shared.shared.weight
+        assert torch.equal(own.q_proj.weight, source)
+    assert started.decoder.embed_tokens.weight is started.shared.weight
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"hidden": 16}, r"'hidden': 16.*cannot start from local: bert with .*'hidden': 32"),
-        ({"layers": 3}, r"3 \+ 1 layers cannot start .* 2 layers"),
-    ],
-)
-def test_an_encoder_that_does_not_fit_says_so(body, change, said):
-    with pytest.raises(ValueError, match=said):
-        make(body, start="local", **change)
+def test_an_encoder_that_does_not_fit_says_so(body):
+    for change, said in (({"hidden": 16}, "'hidden': 16"), ({"layers": 3}, r"3 \+ 1 layers")):
+        with pytest.raises(ValueError, match=f"{said}.* cannot start from local"):
+            make(body, start="local", **change)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"weights": "x", "layers": None, "hidden": None, "heads": None}, "is a transformer"),
+def test_what_does_not_go_together_is_told():
+    sizes = dict.fromkeys(("layers", "hidden", "heads"))
+    for change, said in (
+        (sizes | {"weights": "x"}, "is a transformer"),
         ({"architecture": "transformer", "start": "x"}, "`start` is for an encoder_decoder"),
         (
             {"architecture": "gru", "start": "x", "layers": None, "heads": None},
             "no tokenizer, start",
         ),
         ({"layers": None}, "give either `weights`"),
-    ],
-)
-def test_what_does_not_go_together_is_told(change, words):
-    with pytest.raises(ValidationError, match=words):
-        ModelSpec(**BART | {"tokenizer": "local"} | change)
+    ):
+        with case(change), pytest.raises(ValidationError, match=said):
+            ModelSpec(**BART | change)

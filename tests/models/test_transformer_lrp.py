@@ -3,16 +3,19 @@ is refused.
 """
 
 import functools
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 from reference import architectures as shapes
+from reference import case
 from reference import layered_llama as slow_llama
 from reference import layered_relevance as slow
 from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
+from torch.testing import assert_close
 
 from attreval.methods.run import LEAST, explain_instances
 from attreval.models.placing import freeze
@@ -33,7 +36,6 @@ IN_FLOAT32 = {
     "modernbert_mean",
 }
 TEXTS = ("the film", "a very slow plot , not good at all , was it ?", "good")
-RULES = pytest.mark.parametrize("rule", [LRP, CP_LRP], ids=["attnlrp", "cp"])
 
 
 @functools.cache
@@ -72,11 +74,8 @@ def classifier(kind, network, tokenizer):
 def make_bert(seed, normed=True):
     model = tiny_model(seed, normed=normed)
     layer = model.at("float64").bert.embeddings
-    return (
-        model,
-        layer.position_embeddings.weight + layer.token_type_embeddings.weight[0],
-        slow.bert,
-    )
+    added = layer.position_embeddings.weight + layer.token_type_embeddings.weight[0]
+    return model, added, slow.bert
 
 
 def make_gpt2():
@@ -90,39 +89,42 @@ def make_llama(shared):
     """A Llama in which so many key-value heads serve two heads, its norms in the precision that
     they are given.
     """
-    network, tokenizer = shapes.tiny_network(
-        "llama", num_attention_heads=2, num_key_value_heads=shared
-    )
+    heads = {"num_attention_heads": 2, "num_key_value_heads": shared}
+    network, tokenizer = shapes.tiny_network("llama", **heads)
     for layer in network.model.layers:
         for name in ("input_layernorm", "post_attention_layernorm"):
             setattr(layer, name, slow_llama.Norm(getattr(layer, name)))
     network.model.norm = slow_llama.Norm(network.model.norm)
-    return (
-        classifier("llama", network, tokenizer),
-        None,
-        lambda network, entered, own, *asked: slow_llama.llama(network, entered, *asked),
-    )
+
+    def twin(network, entered, own, *asked):
+        return slow_llama.llama(network, entered, *asked)
+
+    model = classifier("llama", network, tokenizer)
+    return model, torch.zeros(64, model.network.config.hidden_size), twin
 
 
-@RULES
-@pytest.mark.parametrize(
-    "make, more, close",
-    [(make_bert, (1,), 1e-9), (make_bert, (2, False), 1e-9), (make_gpt2, (), 1e-9)]
-    + [(make_llama, (1,), 1e-6), (make_llama, (2,), 1e-6)],
-    ids=["bert", "bert without norm", "gpt2", "llama grouped", "llama"],
-)
-def test_a_network_is_explained_layer_by_layer(rule, make, more, close):
-    model, added, twin = make(*more)
-    mask, segments, words = read(model)
-    found = model.relevance(words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
-    for b, length in enumerate(mask.sum(1).tolist()):
-        own = words[b, :length]
-        entered = own if added is None else (own + added[:length]).detach()
-        expected = twin(model.at("float64"), entered, own.numpy(), b, rule.attention)
-        np.testing.assert_allclose(
-            found[b, :length], expected, atol=close * max(1, np.abs(expected).max())
-        )
-        assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
+def test_a_network_is_explained_layer_by_layer():
+    targets = torch.tensor([0, 1, 2])
+    for model, added, twin in (
+        make_bert(1),
+        make_bert(2, False),
+        make_gpt2(),
+        make_llama(1),
+        make_llama(2),
+    ):
+        mask, segments, words = read(model)
+        lengths = mask.sum(1).tolist()
+        network = model.at("float64")
+        for rule, (b, length) in product((LRP, CP_LRP), enumerate(lengths)):
+            with case(model.name, rule, b):
+                found = model.relevance(words, mask, segments, targets, rule).sum(2)[b]
+                own = words[b, :length]
+                entered = (own + added[:length]).detach()
+                expected = twin(network, entered, own.numpy(), b, rule.attention)
+                size = np.abs(expected).max()
+                close = (1e-6 if model.name == "llama" else 1e-9) * max(1, size)
+                np.testing.assert_allclose(found[:length], expected, atol=close)
+                assert size > 1e-3 and not found[length:].any()
 
 
 class Kept(Propagation):
@@ -138,52 +140,53 @@ class Kept(Propagation):
         weights = super().softmax(function, scores, *args, **kwargs)
         if not weights.requires_grad:
             return weights
-        inputs = scores.detach()
         outputs = weights.detach()
+        inputs = torch.where(outputs > 0, scores.detach(), 0)
 
         def count(arriving):
-            leaving = (
-                torch.where(outputs > 0, inputs, 0)
-                * outputs
-                * (arriving - (outputs * arriving).sum(-1, True))
-            )
-            self.kept += float((outputs * arriving).sum() - leaving.sum())
+            relevance = (outputs * arriving).sum(-1, True)
+            leaving = inputs * outputs * (arriving - relevance)
+            self.kept += float(relevance.sum() - leaving.sum())
 
         weights.register_hook(count)
         return weights
 
 
-@RULES
-@pytest.mark.parametrize("kind", shapes.KINDS)
-def test_relevance_is_conserved(kind, rule):
+def test_relevance_is_conserved():
     """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps
     what it is at 0.
 
     The forward pass is the network's own; where biases add something they get what the words do
     not.
     """
-    model = without_biases(kind)
-    mask, segments, words = read(model)
-    with torch.no_grad():
-        owed = model.logits(None, mask, segments, "float64", embeddings=words)[:, 1].sum()
-    points = words.clone().requires_grad_(True)
-    watch = Kept(model.at("float64"), rule)
-    with watch:
-        scores = model.logits(None, mask, segments, "float64", embeddings=points)[:, 1].sum()
-    torch.testing.assert_close(scores, owed, atol=1e-6 if kind in IN_FLOAT32 else 1e-11, rtol=0)
-    (gradient,) = torch.autograd.grad(scores, points)
-    found = gradient * words
-    close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
-    assert abs(float(found.sum()) + watch.kept - float(owed)) < max(
-        close, 1e-9 * (kind not in IN_FLOAT32)
-    )
-    assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
-    asked = model.relevance(words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
-    torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
-    biased = shapes.tiny_classifier(kind)
-    mask, segments, words = read(biased)
-    assert unaccounted(biased, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
-    assert not any(weight.requires_grad for weight in biased.network.parameters())
+    for kind, rule in product(shapes.KINDS, (LRP, CP_LRP)):
+        rough = kind in IN_FLOAT32
+        model = without_biases(kind)
+        mask, segments, words = read(model)
+        points = words.clone().requires_grad_(True)
+        watch = Kept(model.at("float64"), rule)
+        with case(kind, rule):
+            with torch.no_grad():
+                owed = model.logits(None, mask, segments, "float64", embeddings=words)[:, 1].sum()
+            with watch:
+                out = model.logits(None, mask, segments, "float64", embeddings=points)
+            scores = out[:, 1].sum()
+            assert_close(scores, owed, atol=1e-6 if rough else 1e-11, rtol=0)
+            (gradient,) = torch.autograd.grad(scores, points)
+            found = gradient * words
+            close = max(1e-6 if rough else 1e-9, 1e-6 * rough * float(found.abs().sum()))
+            assert abs(float(found.sum()) + watch.kept - float(owed)) < close
+            assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
+            targets = torch.ones(len(words), dtype=torch.int64)
+            asked = model.relevance(words, mask, segments, targets, rule)
+            assert_close(asked, found, atol=1e-12, rtol=1e-9)
+    for kind in shapes.KINDS:
+        with case(kind):
+            biased = shapes.tiny_classifier(kind)
+            mask, segments, words = read(biased)
+            missing = unaccounted(biased, words, mask, segments)
+            assert missing < (1e-7 if kind in IN_FLOAT32 else 1e-14)
+            assert not any(weight.requires_grad for weight in biased.network.parameters())
 
 
 class Small(nn.Module):
@@ -210,26 +213,27 @@ def shares(compute, x, rule=LRP):
 X = torch.tensor([[0.5, -1.5, 2.0, 0.0]], dtype=torch.float64)
 
 
-@pytest.mark.parametrize(
-    "compute",
-    [
-        lambda m, x: m.act(x),
-        lambda m, x: functional.gelu(x, approximate="tanh"),
-        lambda m, x: torch.tanh(x),
-        lambda m, x: functional.silu(x),
-        lambda m, x: x * torch.sigmoid(x),
-        lambda m, x: x * x,
-        lambda m, x: x * torch.rsqrt(x.pow(2).mean() + 1e-6),
-        lambda m, x: x / torch.sqrt(x.pow(2).mean() + 1e-6),
-        lambda m, x: x * (x.pow(2).mean() + 1e-6) ** -0.5,
-        lambda m, x: functional.rms_norm(x, (4,), eps=1e-6),
-        lambda m, x: torch.einsum("bi,bi->bi", x, 2 * x),
-        lambda m, x: torch.einsum("bi,bi->bi", [x, x]),
-    ],
+FUNCTIONS = (
+    lambda m, x: m.act(x),
+    lambda m, x: functional.gelu(x, approximate="tanh"),
+    lambda m, x: torch.tanh(x),
+    lambda m, x: functional.silu(x),
+    lambda m, x: x * torch.sigmoid(x),
+    lambda m, x: x * x,
+    lambda m, x: x * torch.rsqrt(x.pow(2).mean() + 1e-6),
+    lambda m, x: x / torch.sqrt(x.pow(2).mean() + 1e-6),
+    lambda m, x: x * (x.pow(2).mean() + 1e-6) ** -0.5,
+    lambda m, x: functional.rms_norm(x, (4,), eps=1e-6),
+    lambda m, x: torch.einsum("bi,bi->bi", x, 2 * x),
+    lambda m, x: torch.einsum("bi,bi->bi", [x, x]),
 )
-def test_each_entry_keeps_its_own_where_entries_do_not_mix(compute):
-    out, found = shares(compute, X)
-    torch.testing.assert_close(found, out, atol=1e-9, rtol=1e-9)
+
+
+def test_each_entry_keeps_its_own_where_entries_do_not_mix():
+    for at, compute in enumerate(FUNCTIONS):
+        out, found = shares(compute, X)
+        with case(at):
+            assert_close(found, out, atol=1e-9, rtol=1e-9)
 
 
 def test_at_zero_an_activation_has_its_slope():
@@ -247,37 +251,33 @@ def test_gim_softens_the_softmax_and_leaves_activations_alone():
     (slope,) = torch.autograd.grad(functional.gelu(inner).sum(), inner)
     softer = functional.softmax(functional.gelu(X) / 2, -1)
     expected = softer * (torch.eye(4, dtype=X.dtype)[0] - softer[0, 0]) * slope * X
-    torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-9)
-    torch.testing.assert_close(out, functional.softmax(functional.gelu(X), -1)[..., 0])
+    assert_close(found, expected, atol=1e-12, rtol=1e-9)
+    assert_close(out, functional.softmax(functional.gelu(X), -1)[..., 0])
 
 
-@pytest.mark.parametrize(
-    "causal, grouped, masked",
-    [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)],
-)
-def test_attention_is_written_out_as_torch_computes_it(causal, grouped, masked):
+def test_attention_is_written_out_as_torch_computes_it():
     rng = torch.Generator().manual_seed(1)
-    q, k, v = (
-        torch.randn(2, heads, 5, 4, generator=rng)
-        for heads in ((4, 2, 2) if grouped else (4, 4, 4))
-    )
     hidden = torch.zeros(2, 1, 5, 5, dtype=torch.bool)
     hidden[1, ..., 3:] = True
-    mask = {
-        None: None,
-        bool: ~hidden,
-        float: torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf),
-    }[masked]
-    given = {"attn_mask": mask, "is_causal": causal, "enable_gqa": grouped}
-    expected = functional.scaled_dot_product_attention(q, k, v, **given)
-    for rule in (LRP, CP_LRP, GIM):
-        q.requires_grad_(True)
-        with Propagation(nn.Identity(), rule):
-            found = functional.scaled_dot_product_attention(q, k, v, **given)
-        torch.testing.assert_close(found.detach(), expected)
-        if rule is not CP_LRP:
-            assert torch.isfinite(torch.autograd.grad(found.sum(), q)[0]).all()
-        q.requires_grad_(False)
+    added = torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf)
+    for heads, given in (
+        (4, {"is_causal": True}),
+        (2, {"enable_gqa": True}),
+        (4, {"attn_mask": ~hidden}),
+        (4, {"attn_mask": added}),
+    ):
+        q = torch.randn(2, 4, 5, 4, generator=rng)
+        k = torch.randn(2, heads, 5, 4, generator=rng)
+        v = torch.randn(2, heads, 5, 4, generator=rng)
+        expected = functional.scaled_dot_product_attention(q, k, v, **given)
+        for rule in (LRP, CP_LRP, GIM):
+            asked = q.clone().requires_grad_(True)
+            with case(given, rule), Propagation(nn.Identity(), rule):
+                found = functional.scaled_dot_product_attention(asked, k, v, **given)
+            assert_close(found.detach(), expected)
+            if rule is not CP_LRP:
+                (slope,) = torch.autograd.grad(found.sum(), asked)
+                assert torch.isfinite(slope).all()
 
 
 def test_what_has_no_rule_is_refused():
@@ -292,24 +292,16 @@ def test_what_has_no_rule_is_refused():
 
 def test_what_cannot_be_asked_is_refused():
     x = torch.ones(1, 1, 2, 2, requires_grad=True)
-    with (
-        Propagation(nn.Identity(), LRP),
-        pytest.raises(ValueError, match=r"without dropout; it is 0\.5"),
-    ):
+    watch = Propagation(nn.Identity(), LRP)
+    with watch, pytest.raises(ValueError, match="without dropout"):
         functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
-    with (
-        Propagation(nn.Identity(), LRP),
-        pytest.raises(ValueError, match="mul_ writes a product into its first"),
-    ):
+    with watch, pytest.raises(ValueError, match="mul_ writes a product into its first"):
         (x * 2).mul_(x)
     for reference, attention in ((True, "constant"), (True, "softened"), (False, "rescaled")):
-        with pytest.raises(
-            ValueError, match=f"attention='{attention}' goes with reference={not reference}"
-        ):
+        with pytest.raises(ValueError, match=f"goes with reference={not reference}"):
             PropagationRule(reference=reference, attention=attention)
     model = tiny_model()
     tokens = model.tokens(instance("the film"))
+    bare = PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")
     with pytest.raises(ValueError, match="where='bare' goes with DEEPLIFT"):
-        Scorer(model).answer(
-            [PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")], [""]
-        )
+        Scorer(model).answer([bare], [""])

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from reference import models, words
+from numpy.testing import assert_allclose, assert_array_equal
+from reference import case, models, words
+from torch.testing import assert_close
 
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
@@ -40,36 +42,34 @@ def layer_input(seed):
     return x, torch.arange(7)[:, None, None] < torch.tensor([4, 7, 1])[None, :, None]
 
 
-@pytest.mark.parametrize("kind", words.KINDS, ids=str)
-def test_logits_are_the_same_alone_and_padded_in_three_precisions(kind):
-    model = words.tiny_words(*kind)
-    rows = words.rows(4)
-    answers = {}
-    for precision, close in (("float64", 1e-12), ("float32", 1e-5), ("bfloat16", 0.15)):
-        pairs = [(r, np.zeros_like(r)) for r in rows]
-        together = Scorer(model, 8192).logits(pairs, precision)
-        np.testing.assert_allclose(together, Scorer(model, 1).logits(pairs, precision), atol=close)
-        answers[precision] = together
-        np.testing.assert_allclose(together, answers["float64"], atol=close)
-    assert np.abs(answers["bfloat16"] - answers["float64"]).max() > 1e-6
+def test_logits_are_the_same_alone_and_padded_in_three_precisions():
+    pairs = [(r, np.zeros_like(r)) for r in words.rows(4)]
+    for kind in words.KINDS:
+        model = words.tiny_words(*kind)
+        exact = Scorer(model, 8192).logits(pairs, "float64")
+        for precision, close in (("float64", 1e-12), ("float32", 1e-5), ("bfloat16", 0.15)):
+            with case(kind, precision):
+                together = Scorer(model, 8192).logits(pairs, precision)
+                alone = Scorer(model, 1).logits(pairs, precision)
+                assert_allclose(together, alone, atol=close)
+                assert_allclose(together, exact, atol=close)
+        assert np.abs(together - exact).max() > 1e-6
 
 
-@pytest.mark.parametrize("kind", words.KINDS, ids=str)
-def test_an_empty_text_scores_the_bias(kind):
-    model = words.tiny_words(*kind)
+def test_an_empty_text_scores_the_bias():
     nothing = np.zeros(0, np.int64)
-    bias = model.network.output.bias.numpy()
-    for company in ([], [np.array([3, 4])]):
+    for kind, company in product(words.KINDS, ([], [np.array([3, 4])])):
+        model = words.tiny_words(*kind)
         rows = [(r, np.zeros_like(r)) for r in [nothing, *company]]
-        np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)
+        bias = model.network.output.bias
+        assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6, err_msg=kind)
 
 
 def test_tokens_are_the_words():
     model = replace(words.tiny_words(), max_length=4)
     tokens = model.tokens(models.instance("the film was", "zebra good"))
-    assert (
-        tokens.texts == ("the", "film", "zebra", "good") and tokens.dropped == 1
-    )  # cut from the longer text
+    assert tokens.texts == ("the", "film", "zebra", "good")
+    assert tokens.dropped == 1  # cut from the longer text
     assert tokens.ids.tolist() == [2, 3, 1, 5] and tokens.segments.tolist() == [0, 0, 1, 1]
     assert tokens.word.tolist() == [0, 1, 3, 4] and not tokens.special.any()
     with pytest.raises(ValueError, match="'empty' has no words"):
@@ -83,27 +83,20 @@ def test_vocabulary_is_the_most_frequent_words_ties_in_order():
 
 
 def test_embeddings_start_from_known_vectors_where_there_are_some():
-    known = WordVectors(["film", "good"], np.arange(8.0).reshape(2, 4))
-    table = start_embeddings(["Film", "good", "odd"], 4, np.random.default_rng(0), known)
-    assert (
-        table[0].tolist() == [0] * 4
-        and table[2].tolist() == [0, 1, 2, 3]
-        and table[3].tolist() == [4, 5, 6, 7]
-    )
-    assert 0 < np.abs(table[[1, 4]]).max() <= 0.05
-    cased = start_embeddings(
-        ["Film", "good"], 4, np.random.default_rng(0), replace(known, cased=True)
-    )
-    assert np.abs(cased[2]).max() <= 0.05 and cased[3].tolist() == [
-        4,
-        5,
-        6,
-        7,
-    ]  # vectors that know capitals lack Film
-    with pytest.raises(
-        ValueError, match="the word vectors have 4 dimensions, the model 7; give the model"
-    ):
-        start_embeddings(["good"], 7, np.random.default_rng(0), known)
+    known = WordVectors(["film", "good"], np.arange(1.0, 9).reshape(2, 4))
+
+    def start(size=4, **more):
+        rng = np.random.default_rng(0)
+        return start_embeddings(["Film", "good", "odd"], size, rng, replace(known, **more))
+
+    table = start()
+    assert not table[0].any() and 0 < np.abs(table[[1, 4]]).max() <= 0.05
+    assert_array_equal(table[2:4], known.table)
+    cased = start(cased=True)  # vectors that know capitals lack Film
+    assert np.abs(cased[2]).max() <= 0.05
+    assert_array_equal(cased[3], known.table[1])
+    with pytest.raises(ValueError, match="have 4 dimensions, the model 7"):
+        start(7)
 
 
 def test_word_vectors_are_read_from_two_files_or_a_text_file(tmp_path):
@@ -113,84 +106,67 @@ def test_word_vectors_are_read_from_two_files_or_a_text_file(tmp_path):
     np.save(tmp_path / "e.npy", np.eye(2, dtype=np.float32))
     pd.DataFrame({"index": ["the", "film"]}).to_parquet(tmp_path / "i.parquet")
     found = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
-    assert (
-        found.words == ["the", "film"]
-        and found.table.tolist() == [[1, 0], [0, 1]]
-        and not found.cased
-    )
+    assert found.words == ["the", "film"] and not found.cased
+    assert_array_equal(found.table, np.eye(2))
     path = tmp_path / "v.txt"
-    path.write_text(
-        "the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n", encoding="utf-8"
-    )
+    path.write_text("the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n")
     found = read_vectors(path, ["The", "12", ". . .", "no"])
     assert found.words == [". . .", "The", "12"] and found.cased
-    np.testing.assert_allclose(found.table, [[4, 5, 6], [7, 8, 9], [-0.1, 0, 1]])
+    assert_allclose(found.table, [[4, 5, 6], [7, 8, 9], [-0.1, 0, 1]])
     assert read_vectors(path, []).table.shape == (0, 3)
-    path.write_text(
-        "2 3\nthe 1 2 3\na 4 5 6\n"
-    )  # counts of words and numbers first, as word2vec writes them
+    # counts of words and numbers first, as word2vec writes them
+    path.write_text("2 3\nthe 1 2 3\na 4 5 6\n")
     assert read_vectors(path, ["a", "2"]).table.tolist() == [[4, 5, 6]]
-    wrong = {
-        "a 1 2\nb 3\n": "line 2 of v.txt is not",
-        "a 1 2\nb c d\n": "line 2",
-        "": "no word vectors",
-    }
-    for text, said in wrong.items():
+    for text, said in (("a 1 2\nb 3\n", "line 2"), ("a 1 2\nb c d\n", "line 2"), ("", "no word")):
         path.write_text(text)
-        with pytest.raises(ValueError, match=said):
+        with case(text), pytest.raises(ValueError, match=said):
             read_vectors(path, ["a", "b"])
 
 
 def test_a_model_starts_from_the_file_that_its_embeddings_name(tmp_path, monkeypatch):
     (tmp_path / "v.txt").write_text("good 1 2 3\nbad 4 5 6\n")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
+
+    def start(name, size):
+        spec = ModelSpec(architecture="cnn", hidden=4, embeddings=name, embedding_size=size)
+        texts = models.toy(4)
+        return new_word_classifier(spec, ("a", "b"), (1,), texts, "small", "cpu", load_vectors)
+
     for name in ("v.txt", str(tmp_path / "v.txt")):
-        spec = ModelSpec(architecture="cnn", hidden=4, embeddings=name, embedding_size=3)
-        made = new_word_classifier(
-            spec, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors
-        )
+        made = start(name, 3)
         assert made.network.embedding.weight[made.index["bad"]].tolist() == [4, 5, 6]
-    wide = spec.model_copy(update={"embedding_size": 300})
     with pytest.raises(ValueError, match="have 3 dimensions, the model 300"):
-        new_word_classifier(wide, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors)
-    with pytest.raises(
-        corpora.FetchError, match=r"'w.txt'.*folder that ATTREVAL_CORPORA names.*embeddings"
-    ):
-        load_vectors("w.txt", ["good"])
+        start("v.txt", 300)
+    with pytest.raises(corpora.FetchError, match="folder that ATTREVAL_CORPORA names"):
+        start("w.txt", 3)
     monkeypatch.delenv("ATTREVAL_CORPORA")
     with pytest.raises(corpora.FetchError, match="ATTREVAL_CORPORA is not set"):
-        load_vectors("v.txt", ["good"])
+        start("v.txt", 3)
 
 
-@pytest.mark.parametrize("architecture", words.ARCHITECTURES)
-def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
-    spec = ModelSpec(
-        architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16
-    )
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu")
-    before = measure_performance(model, models.toy(40, 2)).accuracy
-    curve = train(
-        model, models.toy(96), models.toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"}
-    )
-    assert measure_performance(model, models.toy(40, 2)).accuracy > 0.95 > before
-    assert (
-        not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
-    )
-    record = json.loads((tmp_path / "m" / "training.json").read_text())
-    assert record["curve"] == curve and record["task"] == "toy"
-    loaded = load_classifier(tmp_path / "m", device="cpu", labels=("good", "bad"))
-    assert (loaded.family, loaded.sizes, loaded.vocabulary) == (
-        model.family,
-        model.sizes,
-        model.vocabulary,
-    )
-    pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
-    np.testing.assert_array_equal(
-        Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs)
-    )
-    assert (
-        model.network.embedding.weight[0].abs().max() == 0
-    )  # a word that is occluded stays a zero vector
+def test_a_toy_task_is_learnt_and_survives_the_disk(tmp_path):
+    sizes = {"hidden": 8, "embedding_size": 8, "dropout": 0.2, "max_length": 16}
+    for architecture in words.ARCHITECTURES:
+        folder = tmp_path / architecture
+        spec = ModelSpec(architecture=architecture, **sizes)
+        model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu")
+        with case(architecture):
+            before = measure_performance(model, models.toy(40, 2)).accuracy
+            sets = (models.toy(96), models.toy(24, 1))
+            curve = train(model, *sets, SPEC, folder, ("toy", 1), {"task": "toy"})
+            assert measure_performance(model, models.toy(40, 2)).accuracy > 0.95 > before
+            assert not any(p.requires_grad for p in model.network.parameters())
+            assert not model.network.training
+            record = json.loads((folder / "training.json").read_text())
+            assert record["curve"] == curve and record["task"] == "toy"
+            loaded = load_classifier(folder, device="cpu", labels=("good", "bad"))
+            assert (loaded.family, loaded.sizes) == (model.family, model.sizes)
+            assert loaded.vocabulary == model.vocabulary
+            pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
+            found = Scorer(loaded).logits(pairs)[:, ::-1]
+            assert_array_equal(found, Scorer(model).logits(pairs))
+            # a word that is occluded stays a zero vector
+            assert not model.network.embedding.weight[0].any()
 
 
 def train_small(folder, **changes):
@@ -201,27 +177,28 @@ def train_small(folder, **changes):
     return json.loads((folder / "training.json").read_text())
 
 
-@pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
-def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
-    checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
-    monkeypatch.setattr(
-        training,
-        "measure_performance",
-        lambda *a, **k: training.Performance(*next(checks), 0, None, None),
-    )
-    assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
+def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch):
+    for watch, kept in (("loss", 0.1), ("accuracy", 0.9)):
+        checks = [(0.1, 0.7), (0.9, 0.9), (1.0, 0.5)]
+
+        def measure(*of, left=checks):
+            return training.Performance(*left.pop(), 0, None, None)
+
+        monkeypatch.setattr(training, "measure_performance", measure)
+        assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
 
 
 def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
     rates = []
     step = torch.optim.AdamW.step
-    monkeypatch.setattr(
-        torch.optim.AdamW,
-        "step",
-        lambda self, *a, **k: (rates.append(self.param_groups[0]["lr"]), step(self))[1],
-    )
+
+    def watch(optimizer, *args, **more):
+        rates.append(optimizer.param_groups[0]["lr"] / 1e-12)
+        return step(optimizer)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watch)
     train_small(tmp_path / "m", learning_rate=1e-12, epochs=6, halve_after=2)
-    assert [r / 1e-12 for r in rates] == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
+    assert rates == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
 
 
 def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
@@ -234,40 +211,36 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
         new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")
 
 
-@pytest.mark.parametrize("directions", [1, 2])
-def test_lstm_is_that_of_torch(directions):
-    ours = layers.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
-    theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
-    parts = {
-        "weight_ih": ours.input_kernel,
-        "weight_hh": ours.recurrent_kernel,
-        "bias_ih": ours.bias,
-    }
-    parts["bias_hh"] = torch.zeros_like(ours.bias)
-    with torch.no_grad():
-        for (d, end), (name, part) in product(
-            enumerate(["", "_reverse"][:directions]), parts.items()
-        ):
-            turned = (
-                part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)
-            )  # torch has i f g o
-            getattr(theirs, f"{name}_l0{end}").copy_(turned.mT if turned.ndim == 2 else turned)
-        x, mask = layer_input(1)
-        packed = torch.nn.utils.rnn.pack_padded_sequence(
-            x, mask.sum(dim=0).flatten(), enforce_sorted=False
-        )
-        expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
-        torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
+def test_lstm_is_that_of_torch():
+    x, mask = layer_input(1)
+    lengths = mask.sum(dim=0).flatten()
+    packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+    for directions in (1, 2):
+        ours = layers.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
+        theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
+        parts = {
+            "weight_ih": ours.input_kernel,
+            "weight_hh": ours.recurrent_kernel,
+            "bias_ih": ours.bias,
+            "bias_hh": torch.zeros_like(ours.bias),
+        }
+        with torch.no_grad():
+            for d, (name, part) in product(range(directions), parts.items()):
+                # torch has i f g o
+                turned = part[d].unflatten(-1, (4, 5))[..., [0, 1, 3, 2], :].flatten(-2)
+                own = getattr(theirs, f"{name}_l0{'_reverse' * d}")
+                own.copy_(turned.mT if turned.ndim == 2 else turned)
+            expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
+            assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
-@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
-def test_convolution_is_that_of_torch_with_same_padding(kernel):
-    model = words.tiny_words("cnn", kernel=kernel)
-    network = model.at("float64")
-    theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
-    theirs.load_state_dict({"weight": network.core.kernel, "bias": network.core.bias})
+def test_convolution_is_that_of_torch_with_same_padding():
     x, mask = layer_input(2)
-    for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
-        expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
-        torch.testing.assert_close(network.core(x, mask)[row], expected, atol=1e-12, rtol=0)
+    for kernel in (1, 2, 3, 5):
+        core = words.tiny_words("cnn", kernel=kernel).at("float64").core
+        theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
+        theirs.load_state_dict({"weight": core.kernel, "bias": core.bias})
+        for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
+            expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
+            assert_close(core(x, mask)[row], expected, atol=1e-12, rtol=0)

@@ -4,21 +4,19 @@ is refused.
 
 from dataclasses import replace
 from inspect import signature
+from itertools import product
 
 import numpy as np
 import pytest
-from reference import models
+from reference import case, models
 
 from attreval.core.records import Attribution, Evidence
 from attreval.core.units import find_units
 from attreval.metrics import METRICS
 from attreval.metrics.scored_text import ScoredText, Settings
 
-OF_TEXTS = {
-    name: m
-    for name, m in METRICS.items()
-    if [*signature(m.function).parameters] == ["text", "method"]
-}
+ASKED = ["text", "method"]
+OF_TEXTS = [n for n, m in METRICS.items() if [*signature(m.function).parameters] == ASKED]
 VOTERS = ("one", "other", "random")
 TEXTS = (
     ("the plot was brave and not slow at all and never bad", "a very good film"),
@@ -35,41 +33,38 @@ def scored_texts(model, level, seed, unit=1.0, query=None):
 
     def draw(*shape):
         """Scores of every method, with ties and of both signs."""
-        return {
-            name: rng.integers(-3, 4, shape) * (unit if name == "one" else 1.0) for name in VOTERS
-        }
+        drawn = {name: rng.integers(-3, 4, shape) * 1.0 for name in VOTERS}
+        return drawn | {"one": drawn["one"] * unit}
 
     for at, parts in enumerate(TEXTS):
         one = models.instance(*parts, name=f"s{at}")
-        one = replace(
-            one, evidence=Evidence(marks=rng.integers(0, 2, (2, len(one.words))).astype(float))
-        )
+        marks = rng.integers(0, 2, (2, len(one.words))).astype(float)
+        one = replace(one, evidence=Evidence(marks=marks))
         tokens = model.tokens(one)
         units = find_units(tokens, "subword")
         size = len(tokens.content)
-        groups = units.pairs().tolist() if level == "pair" else [[u] for u in range(size)]
+        pairs = units.pairs().tolist()
+        groups = pairs if level == "pair" else [[u] for u in range(size)]
         features = tuple(tuple(units.groups[u][0] for u in group) for group in groups)
-        of_features = draw(len(features)).items()
-        asked.append(
-            ScoredText(
-                one,
-                tokens,
-                draw(size),
-                names=(seed, at),
-                settings=Settings(k=3, query=query, beam=2),
-                attributions={
-                    name: Attribution(one.id, name, 1, level, features, some)
-                    for name, some in of_features
-                },
-                units=units,
-                sizes=(1, 3),
-                relations=tuple(tuple((u,) for u in pair) for pair in units.pairs()[:2].tolist()),
-                neighbours=draw(3, size),
-                randomised=draw(2, size),
-                infill=lambda tokens, kept: np.where(kept, tokens.ids, tokens.mask_id),
-                texts=asked,
-            )
+        made = {}
+        for name, some in draw(len(features)).items():
+            made[name] = Attribution(one.id, name, 1, level, features, some)
+        text = ScoredText(
+            one,
+            tokens,
+            draw(size),
+            names=(seed, at),
+            settings=Settings(k=3, query=query, beam=2),
+            attributions=made,
+            units=units,
+            sizes=(1, 3),
+            relations=tuple(((a,), (b,)) for a, b in pairs[:2]),
+            neighbours=draw(3, size),
+            randomised=draw(2, size),
+            infill=lambda tokens, kept: np.where(kept, tokens.ids, tokens.mask_id),
+            texts=asked,
         )
+        asked.append(text)
     return asked
 
 
@@ -81,22 +76,21 @@ def values(scorer, model, *given):
     return dict(zip(asked, scorer.converse(talks), strict=True))
 
 
-@pytest.mark.parametrize(("seed", "query"), [(0, None), (1, 0), (2, 1), (3, None)])
-def test_no_metric_changes_with_the_unit_of_scores(tiny, exact, seed, query):
+def test_no_metric_changes_with_the_unit_of_scores(tiny, exact):
     """Powers of two change no digit, so that values are the same to the last one."""
-    plain = values(exact, tiny, seed, 1.0, query)
-    assert all(np.isfinite(value) for value in plain.values())
-    for power in (-40, 40):
-        assert values(exact, tiny, seed, 2.0**power, query) == plain
+    for seed, query in ((0, None), (1, 0), (2, 1)):
+        plain = values(exact, tiny, seed, 1.0, query)
+        assert all(np.isfinite(value) for value in plain.values())
+        for power in (-40, 40):
+            assert values(exact, tiny, seed, 2.0**power, query) == plain
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("field", ["scores", "neighbours", "randomised"])
-def test_scores_that_are_no_finite_numbers_reach_no_metric(tiny, field, bad):
+def test_scores_that_are_no_finite_numbers_reach_no_metric(tiny):
     text = scored_texts(tiny, "token", 0)[0]
-    held = {name: np.array(scores) for name, scores in getattr(text, field).items()}
-    held["other"][..., 1] = bad
-    with pytest.raises(
-        ValueError, match=f"'other' on 's0' must be finite numbers; position .*1 is {bad}: give"
-    ):
-        replace(text, **{field: held})
+    bads = (np.nan, np.inf, -np.inf)
+    for bad, field in product(bads, ("scores", "neighbours", "randomised")):
+        held = {name: np.array(scores) for name, scores in getattr(text, field).items()}
+        held["other"][..., 1] = bad
+        said = f"'other' on 's0' must be finite numbers; position .*1 is {bad}"
+        with case(bad, field), pytest.raises(ValueError, match=said):
+            replace(text, **{field: held})

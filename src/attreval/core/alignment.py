@@ -1,5 +1,4 @@
-"""Which characters does a token cover? Sub-words and words meet at character offsets, and relevance
-is conserved.
+"""Which characters does a token cover? Sub-words and words meet at offsets, and relevance is kept.
 
 Letters used for shapes: W words, L model tokens (special tokens included).
 """
@@ -13,11 +12,16 @@ from attreval.core.records import Instance, Tokens
 
 
 def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
-    """The model's tokens of an instance, cut to `max_length` from the longer segment, with the
-    words they belong to.
+    """The model's tokens of an instance, with the words they belong to.
 
-    tokenizer: a fast Hugging Face tokenizer; see `fill_ids` for one without a mask or padding
-    token. Raises ValueError if the text holds no token.
+    Args:
+        instance: The text.
+        tokenizer: A fast Hugging Face tokenizer; see `fill_ids` for one without a mask or padding
+            token.
+        max_length: Tokens, at most; the longer segment is cut.
+
+    Raises:
+        ValueError: The text holds no token.
     """
     encoded = tokenizer(
         *instance.segments,
@@ -31,8 +35,7 @@ def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
     if special.all():
         raise ValueError(
             f"instance {instance.id!r} has nothing to explain: its text "
-            f"{instance.segments!r:.80} gives no token; "
-            "leave it out, or give it at least one word"
+            f"{instance.segments!r:.80} gives no token; leave it out, or give it at least one word"
         )
     places = np.array([side or 0 for side in sides])
     offsets = np.column_stack([places, encoded["offset_mapping"]])
@@ -58,8 +61,14 @@ def place_tokens(
     fills: tuple[int, int],
     unknown_id: int | None = None,
 ) -> Tokens:
-    """Tokens with the words of the instance that they belong to, by (L, 3) offsets; fills: of
-    padding and masks.
+    """Tokens with the words of the instance that they belong to.
+
+    Args:
+        instance: The text.
+        ids, segments, texts: Of the L tokens.
+        offsets: (L, 3) segment, start, end; -1 marks a special token.
+        fills: Ids of padding and masks.
+        unknown_id: Of the unknown token, None where there is none.
     """
     shares = overlap_shares(offsets, instance.words)
     none = np.zeros((len(offsets), 1))
@@ -96,11 +105,14 @@ def fill_ids(tokenizer: Any) -> tuple[int, int]:
 
 
 def overlaps(offsets: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(L, W) how many characters each of L stretches has of each of W others; below 0 the distance
-    between them.
+    """How many characters stretches share; below 0 the distance between them.
 
-    offsets, others: (L, 3) and (W, 3), rows of segment, start, end; -inf where their segments
-        differ.
+    Args:
+        offsets: (L, 3) rows of segment, start, end.
+        others: (W, 3) such rows.
+
+    Returns:
+        (L, W); -inf where their segments differ.
     """
     side, start, end = offsets.T[..., None]
     other, begin, until = others.T
@@ -114,13 +126,14 @@ def _divide(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """(L, W) shares of each token that lie in each word; a content token's row sums to 1, a special
-    token's to 0.
+    """(L, W) shares of each token that lie in each word.
 
-    offsets: (L, 3) and words: (W, 3), rows of segment, start, end; segment -1 marks a special
-        token.
-    A token that overlaps no word (white space, say) belongs whole to the nearest word of its
-    segment.
+    A content token's row sums to 1, a special token's to 0. A token that overlaps no word (white
+    space, say) belongs whole to the nearest word of its segment.
+
+    Args:
+        offsets: (L, 3) rows of segment, start, end; segment -1 marks a special token.
+        words: (W, 3) rows of segment, start, end.
     """
     overlap = overlaps(offsets, words)
     shares = np.maximum(overlap, 0)
@@ -132,14 +145,24 @@ def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
 
 
 def to_words(token_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np.ndarray:
-    """(W,) word scores from (L,) token scores; they have the sum of the content tokens' scores."""
+    """(W,) word scores with the sum of the content tokens' scores.
+
+    Args:
+        token_scores: (L,).
+        tokens: What the model reads.
+        instance: The text.
+    """
     shares = overlap_shares(tokens.offsets, instance.words)
     return shares.T @ np.asarray(token_scores, dtype=float)
 
 
 def to_tokens(word_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np.ndarray:
-    """(L,) token scores from (W,) word scores, each shared by the word's tokens; covered words keep
-    their sum.
+    """(L,) token scores: each word's is shared by its tokens; covered words keep their sum.
+
+    Args:
+        word_scores: (W,).
+        tokens: What the model reads.
+        instance: The text.
     """
     shares = overlap_shares(tokens.offsets, instance.words)
     scores = np.asarray(word_scores, float)
@@ -147,6 +170,11 @@ def to_tokens(word_scores: np.ndarray, tokens: Tokens, instance: Instance) -> np
 
 
 def marked_tokens(word_marks: np.ndarray, tokens: Tokens) -> np.ndarray:
-    """(L,) mark of each token: that of the word that holds most of it, 0 for special tokens."""
+    """(L,) mark of each token: that of the word that holds most of it, 0 for special tokens.
+
+    Args:
+        word_marks: (W,).
+        tokens: What the model reads.
+    """
     marks = np.append(np.asarray(word_marks, float), 0.0)  # index -1 is the special tokens' word
     return marks[tokens.word]

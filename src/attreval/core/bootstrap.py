@@ -8,7 +8,13 @@ LEAST_TEXTS = 30  # fewer decide nothing, whatever their interval says
 
 
 def draw_counts(rng: np.random.Generator, n: int, draws: int) -> np.ndarray:
-    """(draws, n) how often each of n instances is drawn, n times with replacement."""
+    """(draws, n) how often each of n instances is drawn, n times with replacement.
+
+    Args:
+        rng: Draws.
+        n: Number of instances.
+        draws: How often.
+    """
     return rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
 
 
@@ -21,7 +27,12 @@ def mean_of_known(values: np.ndarray) -> np.ndarray:
 
 
 def percentile_interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds over the first axis, NaN left out; NaN where nothing is known."""
+    """Lower and upper bounds over the first axis, NaN left out; NaN where nothing is known.
+
+    Args:
+        drawn: (draws, ...).
+        confidence: Of the interval.
+    """
     drawn = np.asarray(drawn, dtype=float)
     ends = [(1 - confidence) / 2, (1 + confidence) / 2]
     bounds = np.full((2, *drawn.shape[1:]), np.nan)
@@ -35,10 +46,19 @@ def percentile_interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarra
 def bootstrap_mean(
     values: np.ndarray, draws: int, confidence: float, *names: object
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean over the first axis (NaN left out) with its lower and upper percentile bounds.
+    """Mean over the first axis (NaN left out) with its percentile bounds.
 
-    values: (instances, ...). Instances are drawn with replacement; the draws derive from `names`.
-    Raises ValueError for no instance or an infinite value.
+    Args:
+        values: (instances, ...). Instances are drawn with replacement.
+        draws: How often.
+        confidence: Of the interval.
+        names: What the draws derive from.
+
+    Returns:
+        Mean, lower and upper bounds, of the shape of one instance's values.
+
+    Raises:
+        ValueError: There is no instance, or an infinite value.
     """
     values = np.asarray(values, dtype=float)
     if not len(values):

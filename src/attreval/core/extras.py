@@ -1,16 +1,19 @@
-"""Packages that attreval does without until what they are for is asked: each comes with an
-extra.
-"""
+"""Packages that attreval needs only for single features; each comes with an extra."""
 
 from importlib import import_module
 from typing import Any
 
 
 def need(module: str, extra: str, why: str) -> Any:
-    """A module, such as `captum.attr`, of a package that an extra of attreval brings.
+    """A module of a package that an extra of attreval brings.
 
-    why: what is asked for, as the subject of "needs". ImportError, with the command that brings it,
-    where it is not installed.
+    Args:
+        module: Such as `captum.attr`.
+        extra: The extra.
+        why: What is asked for, as the subject of "needs".
+
+    Raises:
+        ImportError: It is not installed; says the command that brings it.
     """
     try:
         return import_module(module)

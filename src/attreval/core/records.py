@@ -1,5 +1,4 @@
-"""What an instance, its tokens and an attribution are. Every other part of the package speaks in
-these records.
+"""What an instance, its tokens and an attribution are: the records that all other parts use.
 
 Letters used for shapes: W words, L model tokens (special tokens included), F features, A
 annotators.
@@ -16,16 +15,16 @@ LEVELS = ("token", "pair", "span")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Where the evidence for the label lies, said by people or known by construction; every part
-    may be empty.
+    """Where the evidence for the label lies, from people or by construction; parts may be empty.
 
-    marks: (A, W) float, one row an annotator, one column a word: 1 marked, 0 not, or a rating.
-    spans: (start word, end word, annotator) triples, end exclusive.
-    interactions: (start a, end a, start b, end b, label) tuples over words, ends exclusive.
-    classes: of each word the class that its fragment was written for, -1 for none (hybrid
-        documents).
-    tags: of each word the part of speech (agreement; there the one span is the subject).
-    attractors: nouns between subject and verb whose number is not the verb's (agreement).
+    Attributes:
+        marks: (A, W) float, one row an annotator, one column a word: 1 marked, 0 not, or a rating.
+        spans: (start word, end word, annotator) triples, end exclusive.
+        interactions: (start a, end a, start b, end b, label) tuples over words, ends exclusive.
+        classes: Of each word the class that its fragment was written for, -1 for none (hybrid
+            documents).
+        tags: Of each word the part of speech (agreement; there the one span is the subject).
+        attractors: Nouns between subject and verb whose number is not the verb's (agreement).
     """
 
     marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -40,8 +39,17 @@ class Evidence:
 class Instance:
     """One text, or one pair of texts, with its words.
 
-    words: (W, 3) int rows of segment, start character, end character (exclusive); a word never
-        crosses a segment.
+    Attributes:
+        id: Unique in a task.
+        segments: The text, or both of a pair.
+        label: The number of its class.
+        words: (W, 3) int rows of segment, start character, end character (exclusive); a word never
+            crosses a segment.
+        split: Such as `test`.
+        evidence: Where the evidence for the label lies.
+
+    Raises:
+        ValueError: A word is outside its text, or evidence does not fit the words.
     """
 
     id: str
@@ -86,13 +94,17 @@ class Instance:
 class Tokens:
     """An instance as the model reads it.
 
-    ids: (L,) vocabulary indices. segments: (L,) token type. special: (L,) True for [CLS], [SEP] and
-        the like.
-    word: (L,) index of the instance's word that holds the token, -1 for none. texts: L token
-        strings.
-    offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words
-    that no token covers, cut off or made of characters that the tokenizer ignores. unknown_id: None
-    where the vocabulary has none.
+    Attributes:
+        ids: (L,) vocabulary indices.
+        segments: (L,) token type.
+        special: (L,) True for [CLS], [SEP] and the like.
+        word: (L,) index of the instance's word that holds the token, -1 for none.
+        offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens.
+        texts: L token strings.
+        mask_id, pad_id: See alignment.fill_ids.
+        dropped: Words that no token covers, cut off or made of characters that the tokenizer
+            ignores.
+        unknown_id: None where the vocabulary has none.
     """
 
     ids: np.ndarray
@@ -112,7 +124,7 @@ class Tokens:
         return np.flatnonzero(~self.special)
 
     def special_share(self, values: np.ndarray) -> float:
-        """The share that special tokens have of the sizes of (L,) values; NaN where all are 0."""
+        """The share of special tokens in the sizes of (L,) values; NaN where all are 0."""
         sizes = np.abs(values)
         return float(sizes[self.special].sum() / sizes.sum()) if sizes.any() else float("nan")
 
@@ -122,9 +134,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Cost:
-    """Model evaluations and the tokens they read: asked for, computed, and answered from the
-    ledger.
-    """
+    """Model evaluations and the tokens they read: asked for, computed, and from the ledger."""
 
     requested: int = 0
     unique: int = 0
@@ -147,16 +157,25 @@ class Cost:
 class Attribution:
     """Scores that one method gives to groups of tokens of one instance, for one class.
 
-    features: F tuples of token positions: those of one token, or word, at level `token`, of two at
-    `pair`, of stretches of words at `span`; which part of the input a position stands in, the
-    tokens' offsets say.
-    scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if
-        they owe none.
-    reliability: of sampled scores, the squared correlation to expect with those of all samples; NaN
-        if not estimated.
-    special: the share that special tokens, which have no scores here, took of all that the method
-    gave out; NaN if it gave them nothing to have. note: what is to be known before the scores are
-    trusted, empty for nothing.
+    Attributes:
+        instance: Its id.
+        method: The name of the method.
+        target: The number of the class.
+        level: `token`, `pair` or `span`.
+        features: F tuples of token positions: those of one token, or word, at level `token`, of two
+            at `pair`, of stretches of words at `span`; which part of the input a position stands
+            in, the tokens' offsets say.
+        scores: (F,) float64.
+        gap: How far the scores are from the sum they owe (completeness), NaN if they owe none.
+        cost: What it took.
+        reliability: Of sampled scores, the squared correlation to expect with those of all samples;
+            NaN if not estimated.
+        special: The share that special tokens, which have no scores here, took of all that the
+            method gave out; NaN if it gave them nothing to have.
+        note: What is to be known before the scores are trusted, empty for nothing.
+
+    Raises:
+        ValueError: A score is not finite, or there is not one for each feature.
     """
 
     instance: str
@@ -190,9 +209,7 @@ class Attribution:
         object.__setattr__(self, "scores", scores)
 
     def on_tokens(self, length: int) -> np.ndarray:
-        """(L,) token scores: each feature's score is shared equally by its tokens; tokens in no
-        feature get 0.
-        """
+        """(L,) token scores: a feature's is shared equally by its tokens; other tokens get 0."""
         out = np.zeros(length)
         for feature, score in zip(self.features, self.scores, strict=True):
             out[list(feature)] += score / len(feature)

@@ -1,6 +1,4 @@
-"""Settings: the strict, frozen pydantic base of every section of a profile, and its errors as
-sentences.
-"""
+"""The strict, frozen base of every section of a profile, and its errors as sentences."""
 
 from typing import Any, Self
 
@@ -13,28 +11,30 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def changed(self, **changes: Any) -> Self:
-        """The same settings with some changed, checked again. ValidationError as when they are
-        read.
-        """
+        """The same settings with some changed, checked again."""
         return type(self).model_validate(self.model_dump() | changes)
 
 
 def explain_error(problem: dict, root: type[BaseModel]) -> str:
-    """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
+    """One pydantic problem as one sentence, with the allowed keys where a key is unknown.
+
+    Args:
+        problem: As pydantic lists it.
+        root: The model that was read.
+    """
     where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
         said = problem["msg"].removeprefix("Value error, ")
-        given = problem[
-            "input"
-        ]  # of a section, or of what is long, the message itself says what came
+        # of a section, or of what is long, the message itself says what came
+        given = problem["input"]
         shown = not isinstance(given, (dict, BaseModel)) and len(repr(given)) <= 80
         return f"{where}: {said}" + (f" (got {given!r})" if shown else "")
     section = root
     for part in problem["loc"][:-1]:
-        options = [f.annotation for name, f in section.model_fields.items() if name == part]
-        for option in options:
-            args = [option, *getattr(option, "__args__", ())]
-            section = next(
-                (a for a in args if isinstance(a, type) and issubclass(a, BaseModel)), section
-            )
+        if part in section.model_fields:
+            option = section.model_fields[part].annotation
+            for one in (option, *getattr(option, "__args__", ())):
+                if isinstance(one, type) and issubclass(one, BaseModel):
+                    section = one
+                    break
     return f"{where}: unknown key; allowed are: {', '.join(section.model_fields)}"

@@ -1,6 +1,4 @@
-"""Seeds that follow from names, so that adding a method or an instance moves nobody else's
-numbers.
-"""
+"""Seeds from names, so that adding a method or an instance moves nobody else's numbers."""
 
 import hashlib
 

@@ -67,46 +67,24 @@ TOKEN_SCHEMA = pa.schema(
         **dict.fromkeys(("mask_id", "pad_id", "dropped", "unknown_id"), INT),
     }
 )
-VALUE_SCHEMA = pa.schema(
-    {
-        "task": TEXT,
-        "model": TEXT,
-        "seed": LONG,
-        "instance": TEXT,
-        "method": TEXT,
-        "measure": TEXT,
-        "value": FLOAT,
-    }
-)
-ARRAYS = {
-    "ids": np.int64,
-    "segments": np.int64,
-    "special": bool,
-    "word": np.int64,
-    "offsets": np.int64,
-}  # of Tokens
+# of Tokens
+ARRAYS = {"special": bool, **dict.fromkeys(("ids", "segments", "word", "offsets"), np.int64)}
 
 
 def part_of(path: Path) -> Path:
-    """The temporary name under which `path` is written; it keeps the suffix, which some writers
-    look at.
-    """
+    """The temporary name under which `path` is written, with the suffix that some writers need."""
     return path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
 
 
 def sweep_parts(folder: Path) -> None:
-    """Remove what killed writers have left below a folder; call it only while nobody
-    writes there.
-    """
+    """Remove what killed writers have left below a folder; only while nobody writes there."""
     for part in list(folder.rglob(".*.part*")):
         shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
 
 
 @contextmanager
 def write_whole(path: Path | str) -> Iterator[Path]:
-    """Give a temporary path beside `path`; rename it to `path` when the block ends well, remove it
-    otherwise.
-    """
+    """Give a temporary path beside `path`; rename it to `path` when the block ends well."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
@@ -138,47 +116,29 @@ def read_csv(*paths: Path | str) -> pd.DataFrame:
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
-def write_values(path: Path | str, frame: pd.DataFrame) -> None:
-    """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a
-    number are left out.
-    """
-    known = frame[frame["value"].notna()]
-    columns = {name: known[name].tolist() for name in VALUE_SCHEMA.names}
-    _write_parquet(path, pa.table(columns, schema=VALUE_SCHEMA))
-
-
-def read_values(*paths: Path | str) -> pd.DataFrame:
-    """What judges say of single instances, read from one or several files; without any, an empty
-    table.
-    """
-    tables = [VALUE_SCHEMA.empty_table(), *map(pq.read_table, paths)]
-    return pa.concat_tables(tables).to_pandas()
-
-
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
-    """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet
-    metadata.
+    """Write a task table.
+
+    Args:
+        path: Where to.
+        instances: Its rows.
+        about: Task, labels, segment names and sources, which go into the Parquet metadata.
     """
     columns: dict[str, Any] = {name: [] for name in INSTANCE_SCHEMA.names}
     for one in instances:
         evidence = one.evidence
         relations = [dict(zip(INTERACTION, row, strict=True)) for row in evidence.interactions]
-        row = (
-            vars(one)
-            | vars(evidence)
-            | {"marks": evidence.marks.tolist(), "interactions": relations}
-        )
+        row = vars(one) | vars(evidence)
+        row |= {"marks": evidence.marks.tolist(), "interactions": relations}
         for name, column in columns.items():
             column.append(row[name])
     columns["words"] = _words_column(columns["words"])
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
-    _write_parquet(path, pa.table(columns, schema=schema))
+    write_parquet(path, pa.table(columns, schema=schema))
 
 
 def _words_column(words: list[np.ndarray]) -> pa.Array:
-    """A column of (W, 3) tables; built from one flat array, since a corpus has millions of
-    words.
-    """
+    """A column of (W, 3) tables from one flat array, since a corpus has millions of words."""
     ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
     flat = np.concatenate([np.zeros((0, 3), np.int32), *words]).astype(np.int32)
     triples = pa.FixedSizeListArray.from_arrays(flat.ravel(), 3)
@@ -193,14 +153,18 @@ def read_about(path: Path | str) -> dict:
 def read_instances(
     path: Path | str, split: str | None = None, limit: int | None = None
 ) -> list[Instance]:
-    """Read a task table, or its first `limit` instances of one split."""
+    """Read a task table.
+
+    Args:
+        path: The table.
+        split: Only of this split.
+        limit: Only the first few.
+    """
     return [_as_instance(row) for row in islice(_rows(path, split), limit)]
 
 
 def _as_instance(row: dict[str, Any]) -> Instance:
-    """A row of a task table as a record; tables made before some columns existed hold none
-    of them.
-    """
+    """A row of a task table as a record; earlier tables lack some columns."""
     evidence = Evidence(
         marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
         spans=tuple(map(tuple, row["spans"])),
@@ -214,9 +178,7 @@ def _as_instance(row: dict[str, Any]) -> Instance:
 
 
 def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
-    """The rows of a task table, a batch at a time, so that the first few cost no more than
-    themselves.
-    """
+    """The rows of a task table, a batch at a time, so that the first few cost little."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(1024):
             kept = batch if split is None else batch.filter(pc.equal(batch["split"], split))
@@ -239,7 +201,7 @@ def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
 def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
     rows = [vars(one) | vars(one.cost) for one in attributions]
-    _write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
+    write_parquet(path, pa.Table.from_pylist(rows, schema=ATTRIBUTION_SCHEMA))
 
 
 def read_attributions(*paths: Path | str) -> list[Attribution]:
@@ -248,21 +210,18 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
     for row in _read_rows(*paths):
         features = tuple(map(tuple, row.pop("features")))
         cost = Cost(**{name: row.pop(name) for name in Cost.__dataclass_fields__})
-        found.append(
-            Attribution(**row, features=features, cost=cost)
-        )  # earlier versions have fewer columns
+        # earlier versions have fewer columns
+        found.append(Attribution(**row, features=features, cost=cost))
     return found
 
 
 def write_tokens(path: Path | str, tokens: Mapping[str, Tokens]) -> None:
-    """Write what a model reads of instances, by id, a row each, so that judging stored scores needs
-    no model.
-    """
+    """Write what a model reads of instances, so that judging stored scores needs no model."""
     rows = []
     for instance, one in tokens.items():
         plain = {name: np.asarray(value).tolist() for name, value in vars(one).items()}
         rows.append(plain | {"instance": instance})
-    _write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
+    write_parquet(path, pa.Table.from_pylist(rows, schema=TOKEN_SCHEMA))
 
 
 def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
@@ -282,22 +241,18 @@ def _read_rows(*paths: Path | str) -> Iterator[dict[str, Any]]:
         yield from pq.read_table(path).to_pylist()
 
 
-def _write_parquet(path: Path | str, table: pa.Table) -> None:
+def write_parquet(path: Path | str, table: pa.Table) -> None:
     with write_whole(path) as part:
         pq.write_table(table, part, compression="zstd")
 
 
 def note_seconds(path: Path, seconds: float) -> None:
-    """Keep beside a file the processor seconds that it took, so that a resumed step reports its
-    full cost.
-    """
+    """Keep the processor seconds that a file took beside it, for a resumed step's full cost."""
     with write_whole(path.with_suffix(".seconds")) as part:
         part.write_text(f"{seconds}", encoding="utf-8")
 
 
 def seconds_of(path: Path) -> float:
-    """Processor seconds that a file took to make; 0 if the file or the note beside it is
-    missing.
-    """
+    """Processor seconds that a file took; 0 if the file or the note beside it is missing."""
     note = path.with_suffix(".seconds")
     return float(note.read_text(encoding="utf-8")) if path.exists() and note.exists() else 0.0

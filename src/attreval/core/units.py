@@ -1,9 +1,9 @@
-"""What are the smallest things that an explanation scores, how are scores of word pieces put
-together for them, and which neighbours belong together?
+"""What are the smallest things that an explanation scores, and which neighbours belong together?
 
 A unit is one word with all its pieces, one word piece, or, in long texts, one sentence; special
 tokens are in none. Sun et al. (2024) explain pairs of units across the two parts of an input; in an
-input of one part every pair is across. Letters used for shapes: L tokens, n units.
+input of one part every pair is across.
+Letters used for shapes: L tokens, n units.
 """
 
 import re
@@ -19,15 +19,17 @@ from attreval.core.records import Tokens
 
 UNITS = ("word", "subword", "sentence")
 ENDS = re.compile(r"[.!?\u2026][\"'\u2019\u201d)\]]*$")  # tokens that end a sentence
-CLOSES = re.compile(
-    r"[\"'\u2019\u201d)\].!?\u2026]+"
-)  # tokens that still belong to one that has ended
+# tokens that still belong to one that has ended
+CLOSES = re.compile(r"[\"'\u2019\u201d)\].!?\u2026]+")
 
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a text. groups: the token positions of each, in order. side: (n,) the part of
-    the input of each.
+    """The units of a text.
+
+    Attributes:
+        groups: The token positions of each, in order.
+        side: (n,) the part of the input of each.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -55,17 +57,24 @@ class Units:
 
 
 def find_units(tokens: Tokens, unit: str) -> Units:
-    """The units of a text. A token that belongs to no word is a unit of its own. ValueError for
-    another unit.
+    """The units of a text. A token that belongs to no word is a unit of its own.
 
     Sentences are found by their final marks alone, part by part: an abbreviation's full stop ends
     one, too.
+
+    Args:
+        tokens: The text.
+        unit: `word`, `subword` or `sentence`.
+
+    Raises:
+        ValueError: It is another unit.
     """
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
-    groups = (
-        _find_sentences(tokens) if unit == "sentence" else _find_words(tokens, whole=unit == "word")
-    )
+    if unit == "sentence":
+        groups = _find_sentences(tokens)
+    else:
+        groups = _find_words(tokens, whole=unit == "word")
     sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
     return Units(tuple(map(tuple, groups)), sides)
 
@@ -81,9 +90,7 @@ def _find_words(tokens: Tokens, whole: bool) -> list[list[int]]:
 
 
 def _find_sentences(tokens: Tokens) -> list[list[int]]:
-    """The content tokens of each part, cut behind final marks and what closes with them, where a
-    space follows.
-    """
+    """The content tokens of each part, cut behind final marks where a space follows."""
     groups: list[list[int]] = []
     part = -1
     until = 0
@@ -103,7 +110,13 @@ def _find_sentences(tokens: Tokens) -> list[list[int]]:
 
 
 def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:
-    """(n, n) from (L, L): the mean (or `max`) over all pairs of pieces of two units."""
+    """(n, n) over all pairs of pieces of two units.
+
+    Args:
+        matrix: (L, L).
+        units: The n units.
+        by: `mean` or `max`.
+    """
     if by == "max":
         groups = [list(group) for group in units.groups]
         rows = np.stack([matrix[group].max(axis=0) for group in groups])
@@ -115,7 +128,13 @@ def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarra
 
 
 def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
-    """(N, L) ids with the mask token in place of every unit that is not kept. kept: (N, n) bool."""
+    """(N, L) ids with the mask token in place of every unit that is not kept.
+
+    Args:
+        tokens: The text.
+        units: Its n units.
+        kept: (N, n) bool.
+    """
     stays = np.ones((len(kept), len(tokens)), dtype=bool)
     for u, group in enumerate(units.groups):
         stays[:, list(group)] = kept[:, u, None]
@@ -123,7 +142,13 @@ def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
 
 
 def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Units) -> np.ndarray:
-    """(n,) scores of units: sums over the features, each within one unit; 0 where there is none."""
+    """(n,) scores of units: sums over their features; 0 where there is none.
+
+    Args:
+        features: Token positions, each within one unit.
+        values: One score per feature.
+        units: The n units.
+    """
     at = units.of_position()
     out = np.zeros(len(units))
     for feature, value in zip(features, values, strict=True):
@@ -132,8 +157,11 @@ def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Un
 
 
 def find_runs(values: Sequence, joined: Callable[[Any, Any], bool] = eq) -> list[tuple[int, int]]:
-    """(start, end) of each maximal run, end exclusive: neighbours for which `joined` holds, equal
-    ones by default.
+    """(start, end) of each maximal run, end exclusive.
+
+    Args:
+        values: In a row.
+        joined: Whether two neighbours are of one run; equal ones by default.
     """
     starts = [i for i in range(len(values)) if i == 0 or not joined(values[i - 1], values[i])]
     return list(pairwise([*starts, len(values)]))

@@ -1,3 +1,1 @@
-"""Classifiers, and the ledger through which everything asks them: see scorer, questions, classifier
-and loading.
-"""
+"""Classifiers, and the ledger through which everything asks them (scorer, questions, loading)."""

@@ -1,5 +1,4 @@
-"""What is examined of a transformer: whether it is asked as transformers would ask it, and what it
-can answer.
+"""Checks of a transformer: is it read as transformers would read it, and what can it answer?
 
 Loaded or wrapped, a model is read alone and in a padded batch, by ids and by word embeddings; every
 way must give the logits of its own forward pass. What else a question needs is tried out when it is
@@ -23,20 +22,16 @@ from attreval.models.scorer import Scorer
 TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
 _near = partial(torch.allclose, atol=10 * TOLERANCE)
-_BROKEN = (
-    ValueError,
-    RuntimeError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    KeyError,
-    NotImplementedError,
-)
+# NotImplementedError is a RuntimeError, IndexError and KeyError are LookupErrors
+_BROKEN = (ValueError, RuntimeError, TypeError, LookupError, AttributeError)
 
 
-class Reading(NamedTuple):
-    """The largest difference of logits from transformers' own, NaN where reading fails, and how it
-    failed.
+class LogitDifference(NamedTuple):
+    """How far logits are from transformers' own.
+
+    Attributes:
+        difference: The largest difference; NaN where reading fails.
+        failure: How it failed.
     """
 
     difference: float
@@ -49,7 +44,8 @@ class Reading(NamedTuple):
 def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
     """A short and a longer text as the model reads them, of words that its vocabulary knows.
 
-    ValueError where the tokenizer turns every text into unknown tokens.
+    Raises:
+        ValueError: The tokenizer turns every text into unknown tokens.
     """
     tokenizer = model.tokenizer
     vocabulary = tokenizer.get_vocab()
@@ -67,8 +63,7 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
             return short, long
     raise ValueError(
         f"the tokenizer of {model.name} turns every word into {tokenizer.unk_token}: it is not "
-        "the one that the "
-        "model was trained with, or its files are lost"
+        "the one that the model was trained with, or its files are lost"
     )
 
 
@@ -78,10 +73,15 @@ def rows_of(model: Any, texts: Sequence[Tokens]) -> tuple[Tensor, Tensor, Tensor
 
 
 def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarray:
-    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer
-    gives.
+    """(K,) logits of transformers' own forward pass of a text alone.
 
-    ValueError for logits of another shape, or of a single class.
+    Args:
+        model: A Transformer.
+        one: The text.
+        precision: Of the pass.
+
+    Raises:
+        ValueError: The logits have another shape, or are of a single class.
     """
     ids, mask, segments = rows_of(model, (one,))
     given = {"input_ids": ids, "attention_mask": mask}
@@ -102,12 +102,18 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
     return to_array(model.ordered(logits)[0])
 
 
-def compare_readings(model: Any, precision: str = "float32") -> dict[str, Reading]:
-    """How far logits are from transformers' own, of two texts read in each way; relative to the
-    largest above 1.
+def compare_readings(model: Any, precision: str = "float32") -> dict[str, LogitDifference]:
+    """How far logits are from transformers' own, relative to the largest above 1, for two texts.
 
-    Ways: ids and embeddings, each alone and in a batch with padding. ValueError where transformers'
-        own pass fails.
+    Args:
+        model: A Transformer.
+        precision: Of the passes.
+
+    Returns:
+        By way of reading: ids and embeddings, each alone and in a batch with padding.
+
+    Raises:
+        ValueError: transformers' own pass fails.
     """
     texts = probe_texts(model)
     try:
@@ -115,8 +121,7 @@ def compare_readings(model: Any, precision: str = "float32") -> dict[str, Readin
     except _BROKEN as error:
         raise ValueError(
             f"{model.name} cannot be asked as a sequence classifier of transformers is, with "
-            "input_ids and "
-            f"attention_mask for an object with logits: {_in_short(error)}"
+            f"input_ids and attention_mask for an object with logits: {_in_short(error)}"
         ) from error
     if not np.isfinite(own).all():
         raise ValueError(
@@ -131,16 +136,14 @@ def compare_readings(model: Any, precision: str = "float32") -> dict[str, Readin
     for by, (way, batches) in product(("ids", "embeddings"), ways.items()):
         try:
             logits = np.concatenate([_read(model, batch, by, precision) for batch in batches])
-            found[f"{by} {way}"] = Reading(float(np.abs(logits - own).max() / size))
+            found[f"{by} {way}"] = LogitDifference(float(np.abs(logits - own).max() / size))
         except _BROKEN as error:
-            found[f"{by} {way}"] = Reading(float("nan"), _in_short(error))
+            found[f"{by} {way}"] = LogitDifference(float("nan"), _in_short(error))
     return found
 
 
 def _in_short(error: Exception) -> str:
-    """What an error says of a model, in one line; that a GPU is full says nothing of it, and is
-    raised.
-    """
+    """What an error says of a model, in one line; a full GPU says nothing of it, and is raised."""
     if isinstance(error, torch.OutOfMemoryError):
         raise error
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
@@ -148,19 +151,22 @@ def _in_short(error: Exception) -> str:
 
 def _read(model: Any, texts: Sequence[Tokens], by: str, precision: str) -> np.ndarray:
     """(n, K) logits of a batch by ids or by embeddings."""
-    ids, mask, segments = rows_of(model, texts)
+    ids, *more = rows_of(model, texts)
     with torch.inference_mode(), evaluating(model.network):
         if by == "ids":
-            return to_array(model.logits(ids, mask, segments, precision))
+            return to_array(model.logits(ids, *more, precision))
         vectors = model.embed(ids, precision)
-        return to_array(model.logits(None, mask, segments, precision, embeddings=vectors))
+        return to_array(model.logits(None, *more, precision, embeddings=vectors))
 
 
 def check_readings(model: Any) -> dict[str, str]:
-    """What a model refuses from the start: `embeddings`, with the reason, where only reading by ids
-    is right.
+    """What a model refuses from the start.
 
-    ValueError where the logits by ids are not transformers' own, alone or in a batch.
+    Returns:
+        Under `embeddings` the reason where only reading by ids is right, else empty.
+
+    Raises:
+        ValueError: The logits by ids are not transformers' own, alone or in a batch.
     """
     wrong = _list_wrong(model, "float32")
     if wrong:  # rounding, or another number? a large network may round by more than is allowed
@@ -179,8 +185,7 @@ def check_readings(model: Any) -> dict[str, str]:
             how = "change with what stands beside a text in a batch"
         raise ValueError(
             f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: "
-            "its logits by ids "
-            f"{how} ({said}; allowed is {TOLERANCE:g})"
+            f"its logits by ids {how} ({said}; allowed is {TOLERANCE:g})"
         )
     reason = (
         f"its logits by word embeddings differ from those by ids ({said}), so gradients would be "
@@ -189,45 +194,40 @@ def check_readings(model: Any) -> dict[str, str]:
     return {"embeddings": reason if wrong else ""}
 
 
-def _list_wrong(model: Any, precision: str) -> dict[str, Reading]:
+def _list_wrong(model: Any, precision: str) -> dict[str, LogitDifference]:
     """The ways of reading whose logits are not transformers' own within the tolerance."""
     readings = compare_readings(model, precision)
     return {way: read for way, read in readings.items() if not read.difference <= TOLERANCE}
 
 
 def _attention(model: Any) -> str:
-    """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must
-    stay.
-    """
+    """Encoder layers must show (B, H, L, L) weights whose rows sum to 1; logits must stay."""
     if not model.reads_first and not model.network.config.is_encoder_decoder and model.causal:
         return (
             "it is a decoder, in which a token attends to those before it only; attention is "
             "read of encoders"
         )
-    ids, mask, segments = rows_of(model, probe_texts(model))
-    logits, seen = model.attend(ids, mask, segments, wanted=range(model.layers))
+    rows = rows_of(model, probe_texts(model))
+    ids, mask, _ = rows
+    logits, seen = model.attend(*rows, wanted=range(model.layers))
     if len(seen) != model.layers:
         return f"{len(seen)} of its {model.layers} layers show their attention weights"
-    rows, length = ids.shape
+    count, length = ids.shape
     for weights in seen.values():
-        if weights.ndim != 4 or len(weights) != rows or weights.shape[2:] != (length, length):
-            return (
-                f"its attention weights are {tuple(weights.shape)}, not from every token to "
-                "every token"
-            )
-        kept = mask.bool()[:, None].expand(weights.shape[:3])
+        shape = tuple(weights.shape)
+        if len(shape) != 4 or (shape[0], *shape[2:]) != (count, length, length):
+            return f"its attention weights are {shape}, not from every token to every token"
+        kept = mask.bool()[:, None].expand(shape[:3])
         sums = weights.double().sum(dim=-1)[kept]
         if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
             return "what it attends with does not sum to 1"
-    if not _near(logits, model.logits(ids, mask, segments), rtol=10 * TOLERANCE):
+    if not _near(logits, model.logits(*rows), rtol=10 * TOLERANCE):
         return "its logits change when its attention weights are looked at"
     return ""
 
 
 def _first_token(model: Any) -> str:
-    """Attention of the first token, and heads chosen by its state, need a first token that sums up
-    the text.
-    """
+    """Attention or the state of the first token is of use only where that sums up the text."""
     if not model.reads_first or not all(text.special[0] for text in probe_texts(model)):
         return (
             "its classes are not read off a first token such as [CLS], whose attention or state "
@@ -250,12 +250,12 @@ def _layers(model: Any) -> str:
     """Each encoder layer must give the same states when it is run again alone."""
     from attreval.models.transformer_hooks import run_layers, run_without
 
-    ids, mask, segments = rows_of(model, probe_texts(model)[1:])
-    calls = run_layers(model, ids, mask, segments)
+    rows = rows_of(model, probe_texts(model)[1:])
+    calls = run_layers(model, *rows)
     if len(calls) != model.layers:
         return f"{len(calls)} of its {model.layers} layers can be told from what they take and give"
     for call in calls:
-        again = run_without(call, torch.full((2,), -1, device=ids.device))
+        again = run_without(call, torch.full((2,), -1, device=rows[0].device))
         if again.shape[1:] != call.state.shape[1:] or not _near(again, call.state):
             return "a layer that is run again alone gives other states"
     return ""
@@ -263,29 +263,27 @@ def _layers(model: Any) -> str:
 
 def _bias(model: Any) -> str:
     """A number added to attention scores must reach every layer."""
-    ids, mask, segments = rows_of(model, probe_texts(model))
-    plain = model.logits(ids, mask, segments)
-    bias = torch.zeros_like(ids, dtype=torch.float64)[:, None, None]
-    same = _near(model.logits(ids, mask, segments, bias=bias), plain)
+    rows = rows_of(model, probe_texts(model))
+    nothing = torch.zeros_like(rows[0], dtype=torch.float64)[:, None, None]
+    same = _near(model.logits(*rows, bias=nothing), model.logits(*rows))
     return "" if same else "a bias of 0 changes its logits"
 
 
 def _entry(model: Any) -> str:
-    """What enters the network must be (B, L, width), and give the same logits when it is handed on
-    as it is.
-    """
-    ids, mask, segments = rows_of(model, probe_texts(model))
+    """What enters must be (B, L, width), and give the same logits when handed on as it is."""
+    rows = rows_of(model, probe_texts(model))
+    shape = (*rows[0].shape, model.width)
     seen = []
 
     def look(x: Tensor) -> Tensor:
         seen.append(tuple(x.shape))
         return x
 
-    logits = model.logits(ids, mask, segments, entering=look)
+    logits = model.logits(*rows, entering=look)
     times = len(model.prompt.begun) if model.prompt else 1
-    if seen != [(*ids.shape, model.width)] * times:
-        return f"the vectors that enter it have shapes {seen}, not once {(*ids.shape, model.width)}"
-    same = _near(logits, model.logits(ids, mask, segments))
+    if seen != [shape] * times:
+        return f"the vectors that enter it have shapes {seen}, not once {shape}"
+    same = _near(logits, model.logits(*rows))
     return "" if same else "what enters it cannot be told apart"
 
 
@@ -293,32 +291,28 @@ def _deeplift(model: Any) -> str:
     """captum must be able to put its rule into the network."""
     from attreval.models.questions import DEEPLIFT
 
-    ids, mask, segments = rows_of(model, probe_texts(model))
+    ids, *more = rows_of(model, probe_texts(model))
     targets = torch.zeros_like(ids[:, 0])
     with torch.enable_grad():
         try:
-            scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
+            scores = model.relevance(model.embed(ids), *more, targets, DEEPLIFT)
         except ImportError as error:
             return str(error)
-    return (
-        "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
-    )
+    finite = torch.isfinite(scores).all()
+    return "" if finite else "captum's DeepLIFT gives no finite numbers for it"
 
 
 def _lrp(model: Any) -> str:
-    """Every function that the network calls must have a rule: all relevance reaches the text or a
-    bias.
-    """
+    """Every function called must have a rule: all relevance reaches the text or a bias."""
     from attreval.models.transformer_lrp import unaccounted
 
-    ids, mask, segments = rows_of(model, probe_texts(model))
-    missing = unaccounted(model, model.embed(ids), mask, segments)
+    ids, *more = rows_of(model, probe_texts(model))
+    missing = unaccounted(model, model.embed(ids), *more)
     if missing <= TOLERANCE:
         return ""
     return (
         f"{missing:.2g} of the relevance gets lost or made up on its way to the words (allowed "
-        f"is {TOLERANCE:g}): "
-        "something in it has no rule of LRP"
+        f"is {TOLERANCE:g}): something in it has no rule of LRP"
     )
 
 
@@ -326,12 +320,12 @@ def _complete_deeplift(model: Any) -> str:
     """Scores must sum to the difference of logits from zero embeddings."""
     from attreval.models.questions import DEEPLIFT_COMPLETE
 
-    ids, mask, segments = rows_of(model, probe_texts(model))
+    ids, *more = rows_of(model, probe_texts(model))
     vectors = model.embed(ids)
     targets = torch.zeros_like(ids[:, 0])
-    scores = model.relevance(vectors, mask, segments, targets, DEEPLIFT_COMPLETE)
-    end = model.logits(None, mask, segments, embeddings=vectors)
-    start = model.logits(None, mask, segments, embeddings=torch.zeros_like(vectors))
+    scores = model.relevance(vectors, *more, targets, DEEPLIFT_COMPLETE)
+    end = model.logits(None, *more, embeddings=vectors)
+    start = model.logits(None, *more, embeddings=torch.zeros_like(vectors))
     owed = (end - start)[:, 0]
     gaps = scores.sum(dim=(1, 2)) - owed
     missing = float((gaps.abs() / owed.abs().clamp(min=1)).max())
@@ -339,14 +333,18 @@ def _complete_deeplift(model: Any) -> str:
         return ""
     return (
         f"its scores miss the difference of logits that they owe by {missing:.2g} (allowed is "
-        f"{10 * TOLERANCE:g}): "
-        "either zero embeddings leave it nothing to normalise, or it mixes up rows of a batch"
+        f"{10 * TOLERANCE:g}): either zero embeddings leave it nothing to normalise, or it mixes "
+        "up rows of a batch"
     )
 
 
 class Probe(NamedTuple):
-    """What can be needed of a transformer, in words. ask: why it lacks it. first: what is needed
-    for that in turn.
+    """What can be needed of a transformer.
+
+    Attributes:
+        said: In words.
+        ask: Why a model lacks it; empty where it does not.
+        first: What is needed for that in turn.
     """
 
     said: str

@@ -1,9 +1,9 @@
-"""What a model is to the ledger and to the methods: a classifier of token ids, or of word
-embeddings.
+"""What a model is to the ledger and to the methods: a classifier of token ids or word embeddings.
 
 `Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/exact.py are
 classifiers, without a common base class. A `Contrast` of one asks why one class rather than
-another. Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+another.
+Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # slow to import, and the list of methods is read by every co
 
 
 class Classifier(Protocol):
-    """What the ledger asks. labels: K class names.
+    """What the ledger asks.
 
     A classifier with a `network` of torch is asked in evaluation mode, by one thread at a time.
 
@@ -27,6 +27,10 @@ class Classifier(Protocol):
     gated network; `erased` where it has `reuse_from`, the number of windows from which on that is
     cheaper than whole texts; `vocabulary_size`, how many ids have an embedding, where a path starts
     from their mean.
+
+    Attributes:
+        labels: K class names.
+        max_length: Tokens that are read, at most.
     """
 
     labels: tuple[str, ...]
@@ -60,21 +64,32 @@ class Classifier(Protocol):
         embeddings: Tensor | None = None,
         entering: Callable[[Tensor], Tensor] | None = None,
     ) -> Tensor:
-        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
+        """(B, K) logits of token ids or of word embeddings.
 
-        entering: changes the vectors that enter the network.
+        Args:
+            ids: (B, L), or None.
+            mask: (B, L), 0 marks padding.
+            segments: (B, L) token types.
+            precision: `float64`, `float32` or `bfloat16`.
+            embeddings: (B, L, D) word embeddings in place of ids.
+            entering: Changes the vectors that enter the network.
         """
 
 
 class Contrast:
-    """A classifier whose answer is the difference of two logits: of two classes, logits (z[target]
-    - z[against], 0).
+    """A classifier whose answer is the difference of two logits: (z[target] - z[against], 0).
 
-    target, against: numbers of its classes. Gradients, propagated relevance and occlusion are
-    linear in the logits, so their scores are those of the one class less those of the other. What
-    goes by probabilities (LIME, SHAP) explains that of the one class given that it is one of the
-    two, which is the sigmoid of the difference. Whatever else a question asks of a model is passed
-    on to the one that it was made from.
+    Gradients, propagated relevance and occlusion are linear in the logits, so their scores are
+    those of the one class less those of the other. What goes by probabilities (LIME, SHAP) explains
+    that of the one class given that it is one of the two, which is the sigmoid of the difference.
+    Whatever else a question asks of a model is passed on to the one that it was made from.
+
+    Args:
+        model: The classifier.
+        target, against: Numbers of its classes.
+
+    Raises:
+        ValueError: The two are one class.
     """
 
     def __init__(self, model: Classifier, target: int, against: int):
@@ -124,9 +139,7 @@ class Contrast:
         rule: Any,
         where: str = "words",
     ) -> Tensor:
-        """(B, L, D) relevance for the one class less that for the other, see
-        `Transformer.relevance`.
-        """
+        """(B, L, D) relevance for one class less the other, see `Transformer.relevance`."""
         import torch
 
         one, other = [torch.full_like(targets, k) for k in self.classes]
@@ -134,9 +147,8 @@ class Contrast:
         return found - self.model.relevance(embeddings, mask, segments, other, rule, where)
 
     def output_of(self, target: int) -> int:
-        """ValueError: the head that matters most is chosen for one class of the network."""
+        """Refuse: the head that matters most is chosen for one class of the network."""
         raise ValueError(
             "the most important attention head is chosen for one class and cannot tell two "
-            "apart; leave out the "
-            "methods attention_head..., or explain without a second class"
+            "apart; leave out the methods attention_head..., or explain without a second class"
         )

@@ -1,10 +1,9 @@
-"""BART (Lewis et al. 2020) and T5 as classifiers: the forward pass on embeddings, and where a small
-BART starts from.
+"""BART (Lewis et al. 2020) and T5 as classifiers, and where a small BART starts from.
 
 The text is read twice: by the encoder, and, shifted by one token, by the decoder, which attends to
 the encoder's states. The decoder's state at the last token goes into the head (Lewis et al. 2020;
-Sun et al. 2024, section 3.3). Letters used for shapes: B rows, L tokens, D embedding width, K
-classes.
+Sun et al. 2024, section 3.3).
+Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 from typing import Any
@@ -19,12 +18,20 @@ _LAYER = {  # module of a BART layer -> where that of a BERT layer stands
 }
 
 
-def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
-    """(B, K) logits of (B, L, D) word embeddings; mask 0 marks padding, at the end.
+def encoder_decoder_logits(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
+    """(B, K) logits of word embeddings.
 
     The same as the library's own forward pass on ids, which does not take embeddings and looks for
     the last token by its id. A word counts for encoder and decoder alike, so a gradient with
     respect to it holds both ways.
+
+    Args:
+        network: BART's or T5's classifier.
+        mask: (B, L), 0 marks padding, at the end.
+        embeddings: (B, L, D).
+
+    Raises:
+        ValueError: The configuration has no token that the decoder begins with.
     """
     start = getattr(network.config, "decoder_start_token_id", None)
     if start is None:
@@ -45,9 +52,13 @@ def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     return network.classification_head(decoded.last_hidden_state[rows, last])
 
 
-def build(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
-    """A BART classifier with fresh weights. spec: config.ModelSpec; head: its classes, as
-    configuration.
+def new_bart(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
+    """A BART classifier with fresh weights.
+
+    Args:
+        spec: config.ModelSpec.
+        tokenizer: Of the model.
+        head: Its classes, as configuration.
     """
     from transformers import BartConfig, BartForSequenceClassification
 
@@ -72,12 +83,19 @@ def build(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
 
 
 def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
-    """Give a BART classifier the embeddings and the lowest layers of a BERT-shaped encoder, in
-    place.
+    """Give a BART classifier the embeddings and lowest layers of a BERT-shaped encoder.
 
     Encoder and decoder each start from the layers 1, 2, ... of that encoder; a decoder's attention
     to the encoder starts from the self-attention of the same layer, since both read states of the
-    same kind (after Rothe et al. 2020). Raises ValueError where the sizes do not fit.
+    same kind (after Rothe et al. 2020).
+
+    Args:
+        network: The classifier.
+        encoder: The encoder.
+        name: Of the encoder, for messages.
+
+    Raises:
+        ValueError: The sizes do not fit.
     """
     own = network.config
     theirs = encoder.config
@@ -92,9 +110,9 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
     if theirs.model_type != "bert" or wanted != there or deeper:
         raise ValueError(
             f"an encoder-decoder of {wanted} and {own.encoder_layers} + {own.decoder_layers} "
-            "layers cannot start from "
-            f"{name}: {theirs.model_type} with {there} and {len(sources)} layers; give it the same "
-            "`hidden`, `heads` and `tokenizer`, and at most as many layers"
+            f"layers cannot start from {name}: {theirs.model_type} with {there} and "
+            f"{len(sources)} layers; give it the same `hidden`, `heads` and `tokenizer`, and at "
+            "most as many layers"
         )
     embeddings = encoder.embeddings
     part = network.model
@@ -114,9 +132,7 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
 
 
 def _attention_names(block: str) -> dict[str, str]:
-    """Module of a BART attention block, or the normalisation behind it -> where that of a BERT
-    layer stands.
-    """
+    """Module of a BART attention block, or its normalisation -> where that of BERT stands."""
     return {
         f"{block}.q_proj": "attention.self.query",
         f"{block}.k_proj": "attention.self.key",

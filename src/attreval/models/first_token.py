@@ -23,9 +23,7 @@ TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
 
 
 class _Shape(NamedTuple):
-    """Where things are: the encoder's layers, a layer's attention, and in that the projections; out
-    None if outside.
-    """
+    """Where an architecture keeps its layers, a layer's attention, and in that the projections."""
 
     layers: str
     attention: str
@@ -45,53 +43,31 @@ _SHAPES = {
 }
 
 
-def knows(network: nn.Module) -> bool:
-    """Whether the last layer of a network is one that `last_layer` can compute for the first token
-    alone.
-    """
-    config = network.config
-    more = (
-        "is_decoder",
-        "add_cross_attention",
-        "chunk_size_feed_forward",
-        "output_attentions",
-        "output_hidden_states",
-    )
-    if config.model_type not in _SHAPES or any(getattr(config, name, False) for name in more):
-        return False
-    if getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None):
-        return False
-    _, attention, shape = _find(network)
-    names = (shape.query, shape.key, shape.value)
-    needed: list[Any] = [getattr(attention, name, None) for name in names]
-    return all(type(one) is nn.Linear and one.bias is not None for one in needed)
-
-
 def agrees(network: nn.Module) -> bool:
-    """Whether a network is known, and gives the same logits with its last layer for the first token
-    alone.
+    """Whether a network's last layer for the first token alone gives the same logits.
 
-    Tried out on two rows of ids of its vocabulary, one padded, in evaluation mode.
+    Tried out on two rows of ids of its vocabulary, as they are and with one of them padded, in
+    evaluation mode: whatever a configuration changes, another result or an error tells.
     """
-    if not knows(network):
+    if network.config.model_type not in _SHAPES:
         return False
     weights = network.get_input_embeddings().weight
     ids = torch.linspace(0, len(weights) - 1, 12, device=weights.device).long().view(2, 6)
-    mask = torch.ones_like(ids)
-    mask[1, 4:] = 0
+    whole = torch.ones_like(ids)
+    padded = whole.clone()
+    padded[1, 4:] = 0
     try:
         with torch.no_grad(), evaluating(network):
-            plain = forward.classify(network, mask, ids=ids)
-            with last_layer(network):
-                short = forward.classify(network, mask, ids=ids)
-    except (
-        RuntimeError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        ValueError,
-    ):  # another release of transformers, say
-        return False
+            return all(_agrees_on(network, ids, mask) for mask in (whole, padded))
+    except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):
+        return False  # another release of transformers, say
+
+
+def _agrees_on(network: nn.Module, ids: Tensor, mask: Tensor) -> bool:
+    """Whether both ways to compute the last layer give the same logits."""
+    plain = forward.classify(network, mask, ids=ids)
+    with last_layer(network):
+        short = forward.classify(network, mask, ids=ids)
     size = plain.abs().max().clamp(min=1)
     return bool((plain - short).abs().max() <= TOLERANCE * size)
 
@@ -105,8 +81,7 @@ def _find(network: nn.Module) -> tuple[nn.Module, nn.Module, _Shape]:
 
 @contextmanager
 def last_layer(network: nn.Module) -> Iterator[None]:
-    """While it lasts, the last layer of a network gives (B, 1, D), the first token alone; `knows`
-    says of which ones.
+    """While it lasts, the last layer of a network gives (B, 1, D), the first token alone.
 
     Only its attention sees the (B, L, D) states; the layer's own code runs as it is, on those of
     the first token.
@@ -128,9 +103,7 @@ def last_layer(network: nn.Module) -> Iterator[None]:
 
 
 def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> Callable:
-    """A forward pass of self-attention that is given the first token, and looks at all of them in
-    `states`.
-    """
+    """Self-attention that is given the first token, and looks at all of them in `states`."""
     query = getattr(attention, shape.query)
     key = getattr(attention, shape.key)
     value = getattr(attention, shape.value)
@@ -146,19 +119,16 @@ def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> 
         size = attention.attention_head_size
         asked = query(first).view(len(first), -1, size)  # (B, H, d)
         back = torch.einsum("bhd,hde->bhe", asked, key.weight.view(-1, size, key.in_features))
-        scores = (
-            back @ hidden.transpose(1, 2) * size**-0.5
-        )  # (B, H, L); a key's bias moves all alike
-        scores = scores[:, :, None]
+        scores = back @ hidden.transpose(1, 2) * size**-0.5  # (B, H, L)
+        scores = scores[:, :, None]  # a key's bias moves all alike
         if position_bias is not None:
             scores = scores + position_bias[:, :, :1]
         if attention_mask is not None:
             scores = add_mask(scores, attention_mask[:, :, :1])
         weights = attention.dropout(functional.softmax(scores, dim=-1))
         weights = weights[:, :, 0]  # (B, H, L)
-        mean = torch.einsum(
-            "bhe,hde->bhd", weights @ hidden, value.weight.view(-1, size, value.in_features)
-        )
+        kernel = value.weight.view(-1, size, value.in_features)
+        mean = torch.einsum("bhe,hde->bhd", weights @ hidden, kernel)
         mean = mean + weights.sum(dim=-1, keepdim=True) * value.bias.view(-1, size)
         return out(mean.reshape(len(first), 1, -1)), None
 

@@ -1,5 +1,4 @@
-"""Opening a trained classifier with its tokenizer, or saying why it cannot be: nothing is made up
-for what is missing.
+"""Opening a trained classifier with its tokenizer, or saying why not; nothing missing is made up.
 
 Weights are read from safetensors only, never unpickled, and no code that lies beside them is run.
 Classes are matched by name, and outputs are given names only where they have none of their own.
@@ -35,10 +34,12 @@ _TRUST = "trust_remote_code"
 
 
 def find_model(name: Path | str) -> Path | str:
-    """The folder of that name, or the name itself where it can only be one of the hub
-    (`owner/name`, or `name`).
+    """The folder of that name, or the name itself where it can only be one of the hub.
 
-    FileNotFoundError for a folder that is not there, with the names nearest to it, and for a file.
+    Names of the hub are `owner/name`, or `name`.
+
+    Raises:
+        FileNotFoundError: The folder is not there (names the nearest ones), or it is a file.
     """
     path = Path(name).expanduser()
     if path.is_dir() or isinstance(name, Path):
@@ -54,9 +55,7 @@ def find_model(name: Path | str) -> Path | str:
 
 
 def _nearest(path: Path) -> str:
-    """What there is instead: folders with names like it, or the part of the path that is
-    missing.
-    """
+    """What there is instead: folders of like names, or the part of the path that is missing."""
     if not path.parent.is_dir():
         return f" (and no {path.parent} either)"
     folders = sorted(other.name for other in path.parent.iterdir() if other.is_dir())
@@ -91,13 +90,16 @@ def _told(name: str) -> Iterator[None]:
 
 
 def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
-    """The classifier in a folder, or of a hub name, in float32; every weight is there, fits and is
-    a finite number.
+    """A classifier in float32, of which every weight is there, fits and is a finite number.
 
-    speaks: a language model (...ForCausalLM) in place of a classifier.
-    ValueError or OSError for anything else: no configuration, another kind of model, a head that
-    gives no classes of which one is right, weights that are missing, of other sizes, cut off,
-    pickled or not finite.
+    Args:
+        folder: A folder, or a hub name.
+        speaks: Open a language model (...ForCausalLM) in place of a classifier.
+
+    Raises:
+        ValueError, OSError: It is anything else: no configuration, another kind of model, a head
+            that gives no classes of which one is right, weights that are missing, of other sizes,
+            cut off, pickled or not finite.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification
 
@@ -163,9 +165,7 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 
 def _refuse_files(folder: Path) -> None:
-    """Raise FileNotFoundError or ValueError for a folder without configuration, adapter's library
-    or safetensors.
-    """
+    """Refuse a folder without configuration, adapter's library or safetensors."""
     from transformers.utils import is_peft_available
 
     if not (folder / "config.json").exists():
@@ -206,9 +206,7 @@ def _speaks(kinds: Sequence[str]) -> bool:
 
 
 def _refuse_head(config: PretrainedConfig, name: str) -> None:
-    """Raise ValueError for a network that is no classifier, or whose classes do not exclude each
-    other.
-    """
+    """Refuse a network that is no classifier, or whose classes do not exclude each other."""
     kinds = config.architectures or []
     if kinds and not any("ForSequenceClassification" in kind for kind in kinds):
         prompted = (
@@ -233,8 +231,14 @@ def _refuse_head(config: PretrainedConfig, name: str) -> None:
 
 
 def refuse_problem(config: PretrainedConfig, name: str) -> None:
-    """Raise ValueError for a configuration that says that its outputs are no classes of which one
-    is right.
+    """Refuse a configuration whose outputs are no classes of which one is right.
+
+    Args:
+        config: Of the network.
+        name: Of the model, for messages.
+
+    Raises:
+        ValueError: It is of several labels at once, or a regression.
     """
     problem = getattr(config, "problem_type", None)
     if problem == "multi_label_classification":
@@ -251,8 +255,13 @@ def refuse_problem(config: PretrainedConfig, name: str) -> None:
 def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTokenizerFast:
     """The fast tokenizer of a network.
 
-    ValueError or OSError where there is none, where it cannot say which characters a token covers,
-    knows no words, or gives ids that the model has no embedding for.
+    Args:
+        folder: A folder, or a hub name.
+        network: The network, whose embeddings must cover its ids.
+
+    Raises:
+        ValueError, OSError: There is none, or it cannot say which characters a token covers, knows
+            no words, or gives ids that the model has no embedding for.
     """
     from transformers import AutoTokenizer
 
@@ -294,8 +303,14 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
 
 
 def own_names(config: Any, model: str) -> tuple[str, ...]:
-    """The classes that a configuration names, in the order of their numbers. ValueError as
-    `check_names`.
+    """The classes that a configuration names, in the order of their numbers.
+
+    Args:
+        config: Of the network.
+        model: Its name, for messages.
+
+    Raises:
+        ValueError: They are not numbered from 0; and as `check_names`.
     """
     given = getattr(config, "id2label", None) or {}
     named = sorted((int(k), name) for k, name in given.items())
@@ -310,8 +325,14 @@ def own_names(config: Any, model: str) -> tuple[str, ...]:
 
 
 def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
-    """Names of classes as text. ValueError for what is no name, and for one that two classes have,
-    in any case.
+    """Names of classes as text.
+
+    Args:
+        names: The names.
+        model: Its name, for messages.
+
+    Raises:
+        ValueError: One is no name, or two classes have the same, in any case.
     """
     plain = [str(name).strip().casefold() for name in names]
     for name, written in zip(names, plain, strict=True):
@@ -328,10 +349,16 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
 
 
 def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> tuple[str, ...]:
-    """The names that a user gives to a network's outputs, for those of its configuration.
+    """The names that a user gives to a network's outputs, in place of those of its configuration.
 
-    ValueError as `read_names` and `check_names`, and for the configuration's own names in another
-    order.
+    Args:
+        config: Of the network.
+        given: The names, as `read_names` takes them.
+        model: Its name, for messages.
+
+    Raises:
+        ValueError: As `read_names` and `check_names`; or these are the configuration's own names in
+            another order.
     """
     names = check_names(read_names(given), model)
     own = getattr(config, "id2label", None) or {}
@@ -348,8 +375,15 @@ def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> t
 
 
 def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:
-    """Where each wanted class stands among a network's own, by name; None where they stand in the
-    same order.
+    """Where each wanted class stands among a network's own; None where the order is the same.
+
+    Args:
+        own: The network's names.
+        wanted: The task's names.
+        name: Of the model, for messages.
+
+    Raises:
+        ValueError: They have other names.
     """
     plain = [label.lower() for label in own]
     asked = [label.lower() for label in wanted]
@@ -379,8 +413,16 @@ def name_classes(own: tuple[str, ...], given: Sequence[str], name: str) -> tuple
     """The names of a network's outputs, in its order, where a user says `given`.
 
     Outputs that are only numbered take the given names in their order. Classes that have names keep
-    them, and must be the given ones in any order. ValueError otherwise: to give a class another's
-    name would turn every score around.
+    them, and must be the given ones in any order.
+
+    Args:
+        own: The network's names.
+        given: The user's.
+        name: Of the model, for messages.
+
+    Raises:
+        ValueError: The names do not match: to give a class another's name would turn every score
+            around.
     """
     if are_placeholders(own):
         if len(given) != len(own):

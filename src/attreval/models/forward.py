@@ -1,9 +1,9 @@
-"""The forward pass of each architecture, by ids and by word embeddings alike, alone and in padded
-batches.
+"""The forward pass of each architecture, by ids and word embeddings, also in padded batches.
 
 transformers looks for the token that a decoder or XLNet is classified at by its id, or takes the
 last of the row, padding or not; here it is the last token that is not masked, whatever its id. Rows
-are padded at the end. Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+are padded at the end.
+Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attreval.models import encoder_decoder
+from attreval.models.encoder_decoder import encoder_decoder_logits
 from attreval.models.transformer_hooks import changed_entry
 
 
@@ -25,53 +25,77 @@ def classify(
     embeddings: Tensor | None = None,
     entering: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
-    """(B, K) logits, in the network's own order, of (B, L) ids or of (B, L, D) word embeddings;
-    mask 0 marks padding.
+    """(B, K) logits, in the network's own order.
 
-    segments: (B, L) token types, None where the network is given none. entering: changes the (B, L,
-    D) vectors that enter the network. ValueError for an encoder-decoder, which they enter twice,
-    and where no module gives them.
+    Args:
+        network: A sequence classifier of transformers.
+        mask: (B, L), 0 marks padding.
+        segments: (B, L) token types, None where the network is given none.
+        ids: (B, L) token ids, or None.
+        embeddings: (B, L, D) word embeddings in place of ids.
+        entering: Changes the (B, L, D) vectors that enter the network.
+
+    Raises:
+        ValueError: `entering` is given for an encoder-decoder, which a text enters twice, or for a
+            network in which no module gives the vectors.
     """
-    if network.config.is_encoder_decoder:
-        if entering is not None:
-            raise ValueError(
-                "a text enters an encoder-decoder twice; what enters it is not disturbed here"
-            )
-        vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
-        return encoder_decoder.classify(network, mask, vectors)
-    base = network.base_model
-    rotary = hasattr(base, "rotary_emb") and not hasattr(base, "embeddings")  # Llama and its like
-    if entering is not None and (rotary or network.config.model_type == "xlnet"):
-        # attention alone knows positions: nothing is added to the word embeddings
-        vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
-        embeddings = entering(vectors)
-        ids = None
+    twice = network.config.is_encoder_decoder
+    if twice and entering is not None:
+        raise ValueError(
+            "a text enters an encoder-decoder twice; what enters it is not disturbed here"
+        )
+    alone = entering is not None and _enters_as_words(network)
+    if embeddings is None and (twice or alone):
+        embeddings = network.get_input_embeddings()(ids)
+    if twice:
+        return encoder_decoder_logits(network, mask, embeddings)
+    if alone and entering:
+        embeddings = entering(embeddings)
         entering = None
     length = mask.shape[1]
     if network.config.model_type == "longformer":
         mask, segments, ids, embeddings = _whole_windows(network, mask, segments, ids, embeddings)
-    inputs: dict[str, Any] = (
-        {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
-    )
+    inputs = {"inputs_embeds": embeddings}
+    if embeddings is None:
+        inputs = {"input_ids": ids}
     if segments is not None:
         inputs["token_type_ids"] = segments
+    inputs |= _place_inputs(network, mask)
+    with changed_entry(network, entering and _within(entering, length)):
+        if reads_last_token(network):
+            return _last_logits(network, mask, inputs)
+        return network(attention_mask=mask, **inputs).logits
+
+
+def _place_inputs(network: nn.Module, mask: Tensor) -> dict[str, Tensor]:
+    """What a network is told of places: positions, and where Longformer looks at all of a text."""
     places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    found = {}
     first = first_position(network)
     if first is not None:
         most = network.config.max_position_embeddings - 1  # reached by padding alone
-        inputs["position_ids"] = (places + first).clamp(max=most)
+        found["position_ids"] = (places + first).clamp(max=most)
     if network.config.model_type == "longformer":
-        inputs["global_attention_mask"] = (places == 0).long()
-    with changed_entry(network, entering and _within(entering, length)):
-        if not reads_last_token(network):
-            return network(attention_mask=mask, **inputs).logits
-        more = {"use_mems": False} if hasattr(network, "sequence_summary") else {"use_cache": False}
-        states = network.base_model(attention_mask=mask, **inputs, **more).last_hidden_state
+        found["global_attention_mask"] = (places == 0).long()
+    return found
+
+
+def _last_logits(network: nn.Module, mask: Tensor, inputs: dict) -> Tensor:
+    """(B, K) logits that are read off the last token that is not masked."""
+    more = {"use_mems": False} if hasattr(network, "sequence_summary") else {"use_cache": False}
+    states = network.base_model(attention_mask=mask, **inputs, **more).last_hidden_state
     rows = torch.arange(len(mask), device=mask.device)
     last = states[rows, mask.sum(dim=1) - 1]
     if hasattr(network, "score"):
         return network.score(last)
     return network.logits_proj(network.sequence_summary(last[:, None]))
+
+
+def _enters_as_words(network: nn.Module) -> bool:
+    """Whether nothing is added to word embeddings, since attention alone knows positions."""
+    base = network.base_model
+    rotary = hasattr(base, "rotary_emb") and not hasattr(base, "embeddings")  # Llama and its like
+    return rotary or network.config.model_type == "xlnet"
 
 
 def _whole_windows(network: nn.Module, mask: Tensor, *rows: Tensor | None) -> list[Tensor | None]:
@@ -101,9 +125,7 @@ def _within(change: Callable[[Tensor], Tensor], length: int) -> Callable[[Tensor
 
 
 def reads_last_token(network: nn.Module) -> bool:
-    """Whether the class scores are read off the last token: decoders (GPT-2, Llama, Qwen), and
-    XLNet.
-    """
+    """Whether class scores are read off the last token: decoders (GPT-2, Llama) and XLNet."""
     if hasattr(network, "sequence_summary"):
         return network.sequence_summary.summary_type == "last" and hasattr(network, "logits_proj")
     return (
@@ -113,8 +135,7 @@ def reads_last_token(network: nn.Module) -> bool:
 
 
 def takes_types(network: nn.Module, tokenizer: Any) -> bool:
-    """Whether a network is to be given token types: it tells them apart, and its tokenizer gives
-    them.
+    """Whether a network is given token types: it tells them apart, and its tokenizer gives them.
 
     GPT-2 and XLNet do not say how many there are; transformers gives them what their tokenizer
     gives.
@@ -127,12 +148,11 @@ def takes_types(network: nn.Module, tokenizer: Any) -> bool:
 
 
 def first_position(network: nn.Module) -> int | None:
-    """The position of the first token, where a model would count positions from ids and skip what
-    equals its padding.
+    """The position of the first token, where a model would count positions from ids.
 
-    RoBERTa, Longformer and MPNet do; an erased token that becomes the padding id must not move the
-    others. None for all others. `position_start` in the network's configuration replaces what the
-    architecture expects.
+    RoBERTa, Longformer and MPNet do, and skip what equals their padding; an erased token that
+    becomes the padding id must not move the others. None for all others. `position_start` in the
+    network's configuration replaces what the architecture expects.
     """
     embeddings: Any = getattr(network.base_model, "embeddings", None)
     if not hasattr(embeddings, "create_position_ids_from_inputs_embeds"):

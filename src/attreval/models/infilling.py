@@ -1,8 +1,8 @@
-"""Erased tokens written anew by a masked language model: what makes erasure stay among texts that a
-model knows.
+"""Erased tokens written anew by a masked language model, so that texts stay plausible.
 
 The language model reads the ids of the classifier's tokenizer, so both must have the same
-vocabulary. Letters used for shapes: L tokens, m texts, V words of the vocabulary.
+vocabulary.
+Letters used for shapes: L tokens, m texts, V words of the vocabulary.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,25 @@ Infill = Callable[[Tokens, np.ndarray], np.ndarray]
 def load_infill(
     folder: str | Path, tokenizer: Any = None, device: str = "cpu", seed: int = 0
 ) -> Infill:
-    """What writes erased tokens anew: a function (tokens, (m, L) bool kept) -> (m, L) ids.
+    """What writes erased tokens anew.
 
     All erased places are masked at once, and each word is drawn from what the language model gives
     its place; special tokens are never written. The same texts are written the same way.
-    folder: what `AutoModelForMaskedLM.save_pretrained` wrote; nothing is downloaded. tokenizer: the
-    classifier's, whose vocabulary is compared with that of the folder's tokenizer. device: where
-    the language model computes. seed: of the draws. Raises ValueError where the vocabularies
-    differ, the model is no masked language model, or the tokens have no mask token; OSError where
-    the folder holds no model.
+
+    Args:
+        folder: What `AutoModelForMaskedLM.save_pretrained` wrote; nothing is downloaded.
+        tokenizer: The classifier's, whose vocabulary is compared with that of the folder's
+            tokenizer.
+        device: Where the language model computes.
+        seed: Of the draws.
+
+    Returns:
+        A function (tokens, (m, L) bool kept) -> (m, L) ids.
+
+    Raises:
+        ValueError: The vocabularies differ, the model is no masked language model, or the tokens
+            have no mask token.
+        OSError: The folder holds no model.
     """
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer

@@ -1,11 +1,10 @@
-"""A language model as a classifier: a text stands in a template, and a class is as likely as its
-words to come next.
+"""A language model as a classifier: a class is as likely as its words to come behind a template.
 
 The template's tokens stay out of the rows that are asked about: they are put around each row where
 it enters the network, so that no method scores, erases or disturbs them, and no text is so long
 that it takes their place. They are the same for every text: where a tokenizer would join the text's
-last sign and the template's next, they stay apart. Letters used for shapes: B rows, L tokens of
-texts, D embedding width, K classes.
+last sign and the template's next, they stay apart.
+Letters used for shapes: B rows, L tokens of texts, D embedding width, K classes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,11 +46,16 @@ class _Read(NamedTuple):
 class Prompt:
     """What stands around a text, and what may follow.
 
-    template, words: as given, with the words of each class; chat: the template is a user's message
-        to the model.
-    around: what the tokenizer reads before and behind the text. before, behind: their tokens.
-    spoken: K tuples of ids, of the label words. Where each is one token their logits are the class
-    scores, else the sums of their log probabilities. cap: what bounds logits, as in Gemma 2.
+    Where each label word is one token, their logits are the class scores, else the sums of their
+    log probabilities.
+
+    Attributes:
+        template, words: As given, with the words of each class.
+        chat: Whether the template is a user's message to the model.
+        around: What the tokenizer reads before and behind the text.
+        before, behind: Their tokens.
+        spoken: K tuples of ids, of the label words.
+        cap: What bounds logits, as in Gemma 2.
     """
 
     template: str
@@ -106,8 +110,15 @@ class Prompt:
         return found
 
     def read(self, instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
-        """A text as it is read in the template, cut at its end. ValueError for a pair, and for a
-        text of no token.
+        """A text as it is read in the template, cut at its end.
+
+        Args:
+            instance: The text.
+            tokenizer: Of the model.
+            max_length: Tokens of the text, at most.
+
+        Raises:
+            ValueError: It is a pair, or gives no token.
         """
         if len(instance.segments) > 1:
             raise ValueError(
@@ -143,10 +154,14 @@ class Prompt:
         )
 
     def attach(self, network: nn.Module, name: str) -> None:
-        """Give a language model a head `score`, from which the label words' logits are read as a
-        classifier's are.
+        """Give a language model a head `score` that reads the label words' logits.
 
-        ValueError for a network without an output layer for tokens.
+        Args:
+            network: The language model, changed in place.
+            name: Its name, for messages.
+
+        Raises:
+            ValueError: It has no output layer for tokens.
         """
         head: Any = network.get_output_embeddings()
         if not isinstance(head, nn.Linear):
@@ -166,9 +181,7 @@ class Prompt:
     def classify(
         self, network: nn.Module, mask: Tensor, ids: Any, embeddings: Any, entering: Any
     ) -> Tensor:
-        """(B, K) class scores of (B, L) ids of texts, or of (B, L, D) embeddings of theirs; see
-        forward.classify.
-        """
+        """(B, K) class scores of ids of texts, or of embeddings of theirs; see forward.classify."""
         found = {}
         for said in self.begun:
             logits = forward.classify(
@@ -193,8 +206,9 @@ class Prompt:
         embeddings: Any,
         entering: Any,
     ) -> dict[str, Any]:
-        """The rows inside the template, behind which some of a label is said; only their own
-        vectors are changed.
+        """The rows inside the template, and behind them what is `said` of a label.
+
+        Only the texts' own vectors are changed by `entering`.
         """
 
         def repeat(row: Sequence[int]) -> Tensor:
@@ -224,9 +238,7 @@ class Prompt:
         return made | {"embeddings": sort(torch.cat([vectors, embeddings], dim=1))}
 
     def own_logits(self, network: nn.Module, one: Tokens) -> Tensor:
-        """(1, K) class scores of one text by the language model's own forward pass of the whole
-        prompt, for checks.
-        """
+        """(1, K) class scores by the language model's own pass of the whole prompt, for checks."""
         prompt = [*self.before, *one.ids.tolist(), *self.behind]
         scores = []
         for word in self.spoken:
@@ -250,9 +262,17 @@ def read_prompt(
 ) -> Prompt:
     """A template and label words as a tokenizer reads them.
 
-    ValueError for a template without a place for the text, words that are not told apart by their
-    tokens, that are unknown or join the template, and a chat where the tokenizer has no chat
-    template.
+    Args:
+        tokenizer: Of the model.
+        template: With one place for the text.
+        words: The label word of each class.
+        chat: Whether the template is a user's message.
+        name: Of the model, for messages.
+        cap: What bounds logits.
+
+    Raises:
+        ValueError: The template has no place for the text, words are unknown, join the template or
+            are the same tokens, or a chat is asked of a tokenizer without a chat template.
     """
     if chat and not getattr(tokenizer, "chat_template", None):
         raise ValueError(

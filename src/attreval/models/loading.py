@@ -1,6 +1,4 @@
-"""Making or loading a classifier, whatever its architecture, and saying what it is and how it is
-read.
-"""
+"""Making or loading a classifier of any architecture, and saying what it is and how it is read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -37,8 +35,10 @@ def load_classifier(
     max_length: int = 128,
     labels: tuple[str, ...] = (),
 ) -> Transformer | WordClassifier:
-    """Load a trained classifier: word-level where the folder says so, else a transformer. See
-    `load_transformer`.
+    """Load a trained classifier: word-level where the folder says so, else a transformer.
+
+    Args:
+        folder, name, device, max_length, labels: See `load_transformer`.
     """
     folder = find_model(folder)
     if isinstance(folder, Path) and (folder / DESCRIPTION).exists():
@@ -54,13 +54,17 @@ def load_language_model(
     device: str = "auto",
     max_length: int = 128,
 ) -> Transformer:
-    """Load a causal language model as a classifier; it is checked against its own next-token
-    logits.
+    """Load a causal language model as a classifier, checked against its next-token logits.
 
-    template, words, chat: see `attreval.load`. max_length: tokens that are read of a text, beside
-        the template.
-    Raises ValueError as `label_words.read_prompt` does and for a template that leaves no room for a
-    text, and what `load_transformer` raises.
+    Args:
+        folder: A folder, or a hub name.
+        template, words, chat: See `attreval.load`.
+        device: Where it computes.
+        max_length: Tokens that are read of a text, beside the template.
+
+    Raises:
+        ValueError: As `label_words.read_prompt`, and for a template that leaves no room for a text.
+        OSError: As `load_transformer`.
     """
     silence_progress_bars()
     folder = find_model(folder)
@@ -73,8 +77,7 @@ def load_language_model(
     if positions - prompt.room < 3:
         raise ValueError(
             f"template and label words take {prompt.room} of the {positions} tokens that "
-            f"{folder} reads; a text needs "
-            "3: shorten the template"
+            f"{folder} reads; a text needs 3: shorten the template"
         )
     network = freeze(network).to(pick_device(device))
     longest = min(max_length, positions - prompt.room)
@@ -93,10 +96,17 @@ def new_classifier(
     resolve: Callable[[str], str] = str,
     vectors: Callable | None = None,
 ) -> Transformer | WordClassifier:
-    """A classifier to be trained, as spec (config.ModelSpec) says.
+    """A classifier to be trained.
 
-    train_set: gives a word-level model its vocabulary. resolve: see `new_transformer`. vectors: see
-    `new_word_classifier`.
+    Args:
+        spec: config.ModelSpec.
+        labels: Class names.
+        names: What the seeds of fresh weights derive from.
+        train_set: Gives a word-level model its vocabulary.
+        name: Of the model.
+        device: Where it computes.
+        resolve: See `new_transformer`.
+        vectors: See `new_word_classifier`.
     """
     if spec.architecture in ("transformer", "encoder_decoder"):
         return new_transformer(spec, labels, names, name, device, resolve)
@@ -105,68 +115,46 @@ def new_classifier(
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     """What is known of a loaded classifier, as pairs of a name and a value."""
-    unnamed = (
-        " (numbered, not named: see id2label in config.json)"
-        if are_placeholders(model.labels)
-        else ""
-    )
-    rows = [
-        ("model", model.name),
-        ("classes", f"{len(model.labels)}: {', '.join(model.labels)}{unnamed}"),
-    ]
+    classes = f"{len(model.labels)}: {', '.join(model.labels)}"
+    if are_placeholders(model.labels):
+        classes += " (numbered, not named: see id2label in config.json)"
+    rows = {"model": model.name, "classes": classes}
     if not isinstance(model, Transformer):
-        return [
-            *rows,
-            ("architecture", f"{model.sizes.architecture}, word-level"),
-            ("vocabulary", f"{len(model.vocabulary)} words"),
-            ("metrics erase to", "padding, a zero vector"),
-            ("reads at most", f"{model.max_length} words"),
-        ]
+        rows["architecture"] = f"{model.sizes.architecture}, word-level"
+        rows["vocabulary"] = f"{len(model.vocabulary)} words"
+        rows["metrics erase to"] = "padding, a zero vector"
+        rows["reads at most"] = f"{model.max_length} words"
+        return list(rows.items())
     network = model.network
     tokenizer = model.tokenizer
     pad, mask = fill_ids(tokenizer)
     own = tokenizer.mask_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    parameters = sum(weight.numel() for weight in network.parameters())
-    rows += [
-        (
-            "architecture",
-            f"{type(network).__name__}, {model.layers} layers, {parameters / 1e6:.1f} million "
-            "weights",
-        ),
-        *(
-            [("label words", _label_words(model.prompt))]
-            if model.prompt
-            else [("head", _head(network))]
-        ),
-        (
-            "tokenizer",
-            f"{type(tokenizer).__name__}, {len(tokenizer)} tokens, which say the characters they "
-            "cover",
-        ),
-        ("padding", _fill(tokenizer, pad, tokenizer.pad_token_id, "padding")),
-        ("methods erase to", _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")),
-        ("metrics erase to", _fill(tokenizer, pad, own, "padding or mask")),
-        ("reads at most", f"{model.max_length} tokens"),
-    ]
+    kind = type(network).__name__
+    millions = sum(weight.numel() for weight in network.parameters()) / 1e6
+    rows["architecture"] = f"{kind}, {model.layers} layers, {millions:.1f} million weights"
+    if model.prompt:
+        rows["label words"] = _label_words(model.prompt)
+    else:
+        rows["head"] = _head(network)
+    kind = type(tokenizer).__name__
+    rows["tokenizer"] = f"{kind}, {len(tokenizer)} tokens, which say the characters they cover"
+    rows["padding"] = _fill(tokenizer, pad, tokenizer.pad_token_id, "padding")
+    rows["methods erase to"] = _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")
+    rows["metrics erase to"] = _fill(tokenizer, pad, own, "padding or mask")
+    rows["reads at most"] = f"{model.max_length} tokens"
     for way, read in compare_readings(model).items():
-        rows.append(
-            (
-                f"logits by {way}",
-                read.failure or f"differ by {read.difference:.1e} from transformers' own",
-            )
-        )
+        differ = f"differ by {read.difference:.1e} from transformers' own"
+        rows[f"logits by {way}"] = read.failure or differ
     for need, probe in PROBES.items():
-        rows.append((probe.said, model.refusal(need) or "yes"))
-    return rows
+        rows[probe.said] = model.refusal(need) or "yes"
+    return list(rows.items())
 
 
 def _label_words(prompt: Prompt) -> str:
     """What a language model is asked."""
-    read = (
-        "their logits"
-        if prompt.single
-        else "sums of log probabilities, since some are of several tokens"
-    )
+    read = "sums of log probabilities, since some are of several tokens"
+    if prompt.single:
+        read = "their logits"
     place = f"{'a chat in which the user says ' if prompt.chat else ''}{prompt.template!r}"
     words = ", ".join(f"{name}: {word!r}" for name, word in prompt.words.items())
     return f"{words}, {read}, behind {place}"

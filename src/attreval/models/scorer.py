@@ -1,5 +1,4 @@
-"""The evaluation ledger: everything that asks the model a question asks it here, and nothing is
-computed twice.
+"""The evaluation ledger: everything asks the model here, and nothing is computed twice.
 
 For every type of question (models.questions) one loop drops what is known or asked twice, counts
 the cost, sorts by length, fills batches by a token budget, runs them and remembers the answers.
@@ -37,12 +36,18 @@ def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tens
 def cut_batches(
     lengths: Sequence[int], budget: int, batch: float = 24, step: float = 0
 ) -> list[range]:
-    """Cut rows sorted by falling length into the batches that cost least, with what is padded in
-    them.
+    """Cut rows into the batches that cost least, padding included, by dynamic programming.
 
     A batch costs its padded tokens, as much as `batch` tokens more, and `step` more for each token
-    of its longest row. It has at most `budget` padded tokens, or one row. Of all cuts the cheapest
-    is found, by dynamic programming.
+    of its longest row.
+
+    Args:
+        lengths: Of the rows, falling.
+        budget: Padded tokens in a batch, at most; a batch of one row may have more.
+        batch, step: See above.
+
+    Returns:
+        The rows of each batch.
     """
     sizes = np.maximum(1, np.asarray(lengths, dtype=np.int64))
     least = np.zeros(len(sizes) + 1)  # of the first j rows
@@ -66,24 +71,25 @@ _FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
 # measured on a processor: a layer that walks through the text wants many rows for each of its steps
 _STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
 _STEPWISE = ("recurrent", "quasi")
-# measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts
-# it
-_TRANSFORMER_COSTS = {"batch": 24, "step": 0}  # least squares over 16 shapes of batches of MiniLM
-_STEPWISE_COSTS = {"batch": 0, "step": 6}
+# measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts;
+# of transformers least squares over 16 shapes of batches of MiniLM
 _COSTS = {
     "convolutional": {"batch": 128, "step": 0},
-    "recurrent": _STEPWISE_COSTS,
-    "quasi": _STEPWISE_COSTS,
+    **{family: {"batch": 0, "step": 6} for family in _STEPWISE},
 }
+_TRANSFORMER_COSTS = {"batch": 24, "step": 0}
 
 
 class Scorer:
     """The ledger of one model.
 
-    token_budget: padded tokens in a batch; None takes what is fast on the model's device. It falls
-    to half of a batch that a GPU's memory cannot hold.
-    precision: for exact questions. sampled_precision: for questions marked `sampled`. notify:
-    called with the number of evaluations just made.
+    Args:
+        model: The classifier.
+        token_budget: Padded tokens in a batch; None takes what is fast on the model's device. It
+            falls to half of a batch that a GPU's memory cannot hold.
+        precision: For exact questions.
+        sampled_precision: For questions marked `sampled`.
+        notify: Called with the number of evaluations just made.
     """
 
     def __init__(
@@ -100,9 +106,7 @@ class Scorer:
         device = torch.device(model.device).type
         self.token_budget = token_budget or fast.get(device, 1024)
         self.batch_costs = _COSTS.get(model.family, _TRANSFORMER_COSTS)
-        if (
-            device != "cpu"
-        ):  # the fewest batches: a GPU is not full before they are, whatever is padded in them
+        if device != "cpu":  # the fewest batches, whatever is padded: a GPU is not full before
             self.batch_costs = {"batch": self.token_budget, "step": 0}
         self.precision = precision
         self.sampled_precision = sampled_precision or precision
@@ -110,9 +114,7 @@ class Scorer:
         self.costs: dict[str, Cost] = {}
 
     def forget(self) -> None:
-        """Drop the remembered answers (not the counts): call it between instances that share no
-        rows.
-        """
+        """Drop the remembered answers (not the counts), between instances that share no rows."""
         self.answers.clear()
 
     def book(self, account: str, cost: Cost) -> None:
@@ -122,7 +124,13 @@ class Scorer:
     def logits(
         self, rows: Sequence[Row], precision: str | None = None, account: str = ""
     ) -> np.ndarray:
-        """(n, K) float64 logits of rows of ids and segments, each distinct row computed once."""
+        """(n, K) float64 logits of rows, each distinct row computed once.
+
+        Args:
+            rows: Ids and segments of each.
+            precision: Another than the ledger's.
+            account: What the cost is booked on.
+        """
         ids = [ids for ids, _ in rows]
         segments = [segments for _, segments in rows]
         (found,) = self.answer([Evaluate(ids, segments, precision=precision)], [account])
@@ -135,10 +143,14 @@ class Scorer:
     def answer(
         self, questions: Sequence[Question | Computation], accounts: Sequence[str]
     ) -> list[Any]:
-        """The answers to questions of one type in shared batches; an item is booked as unique on
-        who asks first.
+        """The answers to questions of one type, in shared batches.
 
-        A network is in evaluation mode meanwhile, and no other thread asks it.
+        An item is booked as unique on who asks first. A network is in evaluation mode meanwhile,
+        and no other thread asks it.
+
+        Args:
+            questions: All of one type.
+            accounts: What each is booked on.
         """
         if questions and isinstance(questions[0], Computation):
             return questions[0].together(questions)
@@ -153,17 +165,11 @@ class Scorer:
         for question, account in zip(alike, accounts, strict=True):
             try:
                 items = question.items(self)
-            except (
-                ValueError
-            ) as error:  # the account says whose question it is: of which text, by which method
-                raise ValueError(
-                    f"{account.replace(chr(31), ', ')}: {error}" if account else str(error)
-                ) from None
-            new = {
-                item.key: item
-                for item in items
-                if item.key not in self.answers and item.key not in fresh
-            }
+            except ValueError as error:  # of which text, by which method
+                whose = f"{account.replace(chr(31), ', ')}: " if account else ""
+                raise ValueError(f"{whose}{error}") from None
+            new = {item.key: item for item in items if item.key not in self.answers}
+            new = {key: item for key, item in new.items() if key not in fresh}
             self.book(account, _cost(items, new.values(), question.takes_gradients))
             if known := question.shortcut(self, items, new):
                 self.answers.update(known)
@@ -180,17 +186,14 @@ class Scorer:
         return found
 
     def _run(self, kind: type[Question], items: Iterable[Item]) -> None:
-        """Run the passes of items, group by group, the longest first, and remember each answer once
-        it is complete.
-        """
+        """Run the passes of items by group, the longest first, and remember complete answers."""
         missing = {item.key: len(item.groups) for item in items}
         points: dict[tuple, list[Pass]] = {}  # (group, point) -> passes
         for item in items:
             for number, group in enumerate(item.groups):
                 points.setdefault((group, item.point(number)), []).append((item, number))
-        alike: dict[
-            tuple, list[list[Pass]]
-        ] = {}  # (group, passes of a point) -> passes of each point
+        # (group, passes of a point) -> passes of each point
+        alike: dict[tuple, list[list[Pass]]] = {}
         for (group, _), passes in points.items():
             alike.setdefault((group, len(passes)), []).append(passes)
         firsts = list(dict.fromkeys(group[0] for group, _ in alike))
@@ -208,9 +211,7 @@ class Scorer:
                 self._report(len(outputs))
 
     def _run_batch(self, kind: type[Question], group: tuple, points: list[list[Pass]]) -> list[Any]:
-        """Run passes of points, the longest first; where a GPU's memory runs out, halve the batch
-        and later ones.
-        """
+        """Run passes of points, longest first; halve the batch where a GPU's memory runs out."""
         try:
             return list(kind.run(self, group, list(itertools.chain(*points))))
         except torch.OutOfMemoryError:  # a small card, or one that others fill
@@ -226,11 +227,14 @@ class Scorer:
             self.notify(evaluations)
 
     def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
-        """Run conversations side by side, sharing batches and answers; return what each returns, in
-        order.
+        """Run conversations side by side, sharing batches and answers.
 
-        A conversation is a generator that yields a Question, or a Computation, and is sent its
-        answer. The str is the account to book on.
+        Args:
+            conversations: Pairs of the account to book on, and a generator that yields Questions or
+                Computations and is sent their answers.
+
+        Returns:
+            What each conversation returns, in order.
         """
         pairs = list(conversations)
         results: list[Any] = [None] * len(pairs)

@@ -1,11 +1,10 @@
-"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service
-elsewhere, anything.
+"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service.
 
 It is asked about texts and nothing else. Its tokens are the words of a text, each with the white
 space before it, so that words put together again are the text to the letter. A masked word is left
 out, as a deleted one is, unless a string is declared that stands in its place. Class scores are the
-logarithms of probabilities, from that of FLOOR up. Letters used for shapes: B rows, L tokens, K
-classes.
+logarithms of probabilities, from that of FLOOR up.
+Letters used for shapes: B rows, L tokens, K classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,10 +35,15 @@ ALONE = (
 class TextFunction:
     """A function from a list of n texts, strings or pairs of them, to (n, K) probabilities.
 
-    tokenize: from a string to its words, in order and as they stand there; None takes the
-        instance's own words.
-    mask: the string in place of a masked word; None leaves it out. pieces: what stands before a
-    word, and the word, by the id that follows from them, so that it is the same in any company.
+    Attributes:
+        predict: The function.
+        labels: K class names.
+        tokenize: From a string to its words, in order and as they stand there; None takes the
+            instance's own words.
+        mask: The string in place of a masked word; None leaves it out.
+        name: Of the function.
+        pieces: What stands before a word, and the word, by the id that follows from them, so that
+            it is the same in any company.
     """
 
     predict: Callable[[list], Any]
@@ -62,14 +66,14 @@ class TextFunction:
         return torch.device("cpu")
 
     def refusal(self, need: str) -> str:
-        """Why it cannot answer what needs this (a key of checks.PROBES): a function of texts has
-        none of it.
-        """
+        """Why it cannot answer what needs this, a key of checks.PROBES: it has none of it."""
         return ALONE
 
     def tokens(self, instance: Instance) -> Tokens:
-        """An instance as words. ValueError for a text without any, or words that do not stand in
-        it.
+        """An instance as words.
+
+        Raises:
+            ValueError: A text has no word, or `tokenize` gives words that do not stand in it.
         """
         ids: list[int] = []
         offsets: list[tuple[int, int, int]] = []
@@ -78,7 +82,7 @@ class TextFunction:
             if self.tokenize is None:
                 places = [(start, end) for at, start, end in instance.words.tolist() if at == side]
             else:
-                places = find_words(text, self.tokenize(text))
+                places = locate_words(text, self.tokenize(text))
             if not places:
                 raise ValueError(
                     f"instance {instance.id!r} has nothing to explain: {text!r:.80} gives no word"
@@ -103,8 +107,9 @@ class TextFunction:
         return place_tokens(instance, ids, segments, np.array(offsets), texts, (BLANK, BLANK))
 
     def text_of(self, ids: Sequence[int], segments: Sequence[int]) -> str | tuple[str, ...]:
-        """The text of a row, or both of a pair. What stood before its first word is gone with the
-        word that was.
+        """The text of a row, or both of a pair.
+
+        What stood before its first word is gone with the word that was.
         """
         parts = []
         for side in (0, 1) if any(segments) else (0,):
@@ -115,16 +120,18 @@ class TextFunction:
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def ask(self, texts: list) -> np.ndarray:
-        """(n, K) probabilities of n texts. ValueError for anything else."""
+        """(n, K) probabilities of n texts.
+
+        Raises:
+            ValueError: The function gives anything else.
+        """
         found = read_columns(self.predict(texts), self.labels, self.name)
         shape = (len(texts), len(self.labels))
         if found.shape != shape:
             raise ValueError(
                 f"{self.name} gives numbers of shape {found.shape} for {len(texts)} texts; with "
-                f"{len(self.labels)} "
-                f"labels ({', '.join(self.labels)}) it gives probabilities of shape {shape}, a "
-                "row a text and a "
-                "column a class"
+                f"{len(self.labels)} labels ({', '.join(self.labels)}) it gives probabilities of "
+                f"shape {shape}, a row a text and a column a class"
             )
         off = np.abs(found.sum(axis=1) - 1)
         near = (found >= 0).all(axis=1) & (off <= SUM_TOLERANCE)  # not so where it is no number
@@ -132,13 +139,13 @@ class TextFunction:
             at = int(near.argmin())
             raise ValueError(
                 f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; "
-                "probabilities of the classes "
-                f"are finite, not below 0, and sum to 1 (within {SUM_TOLERANCE:g})"
+                "probabilities of the classes are finite, not below 0, and sum to 1 (within "
+                f"{SUM_TOLERANCE:g})"
             )
         return found
 
     def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
-        """ValueError: a word of a text has no vector."""
+        """Refuse: a word of a text has no vector."""
         raise ValueError(ALONE)
 
     def logits(
@@ -149,11 +156,16 @@ class TextFunction:
         precision: str = "float32",
         **vectors: Any,
     ) -> Tensor:
-        """(B, K) float64 logarithms of probabilities, whatever the precision; rows of the same text
-        are asked once.
+        """(B, K) float64 logarithms of probabilities; rows of the same text are asked once.
 
-        RuntimeError where the function fails, or gives what are no probabilities. ValueError for
-        vectors.
+        Args:
+            ids, mask, segments: (B, L), see Classifier.logits.
+            precision: Has no effect.
+            vectors: Refused where given.
+
+        Raises:
+            RuntimeError: The function fails, or gives what are no probabilities.
+            ValueError: Vectors are given.
         """
         if ids is None or any(given is not None for given in vectors.values()):
             raise ValueError(ALONE)
@@ -172,9 +184,15 @@ class TextFunction:
         return torch.from_numpy(probabilities).clamp(min=FLOOR).log()
 
 
-def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
-    """Start and end of each word, one behind the other, blank ones passed over. ValueError for one
-    not there.
+def locate_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
+    """Start and end of each word, one behind the other; blank ones are passed over.
+
+    Args:
+        text: The text.
+        words: Its words, in order.
+
+    Raises:
+        ValueError: A word is not there.
     """
     places = []
     end = 0
@@ -185,8 +203,7 @@ def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
         if start < 0:
             raise ValueError(
                 f"`tokenize` gives {word!r}, which does not come in {text[end:]!r:.80}; it gives "
-                "the words of a text "
-                "in their order, as they stand there"
+                "the words of a text in their order, as they stand there"
             )
         end = start + len(word)
         places.append((start, end))
@@ -199,18 +216,22 @@ def wrap_function(
     tokenize: Callable[[str], Iterable[str]] | None,
     mask: str | None,
 ) -> TextFunction:
-    """A function as a classifier, tried out on two texts; see `attreval.wrap`. ValueError for what
-    is none.
+    """A function as a classifier, tried out on two texts; see `attreval.wrap`.
 
     Where labels and the estimator whose method it is (`classes_`) name the same classes, the
     estimator's order holds.
+
+    Args:
+        predict, labels, tokenize, mask: See `attreval.wrap`.
+
+    Raises:
+        ValueError: It is no such function, or names of classes are missing.
     """
     if hasattr(predict, "parameters") or not callable(predict):
         method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
         raise ValueError(
             "a module is wrapped with its tokenizer, and without one a function from texts to "
-            "probabilities; got a "
-            f"{type(predict).__name__}{method}"
+            f"probabilities; got a {type(predict).__name__}{method}"
         )
     own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
     given = own if labels is None else list(map(str, read_names(labels)))
@@ -228,8 +249,7 @@ def wrap_function(
     if difference > TOLERANCE:
         raise ValueError(
             f"{name} gives a text other probabilities beside another than alone, or each time "
-            "that it is asked "
-            f"(they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so there is nothing "
-            "fixed to explain"
+            f"that it is asked (they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so "
+            "there is nothing fixed to explain"
         )
     return model

@@ -42,8 +42,9 @@ def mask_share(tokens: Tokens, rng: np.random.Generator) -> Tokens:
 
 
 def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]:
-    """A batch in its order with half of its texts, drawn at random, masked; of an odd number one
-    more or one less.
+    """A batch in its order with half of its texts, drawn at random, masked.
+
+    Of an odd number it is one more or one less.
     """
     half = (len(batch) + rng.integers(2)) // 2
     chosen = rng.permutation(len(batch))[:half]
@@ -52,9 +53,7 @@ def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]
 
 @dataclass(frozen=True)
 class Prepared:
-    """An instance that is already tokens: what an agent reads who is shown an explanation beside
-    the text.
-    """
+    """An instance that is already tokens, such as a text shown with an explanation."""
 
     id: str
     label: int
@@ -63,7 +62,14 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Performance:
-    """How well a model does on a split. correct: (n,) bool, one an instance."""
+    """How well a model does on a split.
+
+    Attributes:
+        loss: Mean cross entropy.
+        accuracy, macro_f1: Of the predicted classes.
+        predicted: (n,) classes.
+        correct: (n,) bool.
+    """
 
     loss: float
     accuracy: float
@@ -80,8 +86,12 @@ def as_tokens(model: Model, one: Instance | Prepared) -> Tokens:
 def masked_copies(
     model: Model, instances: Sequence[Instance | Prepared], *names: object
 ) -> list[Prepared]:
-    """Each instance with a uniformly drawn share of its tokens masked; the draws derive from names
-    and its id.
+    """Each instance with a uniformly drawn share of its tokens masked.
+
+    Args:
+        model: Reads the instances.
+        instances: The texts.
+        names: What the draws derive from, together with a text's id.
     """
     found = []
     for one in instances:
@@ -91,7 +101,11 @@ def masked_copies(
 
 
 def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]) -> None:
-    """Raise ValueError for a label outside the task's set."""
+    """Refuse a label outside the task's set.
+
+    Raises:
+        ValueError: Names the instance, its label and the classes there are.
+    """
     for instance in instances:
         if not 0 <= instance.label < len(labels):
             there = ", ".join(f"{k} {name}" for k, name in enumerate(labels))
@@ -107,7 +121,17 @@ def measure_performance(
     precision: str = "float32",
     notify: Callable[[int], None] | None = None,
 ) -> Performance:
-    """Loss, accuracy and macro F1 of a model on labelled instances."""
+    """Loss, accuracy and macro F1 of a model on labelled instances.
+
+    Args:
+        model: The classifier.
+        instances: With labels.
+        precision: Of the logits.
+        notify: Called with the number of evaluations just made.
+
+    Raises:
+        ValueError: As `check_labels`.
+    """
     check_labels(instances, model.labels)
     gold = np.array([one.label for one in instances])
     tokens = [as_tokens(model, one) for one in instances]
@@ -128,8 +152,13 @@ def measure_performance(
 def batches(
     lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, window: int = 50
 ) -> list[np.ndarray]:
-    """Shuffled batches of rows of like length: rows are sorted by length inside windows of `window`
-    batches.
+    """Shuffled batches of rows of like length.
+
+    Args:
+        lengths: Of the rows.
+        batch_rows: Rows in a batch.
+        rng: Shuffles.
+        window: Rows are sorted by length inside windows of so many batches.
     """
     order = rng.permutation(len(lengths))
     out = []
@@ -141,10 +170,14 @@ def batches(
 
 
 def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
-    """Freeze the embeddings and the `count` lowest layers of an encoder, dropout included; none
-    where `count` is None.
+    """Freeze the embeddings and the lowest layers of an encoder, dropout included.
 
-    ValueError for a network without them, or with fewer layers.
+    Args:
+        network: The encoder.
+        count: How many layers; None freezes nothing.
+
+    Raises:
+        ValueError: The network has no such layers, or fewer.
     """
     if count is None:
         return
@@ -164,8 +197,7 @@ def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
 
 
 def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
-    """What AdamW is given: no weight decay on biases and layer normalisation, the head at its own
-    rate if it has one.
+    """What AdamW is given: no decay of biases and norms, the head at its own rate if any.
 
     The head is what lies outside a pretrained encoder (`base_model_prefix`), or the output layer of
     a word-level model.
@@ -189,9 +221,7 @@ def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
 def _plan_steps(
     network: torch.nn.Module, spec: Any, total: int
 ) -> tuple[Optimizer, LRScheduler | None]:
-    """AdamW, and a warm-up and a linear or cosine decay over `total` steps; no schedule where the
-    rate is halved.
-    """
+    """AdamW, and a warm-up and decay over `total` steps; no schedule where the rate is halved."""
     groups = _parameter_groups(network, spec)
     # fused, measured: a seventh of the time of the default on a processor
     optimizer = torch.optim.AdamW(groups, lr=spec.learning_rate, fused=True)
@@ -219,18 +249,27 @@ def train(
     notify: Callable[[int, int, str], None] | None = None,
     unfinished: Path | None = None,
 ) -> list[dict]:
-    """Train, keep the checkpoint that is best on dev (by spec.watch) in `folder`, and return the
-    training curve.
+    """Train, keep the checkpoint that is best on dev, and return the training curve.
 
     What is checked and kept is the running average of the weights (decay spec.averaging, 0 for the
     weights themselves). Where spec.masked, half of each batch is masked (`mask_half`), and dev is
     read twice, as it is and masked.
-    spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of,
-        words).
-    unfinished: a file; a training that was cut off goes on from it, to the same weights bit for
-        bit.
-    The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is
-    complete.
+
+    Args:
+        model: The classifier; its weights are those of the best checkpoint in the end.
+        train_set, dev_set: Labelled instances.
+        spec: config.TrainingSpec.
+        folder: Gets model.safetensors, the tokenizer, and training.json; it appears only when it is
+            complete.
+        names: What the seed derives from.
+        about: Goes into training.json.
+        notify: Called with (done, of, words).
+        unfinished: A file; a training that was cut off goes on from it, to the same weights bit for
+            bit.
+
+    Raises:
+        ValueError: There is no instance in a set, or a label is outside the task's.
+        ArithmeticError: The training diverged.
     """
     check_labels([*train_set, *dev_set], model.labels)
     if not train_set or not dev_set:
@@ -307,9 +346,7 @@ def _check(
     epoch: float,
     optimizer: Optimizer,
 ) -> None:
-    """Check what is kept of a training on dev; by the schedule `halving`, halve the rate after
-    checks without gain.
-    """
+    """Check what is kept on dev; `halving` halves the rate after checks without gain."""
     kept.network.eval()
     kept.copies.clear()  # they hold the weights of another step
     found = measure_performance(kept, checked, precision)
@@ -324,9 +361,8 @@ def _best_weights(so_far: SoFar, spec: Any) -> dict[str, torch.Tensor]:
     if so_far.weights is None:
         raise ArithmeticError(
             f"training diverged: the loss on dev was {so_far.curve[-1]['dev_loss']} at step "
-            f"{so_far.step}, no "
-            f"checkpoint is worth keeping; lower training.learning_rate ({spec.learning_rate:g}) "
-            "in the profile"
+            f"{so_far.step}, no checkpoint is worth keeping; lower training.learning_rate "
+            f"({spec.learning_rate:g}) in the profile"
         )
     return so_far.weights
 
@@ -350,8 +386,12 @@ def _record(
 
 
 def save_whole(model: Model, folder: Path, record: dict | None = None) -> None:
-    """Write a model, and the record of its training, into a folder that appears only when it is
-    complete.
+    """Write a model into a folder that appears only when it is complete.
+
+    Args:
+        model: The classifier.
+        folder: Where to.
+        record: Of its training.
     """
     part = part_of(folder)
     shutil.rmtree(part, ignore_errors=True)

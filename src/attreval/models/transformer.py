@@ -1,5 +1,4 @@
-"""A transformer classifier from a registry package, a local folder or a hub, and what it can be
-asked.
+"""A transformer classifier from a registry package, a folder or a hub, and what it can be asked.
 
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
@@ -37,11 +36,16 @@ from attreval.models.transformer_lrp import Propagation, propagate
 class Transformer:
     """A sequence classifier with its tokenizer.
 
-    network: a Hugging Face sequence-classification model, asked in evaluation mode whatever mode it
-        is in.
-    labels: K class names in index order. order: (K,) where each of them stands in the network's
-    output. prompt: what stands around a text where the network is a language model, which is asked
-    for label words.
+    Attributes:
+        name: For messages and tables.
+        network: A Hugging Face sequence-classification model, asked in evaluation mode whatever
+            mode it is in.
+        tokenizer: A fast Hugging Face tokenizer.
+        labels: K class names in index order.
+        max_length: Tokens that are read, at most.
+        order: (K,) where each class stands in the network's output; None for the same order.
+        prompt: What stands around a text where the network is a language model, which is asked for
+            label words.
     """
 
     name: str
@@ -84,9 +88,7 @@ class Transformer:
         return in_precision(self.network, self.copies, precision)
 
     def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
-        """Word embeddings, (B, L, D), of (B, L) ids; positions and types are added inside the
-        model.
-        """
+        """(B, L, D) word embeddings of (B, L) ids; the model adds positions and types."""
         return self.at(precision).get_input_embeddings()(ids)
 
     def logits(
@@ -100,14 +102,24 @@ class Transformer:
         bias: Tensor | None = None,
         whole: bool = False,
     ) -> Tensor:
-        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
+        """(B, K) logits of token ids or of word embeddings.
 
-        entering: changes the (B, L, D) vectors that enter the encoder. bias: (B, 1, 1, L), added to
-            attention scores.
-        whole: compute the last layer for every token, though the class scores are read off the
-            first.
         A row without any token, all of them deleted, is read as one blank token (see
         alignment.fill_ids).
+
+        Args:
+            ids: (B, L), or None.
+            mask: (B, L), 0 marks padding.
+            segments: (B, L) token types.
+            precision: `float64`, `float32` or `bfloat16`.
+            embeddings: (B, L, D) word embeddings in place of ids.
+            entering: Changes the (B, L, D) vectors that enter the encoder.
+            bias: (B, 1, 1, L), added to attention scores.
+            whole: Compute the last layer for every token, though the class scores are read off the
+                first.
+
+        Raises:
+            ValueError: `bias` is given for an encoder-decoder; and as forward.classify.
         """
         network = self.at(precision)
         if embeddings is None and not (self.prompt and self.prompt.before + self.prompt.behind):
@@ -130,9 +142,7 @@ class Transformer:
     def _without_empty(
         self, ids: Tensor, mask: Tensor, segments: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The rows, those without a token given a blank one: a decoder has no special tokens that
-        would stay.
-        """
+        """The rows; those without a token get a blank one, as decoders have no special ones."""
         empty = mask.sum(dim=1) == 0
         if not empty.any():
             return ids, mask, segments
@@ -152,9 +162,8 @@ class Transformer:
     @property
     def reads_first(self) -> bool:
         """Whether the class scores are read off the first token."""
-        pooled = getattr(
-            self.network.config, "classifier_pooling", "cls"
-        )  # in some architectures mean, or late
+        # in some architectures mean, or late
+        pooled = getattr(self.network.config, "classifier_pooling", "cls")
         return not forward.reads_last_token(self.network) and pooled in ("cls", "bos")
 
     @property
@@ -170,9 +179,7 @@ class Transformer:
         return forward.reads_last_token(self.network) and hasattr(self.network, "score")
 
     def refusal(self, need: str) -> str:
-        """Why it cannot answer what needs this (a key of checks.PROBES), empty where it can; tried
-        out once.
-        """
+        """Why it cannot answer what needs this, a key of checks.PROBES; empty where it can."""
         if need not in self.refusals:
             self.refusals[need] = checks.try_out(self, need)
         return self.refusals[need]
@@ -192,12 +199,9 @@ class Transformer:
 
     @property
     def width(self) -> int:
-        """D, of the vectors that enter the encoder: embeddings may be narrower than what the
-        encoder makes of them.
-        """
-        return (
-            getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
-        )
+        """D, of the vectors that enter the encoder; embeddings may be narrower than its states."""
+        config = self.network.config
+        return getattr(config, "embedding_size", None) or config.hidden_size
 
     def relevance(
         self,
@@ -208,16 +212,21 @@ class Transformer:
         rule: PropagationRule,
         where: str = "words",
     ) -> Tensor:
-        """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if
-        not complete.
+        """(B, L, D) relevance of word embeddings; DeepLIFT is captum's where it is not complete.
+
+        Args:
+            embeddings: (B, L, D).
+            mask, segments: (B, L).
+            targets: (B,) classes.
+            rule: How relevance is handed back.
+            where: See questions.PathGradient.
         """
-        if rule.reference and rule.attention == "rescaled":
-            return propagate(self, embeddings, mask, segments, targets, Rescale, halves=2)
+        given = (self, embeddings, mask, segments, targets)
+        if rule.attention == "rescaled":
+            return propagate(*given, Rescale, halves=2)
         if rule.reference:
-            return deeplift(self, embeddings, mask, segments, targets, where)
-        return propagate(
-            self, embeddings, mask, segments, targets, lambda network: Propagation(network, rule)
-        )
+            return deeplift(*given, where)
+        return propagate(*given, lambda network: Propagation(network, rule))
 
     @property
     def layers(self) -> int:
@@ -233,14 +242,19 @@ class Transformer:
         wanted: Sequence[int] = (),
         factors: dict[int, Tensor] | None = None,
     ) -> tuple[Tensor, dict[int, Tensor]]:
-        """(B, K) logits and, of each wanted encoder layer, the (B, H, L, L) attention weights that
-        gradients reach.
+        """Logits, and attention weights that gradients reach.
 
-        factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
+        Args:
+            ids, mask, segments: (B, L).
+            precision: `float64`, `float32` or `bfloat16`.
+            wanted: Encoder layers.
+            factors: Layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
+
+        Returns:
+            (B, K) logits and, of each wanted layer, (B, H, L, L) weights.
         """
-        whole = (
-            self.layers - 1 in wanted or not self.first_alone
-        )  # asked before anything is watched
+        # asked before anything is watched
+        whole = self.layers - 1 in wanted or not self.first_alone
         with AttentionWeights(self.layers, wanted, factors) as watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
@@ -273,13 +287,19 @@ def load_transformer(
     max_length: int = 128,
     labels: tuple[str, ...] = (),
 ) -> Transformer:
-    """Load a trained classifier and its tokenizer from a folder, or from a hub by name; it is
-    checked, see checks.py.
+    """Load a trained classifier and its tokenizer; it is checked, see checks.py.
 
-    labels: the class names wanted, in the order wanted; the network's own where empty. max_length:
-    tokens that are read, at most as many as the network has positions for. Raises ValueError where
-    the network knows other names or cannot be explained rightly, FileNotFoundError where there is
-    no model, OSError where its files are damaged.
+    Args:
+        folder: A folder, or a hub name.
+        name: For messages and tables; the folder's where empty.
+        device: Where it computes.
+        max_length: Tokens that are read, at most as many as the network has positions for.
+        labels: The class names wanted, in the order wanted; the network's own where empty.
+
+    Raises:
+        ValueError: The network knows other names or cannot be explained rightly.
+        FileNotFoundError: There is no model.
+        OSError: Its files are damaged.
     """
     silence_progress_bars()
     if isinstance(folder, Path) and not folder.is_dir():
@@ -309,11 +329,15 @@ def new_transformer(
     device: str = "auto",
     resolve: Callable[[str], str] = str,
 ) -> Transformer:
-    """A classifier to be trained: pretrained weights, with a fresh head where theirs does not fit,
-    or from scratch.
+    """A classifier to be trained: pretrained, with a fresh head if needed, or from scratch.
 
-    spec: config.ModelSpec. names: what the seed of the fresh weights derives from. resolve: turns a
-    weights name into a folder or hub name.
+    Args:
+        spec: config.ModelSpec.
+        labels: Class names.
+        names: What the seed of fresh weights derives from.
+        name: Of the model.
+        device: Where it computes.
+        resolve: Turns a weights name into a folder or hub name.
     """
     from transformers import (
         AutoConfig,
@@ -335,7 +359,7 @@ def new_transformer(
             resolve(spec.weights), dtype=torch.float32, ignore_mismatched_sizes=True, **head
         )
     elif spec.architecture == "encoder_decoder":
-        network = encoder_decoder.build(spec, tokenizer, head)
+        network = encoder_decoder.new_bart(spec, tokenizer, head)
         if spec.start:
             start = AutoModel.from_pretrained(resolve(spec.start), dtype=torch.float32)
             encoder_decoder.warm_start(network, start, spec.start)
@@ -350,10 +374,8 @@ def new_transformer(
             **head,
         )
         network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    if spec.position_start is not None:
-        network.config.position_start = (
-            spec.position_start
-        )  # saved with the weights, read by forward.first_position
+    if spec.position_start is not None:  # saved with the weights, see forward.first_position
+        network.config.position_start = spec.position_start
     return Transformer(
         name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length
     )

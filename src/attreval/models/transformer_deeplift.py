@@ -1,5 +1,4 @@
-"""DeepLIFT of a transformer (Shrikumar et al. 2017): by the rescale rule in every layer, and by
-captum.
+"""DeepLIFT of a transformer (Shrikumar et al. 2017), by captum and in every layer.
 
 In every layer (`Rescale`), so that scores are complete: the text and its reference, zero
 embeddings, run side by side as the two halves of the batch. What changes between them is handed
@@ -15,8 +14,8 @@ guaranteed (Zhao & Aletras 2023, section 4.3). What is covered, by architecture:
 pooler of BERT and ALBERT and of XLNet's summary, the ReLUs of T5, and nothing in DistilBERT,
 RoBERTa, XLM-R, ELECTRA, DeBERTa, MPNet, Longformer, ModernBERT, BART, GPT-2, Llama and Qwen. On
 MiniLM classifiers the sums miss the difference of logits by 0.9 of it (SNLI) and 1.0 (Rotten
-Tomatoes), on the small random networks of the tests by 0.25 (GPT-2) to 5.3 (XLM-R). Letters used
-for shapes: B rows, L tokens, D embedding width, K classes.
+Tomatoes), on the small random networks of the tests by 0.25 (GPT-2) to 5.3 (XLM-R).
+Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 import warnings
@@ -25,7 +24,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from attreval.core.extras import need
 from attreval.models.questions import PropagationRule
@@ -37,7 +35,6 @@ from attreval.models.transformer_lrp import (
     STATISTICS,
     Propagation,
     depends,
-    last_dimensions,
     list_factors,
     precision_of,
     replace_value,
@@ -45,10 +42,9 @@ from attreval.models.transformer_lrp import (
 from attreval.models.words.lrp import Reroute
 
 _ELEMENTWISE = ACTIVATIONS | GATES | STATISTICS | {"exp", "log", "erf", "square", "softplus", "pow"}
-_CLOSE = {
-    torch.float64: 1e-5,
-    torch.float32: 1e-3,
-}  # nearer to each other, of their size: the slope between them
+PASSED_ON = {*PRODUCTS, "softmax", "layer_norm", "rms_norm", "scaled_dot_product_attention"}
+# nearer to each other, of their size: the slope between them
+_CLOSE = {torch.float64: 1e-5, torch.float32: 1e-3}
 
 
 class Rescale(Propagation):
@@ -73,25 +69,18 @@ class Rescale(Propagation):
         name = getattr(function, "__name__", "").strip("_")
         if self.off:
             return function(*args, **kwargs)
-        if name in ("layer_norm", "rms_norm"):
-            return self.normalise(name == "layer_norm", *args, **kwargs)
         if name in _ELEMENTWISE and depends(args[0]):
             value = function(*args, **kwargs)
             return by_slope(value, args[0], lambda x: function(x, *args[1:], **kwargs))
         if name in QUOTIENTS and depends(args[1]):
             upside_down = by_slope(1 / args[1], args[1], torch.reciprocal)
             return self.product(torch.mul, 0, (args[0], upside_down), {})
-        if (
-            function is functional.scaled_dot_product_attention
-            or name == "softmax"
-            or name in PRODUCTS
-        ):
+        if name in PASSED_ON:
             return super().__torch_function__(function, types, args, kwargs)
         return function(*args, **kwargs)
 
     def softmax(self, function: Callable, scores: Tensor, dim: int = -1, **kwargs: Any) -> Tensor:
-        """Each weight is exp(score - log of the sum of all), and so is that sum: weights always sum
-        to 1.
+        """Each weight is exp(score - log of the sum of all), and so is that sum: weights sum to 1.
 
         With slopes c of the exponential, sum c (ds - dlog) = 0, so that the sum's own difference is
         sum c ds / sum c.
@@ -105,25 +94,12 @@ class Rescale(Propagation):
         log = (slope * scores).sum(dim=dim, keepdim=True) / total
         return replace_value(weights, slope * (scores - log))
 
-    def normalise(
-        self,
-        centred: bool,
-        x: Tensor,
-        shape: Sequence[int],
-        weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        eps: float | None = None,
-    ) -> Tensor:
-        """Layer normalisation, or that by the root mean square where it is not centred."""
-        over = last_dimensions(shape)
-        eps = (1e-5 if centred else torch.finfo(x.dtype).eps) if eps is None else eps
-        x = x - x.mean(dim=over, keepdim=True) if centred else x
+    def rescale(self, x: Tensor, over: tuple[int, ...], eps: float) -> Tensor:
+        """Divided by the root mean square, whose squares and root have slopes."""
         squares = by_slope(x * x, x, torch.square)
         variance = squares.mean(dim=over, keepdim=True) + eps
         scale = by_slope(torch.rsqrt(variance), variance, torch.rsqrt)
-        x = self.product(torch.mul, 0, (x, scale), {})
-        x = x if weight is None else x * weight
-        return x if bias is None else x + bias
+        return self.product(torch.mul, 0, (x, scale), {})
 
     def product(self, function: Callable, first: int, args: Sequence, kwargs: dict) -> Tensor:
         """A product of two; each factor's difference is multiplied by the mean of the other."""
@@ -146,17 +122,19 @@ class Rescale(Propagation):
 
 
 def by_slope(value: Tensor, x: Tensor, function: Callable) -> Tensor:
-    """The value of an elementwise function at x, with the slope between the halves of x for its
-    gradient.
+    """The value of an elementwise function; its gradient is the slope between the halves.
+
+    Args:
+        value: Of the function at x.
+        x: Texts, and their references.
+        function: Elementwise.
     """
     slope = _slope(x.detach(), value.detach(), function)
     return Reroute.apply(value.detach(), x, slope)
 
 
 def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
-    """(f(text) - f(reference)) / (text - reference) in both halves; f' between them where they are
-    next to equal.
-    """
+    """(f(text) - f(reference)) / (text - reference) in both halves; f' where these are equal."""
     text, reference = x.chunk(2)
     high, low = value.chunk(2)
     apart = text - reference
@@ -170,9 +148,7 @@ def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
 
 
 class _CaptumModule(torch.nn.Module):
-    """A classifier as a module from (B, L, D) word embeddings to (B, K) logits, as captum
-    wants it.
-    """
+    """A classifier as captum wants it: a module from (B, L, D) word embeddings to (B, K) logits."""
 
     def __init__(self, model: Any, precision: str, where: str):
         super().__init__()
@@ -197,10 +173,14 @@ def deeplift(
     targets: Tensor,
     where: str = "words",
 ) -> Tensor:
-    """(B, L, D) captum DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target
-    classes.
+    """(B, L, D) captum DeepLIFT of word embeddings against zero vectors, in their precision.
 
-    The precision is that of the embeddings.
+    Args:
+        model: A Transformer.
+        embeddings: (B, L, D).
+        mask, segments: (B, L).
+        targets: (B,) classes.
+        where: See questions.PathGradient.
     """
     attr = need("captum.attr", "captum", "DeepLIFT of a transformer")
     explainer = attr.DeepLift(_CaptumModule(model, precision_of(embeddings), where))
@@ -215,9 +195,7 @@ def deeplift(
 
 
 def list_coverage(network: torch.nn.Module) -> tuple[list[str], list[str]]:
-    """Names of the nonlinear modules that captum's rescale rule covers, and of those that it does
-    not.
-    """
+    """Names of the nonlinear modules that captum's rescale rule covers, and of the others."""
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR
 
     leaves = {

@@ -2,8 +2,7 @@
 
 Every attention layer passes through one of two functions of torch, whatever the architecture.
 `AttentionWeights` stands between: it hands out the weights of the encoder's layers, multiplies
-them, and lets gradients reach
-    them.
+them, and lets gradients reach them.
 Letters used for shapes: B rows, H heads, L tokens.
 """
 
@@ -18,9 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 
 def add_mask(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Attention scores with what an attention mask, of booleans or of numbers to be added, makes of
-    them.
-    """
+    """Attention scores with an attention mask, of booleans or of numbers to be added."""
     if mask is None:
         return scores
     if mask.dtype == torch.bool:
@@ -29,13 +26,15 @@ def add_mask(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class AttentionWeights(TorchFunctionMode):
-    """While it is on, attention weights of self-attention layers, in the order in which they run,
-    pass through here.
+    """While it is on, attention weights of self-attention layers pass through here, in order.
 
-    layers: how many belong to the encoder; a decoder's come after them and are left alone.
-    wanted: layers whose weights are kept in `seen` as (B, H, L, L) tensors that gradients reach.
-    factors: layer -> (B, 1, 1, 1 or L) numbers that its weights are multiplied by; those of column
-    j, that is as if the value of token j were multiplied. bias: (B, 1, 1, L), added to the scores.
+    Args:
+        layers: How many belong to the encoder; a decoder's come after them and are left alone.
+        wanted: Layers whose weights are kept in `seen` as (B, H, L, L) tensors that gradients
+            reach.
+        factors: Layer -> (B, 1, 1, 1 or L) numbers that its weights are multiplied by; those of
+            column j, that is as if the value of token j were multiplied.
+        bias: (B, 1, 1, L), added to the scores.
     """
 
     def __init__(
@@ -111,11 +110,15 @@ class LayerCall(NamedTuple):
 def run_layers(
     model: Any, ids: Tensor, mask: Tensor, segments: Tensor, precision: str = "float32"
 ) -> list[LayerCall]:
-    """The call of each encoder layer for (1, L) ids of one text, in order, of those that could be
-    told.
+    """The calls of the encoder layers for one text, in order, of those that could be told.
 
     A layer is the outermost module that takes and gives states and attends once, whatever its name;
     layers that share their weights are called as often as they are used.
+
+    Args:
+        model: A Transformer.
+        ids, mask, segments: (1, L).
+        precision: `float64`, `float32` or `bfloat16`.
     """
     watch = AttentionWeights(model.layers)
     started: dict[torch.nn.Module, int] = {}
@@ -143,16 +146,19 @@ def run_layers(
 
 
 def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
-    """(R, L, D) states behind a layer in which the values of (R,) tokens are zero, one in each row;
-    -1 for none.
+    """(R, L, D) states behind a layer in which the value of one token per row is zero.
+
+    Args:
+        call: The layer, and what it was given.
+        zeroed: (R,) tokens, -1 for none.
     """
 
     def widen(given: Any) -> Any:
-        if (
-            isinstance(given, Tensor) and given.is_floating_point() and len(given) == 1
-        ):  # others broadcast
+        if type(given) in (tuple, list):
+            return type(given)(map(widen, given))
+        if isinstance(given, Tensor) and given.is_floating_point() and len(given) == 1:
             return given.expand(len(zeroed), *given.shape[1:])
-        return type(given)(widen(one) for one in given) if type(given) in (tuple, list) else given
+        return given  # it broadcasts
 
     kept = torch.arange(call.state.shape[1], device=zeroed.device) != zeroed[:, None]
     factors = {0: kept[:, None, None].to(call.state.dtype)}
@@ -166,19 +172,19 @@ def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
 def changed_entry(
     network: torch.nn.Module, change: Callable[[Tensor], Tensor] | None
 ) -> Iterator[None]:
-    """While it lasts, the vectors that enter the network are changed. Where `change` is None
-    nothing is.
+    """While it lasts, change the vectors that enter the network; None changes nothing.
 
     They are word, position and type embeddings together, normalised where the architecture does so.
-    ValueError where it does not say which module gives them.
+
+    Raises:
+        ValueError: The architecture does not say which module gives them.
     """
     if change is None:
         yield
         return
     base = network.base_model
-    entry = getattr(base, "embeddings", None) or getattr(
-        base, "drop", None
-    )  # GPT-2 adds up in its forward pass
+    # GPT-2 adds up in its forward pass
+    entry = getattr(base, "embeddings", None) or getattr(base, "drop", None)
     if entry is None:
         raise ValueError(
             f"{type(network).__name__} has no module `embeddings` whose output enters its first "
@@ -200,10 +206,16 @@ def zeroed_distances(
     zeroed: Tensor,
     precision: str = "float32",
 ) -> Tensor:
-    """(R, S, L) 1 less the cosine between each state behind a layer and the same with the values of
-    a token zero in it.
+    """Distances between states, and the same with the values of a token zero in a layer.
 
-    ids: (1, L), one text. zeroed: (R,) tokens. Each of the S layers is run again alone.
+    Args:
+        model: A Transformer.
+        ids, mask, segments: (1, L), one text.
+        zeroed: (R,) tokens.
+        precision: `float64`, `float32` or `bfloat16`.
+
+    Returns:
+        (R, S, L) 1 less the cosine; each of the S layers is run again alone.
     """
     found = []
     for call in run_layers(model, ids, mask, segments, precision):

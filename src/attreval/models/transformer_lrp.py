@@ -55,30 +55,30 @@ ACTIVATIONS = {
     "tanh",
 }
 STATISTICS = {"sqrt", "rsqrt", "reciprocal"}
-GATES = {
-    "sigmoid",
-    "hardsigmoid",
-}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
+# weights, as in word-level networks: at 0 they are not 0, which divides by 0
+GATES = {"sigmoid", "hardsigmoid"}
 _SMALL = 1e-6  # below it f(x) / x is that of this x
 _TEMPERATURE = 2.0  # of GIM's softmax
 
 
 class Propagation(TorchFunctionMode):
-    """While it is on, what a network computes has the backward pass of a rule
-    (questions.PropagationRule.attention).
+    """While it is on, what a network computes has the backward pass of a rule.
 
-    ValueError for what no rule is known of: attention with dropout, and a product written into its
-    first factor.
+    Args:
+        network: The network.
+        rule: See questions.PropagationRule.attention.
+
+    Raises:
+        ValueError: No rule is known: for attention with dropout, and for a product written into its
+            first factor.
     """
 
     def __init__(self, network: nn.Module, rule: PropagationRule):
         super().__init__()
         self.attention = rule.attention
-        self.modules = (
-            []
-            if rule.attention == "softened"
-            else [m for m in network.modules() if _is_activation(m)]
-        )
+        self.modules: list[nn.Module] = []
+        if rule.attention != "softened":
+            self.modules = [m for m in network.modules() if _is_activation(m)]
         self.handles: list = []
 
     def __enter__(self) -> Propagation:
@@ -86,9 +86,7 @@ class Propagation(TorchFunctionMode):
         return super().__enter__()
 
     def hook(self, module: nn.Module, given: tuple, out: Tensor) -> Tensor:
-        """After an activation module: what it spells out in several functions is one function all
-        the same.
-        """
+        """After an activation module: whatever functions it is made of, it is one function."""
         return hand_on(out, given[0], module.forward) if depends(given[0]) else out
 
     def __exit__(self, *raised: Any) -> None:
@@ -103,10 +101,8 @@ class Propagation(TorchFunctionMode):
         name = getattr(function, "__name__", "").strip("_")
         if function is functional.scaled_dot_product_attention:
             return self.attend(*args, **kwargs)
-        if name == "layer_norm":
-            return layer_norm(*args, **kwargs)
-        if name == "rms_norm":
-            return rms_norm(*args, **kwargs)
+        if name in ("layer_norm", "rms_norm"):
+            return self.normalise(name == "layer_norm", *args, **kwargs)
         if name == "softmax":
             return self.softmax(function, *args, **kwargs)
         if name in PRODUCTS:
@@ -132,10 +128,32 @@ class Propagation(TorchFunctionMode):
         softer = function(replace_value(cooled, scores), *args, **kwargs)
         return replace_value(weights, softer)
 
+    def normalise(
+        self,
+        centred: bool,
+        x: Tensor,
+        shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float | None = None,
+    ) -> Tensor:
+        """Layer normalisation, or that by the root mean square where it is not centred."""
+        over = tuple(range(-len(shape), 0))
+        if eps is None:
+            eps = 1e-5 if centred else torch.finfo(x.dtype).eps
+        if centred:
+            x = x - x.mean(dim=over, keepdim=True)
+        x = self.rescale(x, over, eps)
+        x = x if weight is None else x * weight
+        return x if bias is None else x + bias
+
+    def rescale(self, x: Tensor, over: tuple[int, ...], eps: float) -> Tensor:
+        """Divided by the root mean square, which is a constant."""
+        squares = x.detach().square().mean(dim=over, keepdim=True)
+        return x * torch.rsqrt(squares + eps)
+
     def product(self, function: Callable, first: int, args: Sequence, kwargs: dict) -> Tensor:
-        """A product, from argument `first` on; its factors that depend on the text share the
-        relevance alike.
-        """
+        """A product, from argument `first` on; factors that depend on the text share alike."""
         given, factors = list_factors(function, first, args)
         if len(factors) > 1:
             for at in factors:
@@ -172,45 +190,13 @@ class Propagation(TorchFunctionMode):
         return self.product(torch.matmul, 0, (weights, value), {})
 
 
-def layer_norm(
-    x: Tensor,
-    shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> Tensor:
-    """Layer normalisation over the last dimensions, of which there are len(shape), with a constant
-    deviation.
-    """
-    mean = x.mean(dim=last_dimensions(shape), keepdim=True)
-    x = rms_norm(x - mean, shape, weight, eps)
-    return x if bias is None else x + bias
-
-
-def rms_norm(
-    x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
-) -> Tensor:
-    """Normalisation by the root mean square over the last dimensions, which is a constant."""
-    eps = torch.finfo(x.dtype).eps if eps is None else eps
-    squares = x.detach().square().mean(dim=last_dimensions(shape), keepdim=True)
-    x = x * torch.rsqrt(squares + eps)
-    return x if weight is None else x * weight
-
-
-def last_dimensions(shape: Sequence[int]) -> tuple[int, ...]:
-    """The dimensions that normalisation goes over: as many of the last as `shape` has."""
-    return tuple(range(-len(shape), 0))
-
-
 def replace_value(value: Tensor, source: Tensor) -> Tensor:
     """The value, with the gradient of the source."""
     return Reroute.apply(value.detach(), source, value.new_ones(()))
 
 
 def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
-    """The value of an elementwise function at x, whose relevance goes to x. The function
-    is 0 at 0.
-    """
+    """The value of an elementwise function that is 0 at 0, whose relevance goes to its input x."""
     with torch.no_grad():
         away = torch.where(x.abs() < _SMALL, torch.full_like(x, _SMALL), x)
         slope = function(away) / away
@@ -226,11 +212,15 @@ def propagate(
     mode: Callable,
     halves: int = 1,
 ) -> Tensor:
-    """(B, L, D) relevance of word embeddings for (B,) target classes: the modified gradient times
-    the input.
+    """(B, L, D) relevance of word embeddings, in their precision: modified gradient times input.
 
-    In the precision of the embeddings. mode: of the network; halves: 2 with zero embeddings beside
-    the text.
+    Args:
+        model: A Transformer.
+        embeddings: (B, L, D).
+        mask, segments: (B, L).
+        targets: (B,) classes.
+        mode: Makes the mode that is on, of the network.
+        halves: 2 with zero embeddings beside the text.
     """
     points = embeddings.detach().requires_grad_(True)
     precision = precision_of(points)
@@ -251,8 +241,7 @@ def precision_of(x: Tensor) -> str:
 
 
 def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
-    """How much of the first class's logits reaches neither the text nor a bias, of all relevance
-    that does.
+    """How much of the first class's logits reaches neither text nor bias, as a share.
 
     Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding
     where each holds.
@@ -293,7 +282,8 @@ def depends(x: Any) -> bool:
 def list_factors(function: Callable, first: int, args: Sequence) -> tuple[list, list[int]]:
     """The arguments of a product, and which of them, from `first` on, depend on the text.
 
-    ValueError for a product of two such that is written into its first factor.
+    Raises:
+        ValueError: A product of two such is written into its first factor.
     """
     if isinstance(args[-1], (list, tuple)):  # einsum takes its operands as a list, too
         args = (*args[:-1], *args[-1])

@@ -25,13 +25,17 @@ def _clocks() -> tuple[float, float]:
 
 @dataclass
 class SoFar:
-    """How far a training has come. losses: of the batches since the last check. stale: checks since
-    the best.
+    """How far a training has come.
 
-    seconds, processor: that it has taken, of the clock and of the processor; at: both clocks when
-        they were counted.
-    best: the lowest score on dev. weights: those of the best check, on the CPU; None before one is
-        worth keeping.
+    Attributes:
+        step: Batches learned from.
+        seconds, processor: That it has taken, of the clock and of the processor.
+        losses: Of the batches since the last check.
+        curve: A row per check.
+        stale: Checks since the best.
+        best: The lowest score on dev; best_loss: the loss then.
+        weights: Those of the best check, on the CPU; None before one is worth keeping.
+        at: Both clocks when seconds were counted.
     """
 
     step: int = 0
@@ -46,8 +50,16 @@ class SoFar:
     at: tuple[float, float] = field(default_factory=_clocks)
 
     def check(self, dev: Any, watch: str, epoch: float, network: torch.nn.Module) -> bool:
-        """Take note of an evaluation on dev (training.Performance); whether it is the best, whose
-        weights are kept.
+        """Note a check on dev, and keep the weights where it is the best.
+
+        Args:
+            dev: A training.Performance.
+            watch: `loss`, or a field of it.
+            epoch: For the curve.
+            network: Whose weights are kept.
+
+        Returns:
+            Whether it is the best.
         """
         found = {
             "train_loss": float(np.mean(self.losses)),
@@ -77,9 +89,7 @@ class SoFar:
 
 @dataclass
 class Changing:
-    """All that a step of training changes beside its SoFar; random numbers included, so that not a
-    bit is lost.
-    """
+    """All that a step of training changes beside its SoFar, random numbers included."""
 
     network: torch.nn.Module
     averaged: AveragedModel
@@ -96,8 +106,16 @@ class Changing:
         clip: float | None,
         precision: str,
     ) -> float:
-        """Learn from a batch; the loss before that. model: the network's classifier. clip: the
-        largest gradient.
+        """Learn from a batch.
+
+        Args:
+            model: The network's classifier.
+            texts, labels: The batch.
+            clip: The largest norm of the gradient.
+            precision: `float32` or `bfloat16`.
+
+        Returns:
+            The loss before that.
         """
         device = model.device
         rows = pad_rows([(tokens.ids, tokens.segments) for tokens in texts], texts[0].pad_id)
@@ -116,9 +134,7 @@ class Changing:
         return loss.item()
 
     def keep(self, path: Path | None, so_far: SoFar) -> None:
-        """Write everything to a file, if one is given and the last time is KEEP_EVERY
-        seconds ago.
-        """
+        """Write everything to a file, if one is given and KEEP_EVERY seconds have passed."""
         if path is None or time.monotonic() - self.kept_at < KEEP_EVERY:
             return
         so_far.count()
@@ -135,9 +151,7 @@ class Changing:
         self.kept_at = time.monotonic()
 
     def take_up(self, path: Path | None) -> SoFar:
-        """Go back to where a file left off, and say how far that was; without one, the
-        beginning.
-        """
+        """Go back to where a file left off, and say how far that was; else to the beginning."""
         if path is None or not path.exists():
             return SoFar()
         state = torch.load(path, map_location="cpu", weights_only=False)

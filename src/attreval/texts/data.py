@@ -1,8 +1,7 @@
-"""Rows of a user's own table: texts, labels, splits, ids and what people marked, from columns of
-any name.
+"""Rows of a user's own table: texts, labels, splits, ids and what people marked.
 
-What is left out is counted, what cannot be meant is a ValueError that says what was found and what
-would do.
+They come from columns of any name. What is left out is counted; what cannot be meant is a
+ValueError that says what was found and what would do.
 """
 
 import re
@@ -17,7 +16,7 @@ import numpy as np
 
 from attreval.texts.files import SPLIT, Table, check_columns, read_table
 from attreval.texts.given import as_list
-from attreval.texts.marks import FORMS, is_missing, mark_words, read_rationale
+from attreval.texts.marks import FORMS, is_missing, make_evidence, read_rationale
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import writable
 
@@ -32,11 +31,17 @@ MISFIT = "a rationale does not fit its text"
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns; None for what there is none of. pair: a second text, read with the
-    first.
+    """The names of the columns; None for what there is none of.
 
-    rationale: what people marked, see texts.marks. Without a split, every row is of test, unless
-    the files themselves are parted by split.
+    Without a split, every row is of test, unless the files themselves are parted by split.
+
+    Attributes:
+        text: The text.
+        label: Its class.
+        pair: A second text, read with the first.
+        rationale: What people marked, see texts.marks.
+        split: Such as `train`.
+        id: Of the row.
     """
 
     text: str = "text"
@@ -57,13 +62,19 @@ def read_own_data(
     labels: Sequence[str] = (),
     counts: Counts | None = None,
 ) -> list[Row]:
-    """The rows of a file or folder in any of files.FORMATS, or of a table in memory, in its order.
+    """The rows of a file, a folder or a table in memory, in its order.
 
-    data: a path, or a value a row of each column: a dict, or a pandas table. labels: class names in
-    index order; those of the data where empty. counts: takes in how many rows are dropped for an
-    empty cell, and what is noted: ids that occur again, which get `~2`, `~3`, …, and rationales
-    that do not fit. Raises ValueError for columns, labels or splits that are not there, and where
-    no row is left; OSError where there is no such file.
+    Args:
+        data: A path in any of files.FORMATS, or a value a row of each column: a dict, or a pandas
+            table.
+        columns: What they are called.
+        labels: Class names in index order; those of the data where empty.
+        counts: Takes in how many rows are dropped for an empty cell, and what is noted: ids that
+            occur again, which get `~2`, `~3`, …, and rationales that do not fit.
+
+    Raises:
+        ValueError: Columns, labels or splits are not there, or no row is left.
+        OSError: There is no such file.
     """
     counts = counts or Counts()
     if isinstance(data, Path):
@@ -83,28 +94,24 @@ def read_own_data(
     if missed > len(rows) / 2:
         raise ValueError(
             f"{name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their "
-            "texts; they "
-            f"can be {FORMS}"
+            f"texts; they can be {FORMS}"
         )
     if not any(row.split == "test" for row in rows):
         held = ", ".join(sorted({row.split for row in rows}))
         raise ValueError(
             f"{name} has no row of the split test, which is explained; it has {held}: name no "
-            "column of splits, "
-            "and of a folder parted by splits give the one to explain, so that all rows are of test"
+            "column of splits, and of a folder parted by splits give the one to explain, so that "
+            "all rows are of test"
         )
     return rows
 
 
 def _from_memory(data: Mapping[str, Sequence], columns: Columns, name: str) -> Table:
-    """The columns that are named. ValueError for what is no table, and for columns of several
-    lengths.
-    """
+    """The columns that are named, of a table in memory."""
     if not isinstance(data, Mapping) and not hasattr(data, "columns"):
         raise ValueError(
             "data are a file, a folder, a pandas table or a dict of columns; got a "
-            f"{type(data).__name__}: "
-            "pandas.DataFrame(rows) makes a table of rows"
+            f"{type(data).__name__}: pandas.DataFrame(rows) makes a table of rows"
         )
     check_columns(columns.wanted(), list(map(str, data)), name)
     found = {
@@ -118,17 +125,29 @@ def _from_memory(data: Mapping[str, Sequence], columns: Columns, name: str) -> T
 
 
 def find_values(table: Table, column: str) -> Counter[str]:
-    """How many rows have each label, as text, by name where the table carries names."""
+    """How many rows have each label, as text, by name where the table carries names.
+
+    Args:
+        table: The table.
+        column: Of the labels.
+    """
     carried = table.classes.get(column)
     labels = [_carried(_plain(value), carried) for value in table.columns[column]]
     return Counter(label for label in labels if label is not None)
 
 
 def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
-    """The class names of a table: those it carries, else the distinct values, numbers by size and
-    names by alphabet.
+    """The class names of a table: those it carries, else its distinct values.
 
-    ValueError: one class only, or so many that the column is no label.
+    Numbers stand by size, names by alphabet.
+
+    Args:
+        table: The table.
+        column: Of the labels.
+        name: Of the table, for messages.
+
+    Raises:
+        ValueError: There is one class only, or so many that the column is no label.
     """
     if column in table.classes:
         return table.classes[column]
@@ -137,8 +156,7 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
         ((only, rows),) = found.items()
         raise ValueError(
             f"{name}: the column {column!r} holds one class only, {only!r} ({rows} rows); a "
-            "classifier has two or "
-            "more: name all of them, in the model's order, under `labels`"
+            "classifier has two or more: name all of them, in the model's order, under `labels`"
         )
     if not found:
         raise ValueError(f"{name}: the column {column!r} is empty in every row; a label is needed")
@@ -147,18 +165,21 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
         shown = ", ".join(repr(label[:30]) for label in list(found)[:3])
         raise ValueError(
             f"{name}: the column {column!r} holds {len(found)} different values in {rows} rows "
-            f"({shown}, …): that is "
-            "no label; name the column of the label"
+            f"({shown}, …): that is no label; name the column of the label"
         )
     numbers = all(re.fullmatch(r"-?\d+", label) for label in found)
     return tuple(sorted(found, key=int) if numbers else sorted(found))
 
 
 def index_of(label: str | int, names: Sequence[str]) -> int | None:
-    """Which class a value names: by its name, in any case, else by its number from 0, where no name
-    is one.
+    """Which class a value names; None where no class is meant.
 
-    A number that is no text is always the number of a class. None where no class is meant.
+    By its name, in any case, else by its number from 0, where no name is one. A number that is no
+    text is always the number of a class.
+
+    Args:
+        label: The value.
+        names: Of the classes.
     """
     if isinstance(label, (int, np.integer)) and not isinstance(label, bool):
         return int(label) if 0 <= label < len(names) else None
@@ -173,8 +194,9 @@ def index_of(label: str | int, names: Sequence[str]) -> int | None:
 
 
 def _plain(value: Any) -> str | None:
-    """A cell as text without white space around it, whole numbers without a point; None where it is
-    empty.
+    """A cell as text without white space around it; None where it is empty.
+
+    Whole numbers have no point.
     """
     if is_missing(value):
         return None
@@ -187,9 +209,7 @@ def _plain(value: Any) -> str | None:
 def _keep_rows(
     table: Table, columns: Columns, names: tuple[str, ...], counts: Counts, name: str
 ) -> Iterator[Row]:
-    """A Row for each row of the table that has all it needs; unknown labels and splits are told
-    together.
-    """
+    """A Row for each row that has all it needs; unknown labels and splits are told together."""
     parts = columns.split or (SPLIT if table.parted else None)
     wanted = (columns.text, columns.pair, columns.label, parts, columns.id, columns.rationale)
     empty = [None] * len(table.columns[columns.text])
@@ -205,11 +225,8 @@ def _keep_rows(
         if segments is None or label is None:
             continue
         at = index_of(label, names)
-        part = (
-            "test"
-            if split is None and columns.split is None
-            else SPLITS.get((_plain(split) or "").lower())
-        )
+        named = "test" if split is None and columns.split is None else split
+        part = SPLITS.get((_plain(named) or "").lower())
         if at is None:
             unknown["label"][label] += 1
         if part is None:
@@ -221,7 +238,7 @@ def _keep_rows(
             people = read_rationale(rationale, segments)
             if people is None:
                 counts.noted[MISFIT] += 1
-            evidence = partial(mark_words, people) if people else None
+            evidence = partial(make_evidence, people) if people else None
         identity = _plain(own) or str(number)
         taken[identity] += 1
         if taken[identity] > 1:
@@ -264,9 +281,7 @@ def _free(identity: str, taken: Counter) -> str:
 
 
 def _refuse(unknown: dict[str, Counter], names: Sequence[str], columns: Columns, name: str) -> None:
-    """Raise ValueError for labels that are not among the names, and for values that name
-    no split.
-    """
+    """Refuse labels that are not among the names, and values that name no split."""
     for what, allowed in (("label", names), ("split", SPLITS)):
         found = unknown[what]
         if not found:

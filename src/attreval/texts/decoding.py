@@ -1,5 +1,6 @@
-"""A user's text files: UTF-8 or with a mark of their encoding; what is neither is said with byte,
-line and remedy.
+"""A user's text files: UTF-8, or with a mark of their encoding.
+
+What is neither is said with byte, line and remedy.
 """
 
 import codecs
@@ -11,11 +12,11 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, UTF-8, or UTF-16 that begins with a byte order mark; line breaks as they
-    are.
+    """The text of a file; line breaks stay as they are.
 
-    Raises ValueError that names the first byte and line that are neither, and how to convert the
-    file.
+    Raises:
+        ValueError: It is neither UTF-8 nor UTF-16 with a byte order mark; names the first byte and
+            line that are not, and how to convert the file.
     """
     data = path.read_bytes()
     encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), "utf-8")
@@ -31,9 +32,8 @@ def read_text(path: Path) -> str:
         shown = data[begin : error.start + 20].partition(b"\n")[0].decode("latin-1")
         raise ValueError(
             f"{path.name} is not UTF-8: byte {data[error.start]:#04x} at position {error.start}, "
-            f"line {line}, near "
-            f"{shown!r}. Save it as UTF-8 (in a spreadsheet: CSV UTF-8), or convert it: "
-            f"iconv -f windows-1252 -t utf-8 {path.name} > new{path.suffix}"
+            f"line {line}, near {shown!r}. Save it as UTF-8 (in a spreadsheet: CSV UTF-8), or "
+            f"convert it: iconv -f windows-1252 -t utf-8 {path.name} > new{path.suffix}"
         ) from None
     if "\0" in text[:100_000]:
         raise ValueError(
@@ -44,20 +44,26 @@ def read_text(path: Path) -> str:
 
 
 def lines_of_json(text: str, name: str) -> Iterator[dict]:
-    """The objects of a file of JSON lines, or of one JSON list; a string is a `text`. ValueError
-    names a wrong line.
+    """The objects of a file of JSON lines, or of one JSON list; a string is a `text`.
+
+    Args:
+        text: Of the file.
+        name: Its name, for messages.
+
+    Raises:
+        ValueError: Names a wrong line.
     """
     if text.lstrip()[:1] == "[":
         try:
             rows = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"{name}, line {error.lineno}: no JSON list: {error.msg}") from None
-        numbered = ((number, json.dumps(row)) for number, row in enumerate(rows, 1))
+        lines = [json.dumps(row) for row in rows]
     else:
-        numbered = (
-            (number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()
-        )
-    for number, line in numbered:
+        lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:

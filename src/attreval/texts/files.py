@@ -1,5 +1,4 @@
-"""A user's own table, whatever it lies in: csv, tsv, jsonl, Parquet, a folder of `datasets`,
-ERASER's folder.
+"""A user's own table: csv, tsv, jsonl, Parquet, a folder of `datasets`, ERASER's folder.
 
 Nothing is executed and no pickle is read. Every error says what was asked, what came, and what
 would do.
@@ -36,10 +35,12 @@ ERASER_COLUMNS = ("id", "text", "query", "label", "rationale", SPLIT)
 
 @dataclass(frozen=True)
 class Table:
-    """A table as read. columns: the wanted ones, a list of values each. classes: names for a column
-    of class numbers.
+    """A table as read.
 
-    parted: whether the files themselves say which split a row is of, in the column `split`.
+    Attributes:
+        columns: The wanted ones, a list of values each.
+        classes: Names for a column of class numbers.
+        parted: Whether the files themselves say which split a row is of, in the column `split`.
     """
 
     columns: dict[str, list]
@@ -48,12 +49,16 @@ class Table:
 
 
 def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
-    """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are
-    parted by split.
+    """The wanted columns of a file or folder, and `split` where its files are parted by split.
 
-    wanted: names of columns; None for all that there are. Raises ValueError for another format,
-    columns that are not there (with the nearest), text that is no UTF-8; FileNotFoundError, which
-    names what lies beside the path.
+    Args:
+        path: A file or folder in any of FORMATS.
+        wanted: Names of columns; None for all that there are.
+
+    Raises:
+        ValueError: The format is another, columns are not there (names the nearest), or text is no
+            UTF-8.
+        FileNotFoundError: There is no such path; names what lies beside it.
     """
     must_exist(path)
     if path.is_dir():
@@ -65,8 +70,6 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
         file = open_parquet(path)
         check_columns(wanted or (), file.schema_arrow.names, path.name)
         return _pick_arrow(file.read(wanted and list(dict.fromkeys(wanted))), wanted, path)
-    if path.suffix == ".arrow":
-        return _pick_arrow(_read_arrow([path]), wanted, path)
     if start.startswith(ARCHIVES):
         raise ValueError(
             f"{path.name} is an archive or a spreadsheet; save the sheet as CSV UTF-8, and give "
@@ -90,12 +93,15 @@ def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
 def read_texts(
     path: str | Path, column: str | None = None, pair_column: str | None = None
 ) -> list[str | tuple[str, str]]:
-    """The texts of a file in any of FORMATS, or of a .txt file with a text a line; nothing is left
-    out.
+    """The texts of a file in any of FORMATS, or of a .txt file with a text a line.
 
-    column: where the texts stand; `text`, or the only one, where not named. pair_column: of second
-    texts; each row is a pair then. Raises ValueError for a text that is empty, with its row, for an
-    unknown column, and as `read_table`.
+    Args:
+        path: The file.
+        column: Where the texts stand; `text`, or the only one, where not named.
+        pair_column: Of second texts; each row is a pair then.
+
+    Raises:
+        ValueError: A text is empty (names its row), a column is unknown; and as `read_table`.
     """
     path = Path(path)
     must_exist(path)
@@ -106,9 +112,8 @@ def read_texts(
             )
         columns = {"text": read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")}
     else:
-        columns = read_table(
-            path, list(filter(None, (column, pair_column))) if column else None
-        ).columns
+        wanted = [name for name in (column, pair_column) if name] if column else None
+        columns = read_table(path, wanted).columns
     if column is None:
         named = [name for name in columns if name.lower() == "text"] or list(columns)
         if len(named) != 1:
@@ -134,26 +139,33 @@ def read_texts(
 
 
 def must_exist(path: Path) -> None:
-    """Raise FileNotFoundError where there is no such file or folder; it names the nearest beside
-    it.
+    """Refuse a path that is not there.
+
+    Raises:
+        FileNotFoundError: Names the nearest beside it.
     """
     if not path.exists():
-        beside = (
-            sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
-        )
+        beside: list[str] = []
+        if path.parent.is_dir():
+            beside = sorted(other.name for other in path.parent.iterdir())
         raise FileNotFoundError(f"there is no file {path}{nearest(path.name, beside)}")
 
 
 def is_parted(path: Path) -> bool:
-    """Whether a folder holds a file or folder for each split, so that its rows have splits of their
-    own.
-    """
+    """Whether a folder holds a file or folder for each split."""
     return path.is_dir() and ((path / "dataset_dict.json").exists() or any(_eraser_files(path)))
 
 
 def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> None:
-    """Raise ValueError for columns that are not there, with the nearest and those that are, and for
-    two of one name.
+    """Refuse columns that are not there, and two of one name.
+
+    Args:
+        wanted: Names of columns.
+        there: Those that there are.
+        name: Of the table, for messages.
+
+    Raises:
+        ValueError: Names the nearest ones, and those that are there.
     """
     for column in there:
         if column and there.count(column) > 1:
@@ -171,14 +183,17 @@ def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> Non
 def nearest(name: str, names: list[str]) -> str:
     """`; did you mean ...?`, where a name comes near."""
     folded = {other.casefold(): other for other in names}
-    near = [
-        folded[other] for other in difflib.get_close_matches(name.casefold(), folded, 2, cutoff=0.5)
-    ]
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    near = difflib.get_close_matches(name.casefold(), folded, 2, cutoff=0.5)
+    meant = " or ".join(repr(folded[other]) for other in near)
+    return f"; did you mean {meant}?" if near else ""
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """A Parquet file, opened. ValueError for what is none."""
+    """A Parquet file, opened.
+
+    Raises:
+        ValueError: It is none.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -191,9 +206,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
 
 
 def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
-    """The columns of a csv or tsv file as text, as it stands there: no number, date, formula or NA
-    is made of it.
-    """
+    """The columns of a csv or tsv file as text: no number, date, formula or NA is made of it."""
     import csv
     import warnings
 
@@ -222,15 +235,12 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
         try:
             frame = pd.read_csv(io.StringIO(text, newline=""), sep=sign, **as_it_stands)
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
-            said = (
-                str(error)
-                .replace("Error tokenizing data. C error: ", "")
-                .partition(". This leads")[0]
-            )
+            said = str(error).removeprefix("Error tokenizing data. C error: ")
+            said = said.partition(". This leads")[0]
             raise ValueError(
                 f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that "
-                f"holds {sign!r}, a quote "
-                'or a line break stands in double quotes, with "" for a quote'
+                f"holds {sign!r}, a quote or a line break stands in double quotes, with "
+                '"" for a quote'
             ) from None
     check_columns((), heads[sign], path.name)  # pandas gives doubles other names
     frame.columns = [str(name).strip() for name in frame.columns]
@@ -247,17 +257,13 @@ def _pick_rows(rows: Iterable[dict], wanted: Sequence[str] | None, name: str) ->
 
 
 def _read_arrow(paths: list[Path]) -> pa.Table:
-    """One table of Arrow streams, as `datasets` writes them, or Arrow files."""
+    """One table of Arrow streams, as `datasets` writes them."""
     import pyarrow as pa
 
     tables = []
     for path in paths:
         try:
-            stream = pa.memory_map(str(path))
-            whole = stream.read(6) == b"ARROW1"
-            stream.seek(0)
-            read = pa.ipc.open_file if whole else pa.ipc.open_stream
-            tables.append(read(stream).read_all())
+            tables.append(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
         except pa.ArrowInvalid as error:
             raise ValueError(
                 f"{path.name} cannot be read as Arrow, it may be cut off: {error}"
@@ -268,17 +274,14 @@ def _read_arrow(paths: list[Path]) -> pa.Table:
 def _pick_arrow(
     table: pa.Table, wanted: Sequence[str] | None, path: Path, features: dict | None = None
 ) -> Table:
-    """The wanted columns of an Arrow table, and the class names that `datasets` wrote, into it or
-    beside it.
-    """
+    """The wanted columns of an Arrow table, and the class names that `datasets` wrote."""
     check_columns(wanted or (), table.column_names, path.name)
     about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
     known = about.get("info", {}).get("features", {}) | (features or {})
     columns = {column: table[column].to_pylist() for column in wanted or table.column_names}
     named = {column: (known.get(column) or {}).get("names") for column in columns}
-    return Table(
-        columns, {column: tuple(names) for column, names in named.items() if names is not None}
-    )
+    classes = {column: tuple(names) for column, names in named.items() if names is not None}
+    return Table(columns, classes)
 
 
 def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
@@ -309,15 +312,13 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
 
 
 def _read_saved(path: Path, wanted: Sequence[str] | None) -> Table:
-    """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the class names of
-    its label.
-    """
+    """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the names of classes."""
     state = json.loads((path / "state.json").read_text(encoding="utf-8"))
     files = [path / Path(one["filename"]).name for one in state["_data_files"]]
     info = path / "dataset_info.json"
-    features = (
-        json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None
-    )
+    features = None
+    if info.exists():
+        features = json.loads(info.read_text(encoding="utf-8")).get("features")
     return _pick_arrow(_read_arrow(files), wanted, path, features)
 
 
@@ -330,21 +331,15 @@ def _eraser_files(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _eraser_rows(path: Path) -> Iterator[dict]:
-    """Rows of ERASER_COLUMNS: each annotation with its document, as DeYoung et al. (2020) publish
-    them.
-    """
+    """Rows of ERASER_COLUMNS: each annotation with its document (DeYoung et al. 2020)."""
     together = path / "docs.jsonl"  # in place of docs/
     rows = lines_of_json(read_text(together), together.name) if together.exists() else ()
     shared = {str(row.get("docid")): str(row.get("document")) for row in rows}
     for split, file in _eraser_files(path):
         for number, item in enumerate(lines_of_json(read_text(file), file.name), 1):
             name = _document_name(item)
-            text = (
-                item.get("text")
-                or item.get("document")
-                or shared.get(name)
-                or _read_document(path / "docs", name)
-            )
+            text = item.get("text") or item.get("document") or shared.get(name)
+            text = text or _read_document(path / "docs", name)
             if text is None:
                 raise ValueError(
                     f"{file.name}, line {number}: its document {name!r} is not in {path / 'docs'}"
@@ -360,9 +355,7 @@ def _eraser_rows(path: Path) -> Iterator[dict]:
 
 
 def _document_name(item: dict) -> str:
-    """Which document an annotation speaks of: that of its first evidence, else what its id begins
-    with.
-    """
+    """The document of an annotation: that of its first evidence, else what its id begins with."""
     for group in item.get("evidences") or ():
         for piece in group if isinstance(group, list) else [group]:
             if piece.get("docid"):
@@ -372,9 +365,7 @@ def _document_name(item: dict) -> str:
 
 
 def _read_document(folder: Path, name: str) -> str | None:
-    """A document of docs/ with its sentences joined by spaces; None where there is none of that
-    name inside.
-    """
+    """A document of docs/, its sentences joined by spaces; None where there is no such name."""
     path = (folder / name).resolve()
     if not name or not path.is_relative_to(folder.resolve()) or not path.is_file():
         return None

@@ -1,5 +1,4 @@
-"""What people hand over, read to the letter: texts, names of classes, and a function's
-probabilities.
+"""What people hand over, read to the letter: texts, names of classes, a function's probabilities.
 
 What could mean two things is a ValueError that says how to say either.
 """
@@ -23,26 +22,30 @@ SHOWN = 40  # characters of a text that name it where it is long
 def as_list(given: Any, what: str) -> list[Any]:
     """What is given one after the other: a list, a column, an array, a generator.
 
-    what: what it is, for messages. ValueError for one thing alone, and for what has no order or
-        names of its own.
+    Args:
+        given: What came.
+        what: What it is, for messages.
+
+    Raises:
+        ValueError: It is one thing alone, or has no order or names of its own.
     """
-    alone = (
-        not isinstance(given, Iterable)
-        or isinstance(given, str | bytes)
-        or getattr(given, "ndim", 1) == 0
-    )
-    if alone or isinstance(given, Mapping | Set) or hasattr(given, "columns"):
-        column = ": give one of its columns" if hasattr(given, "columns") else ""
+    several = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+    table = hasattr(given, "columns")
+    if table or not several or isinstance(given, str | bytes | Mapping | Set):
+        column = ": give one of its columns" if table else ""
         raise ValueError(f"{what}; got a {type(given).__name__}{column}")
     return list(given)
 
 
 def read_segments(texts: Text | Iterable[Text]) -> list[tuple[str, ...]]:
-    """Each text as a tuple of one string, or of two for a pair.
+    """Each text as a tuple of one string, or of two for a pair. A lone surrogate is replaced.
 
-    texts: a string; a tuple of two, which is a pair; or these one after the other, in a list, a
-    column, an array or a generator. A lone surrogate is replaced. ValueError, with the place in the
-    list, for what is empty or anything else.
+    Args:
+        texts: A string; a tuple of two, which is a pair; or these one after the other, in a list, a
+            column, an array or a generator.
+
+    Raises:
+        ValueError: A text is empty or anything else; says its place in the list.
     """
     if isinstance(texts, str | tuple):
         return [_read_text(texts, "")]
@@ -55,18 +58,13 @@ def read_segments(texts: Text | Iterable[Text]) -> list[tuple[str, ...]]:
 
 
 def _read_text(text: Any, at: str) -> tuple[str, ...]:
-    """The segments of one text. at: its place in a list, for messages. ValueError where it
-    is none.
-    """
+    """The segments of one text. at: its place in a list, for messages."""
     segments = (text,) if isinstance(text, str) else text
-    pair = (
-        isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text)
-    )
+    pair = isinstance(text, tuple) and [isinstance(part, str) for part in text] == [True, True]
     if not pair and not isinstance(text, str):
         raise ValueError(
             f"text{at} is {text!r:.80}; a text is a string, and a pair a tuple of two strings; "
-            "several texts are a "
-            "list, and a list of words is joined to a string first"
+            "several texts are a list, and a list of words is joined to a string first"
         )
     for part, segment in enumerate(segments):
         if not segment.strip():
@@ -86,18 +84,20 @@ def as_text(segments: tuple[str, ...]) -> Text:
 def read_names(given: Any) -> list[Any]:
     """The names of classes, each at its number.
 
-    given: a list in the order of the outputs, or a mapping between names and numbers from 0, either
-        way round.
-    ValueError for what has no order, such as a set, and for a mapping that numbers no classes or
-    could be read twice.
+    Args:
+        given: A list in the order of the outputs, or a mapping between names and numbers from 0,
+            either way round.
+
+    Raises:
+        ValueError: It has no order, such as a set, or is a mapping that numbers no classes or could
+            be read twice.
     """
     if isinstance(given, Mapping):
         return _numbered_names(given)
     return as_list(
         given,
         "labels are a list of the classes' names in the order of the model's outputs, or number "
-        "them, as in "
-        "{'negative': 0, 'positive': 1}",
+        "them, as in {'negative': 0, 'positive': 1}",
     )
 
 
@@ -120,9 +120,7 @@ def _numbered_names(given: Mapping) -> list[Any]:
 
 
 def _number(given: Any) -> int | None:
-    """A number of a class, of any type of whole number or in digits as JSON has keys; None for what
-    is none.
-    """
+    """A class's number, as a whole number or in digits, as JSON has keys; None for others."""
     if isinstance(given, str):
         return int(given) if given.isascii() and given.isdigit() else None
     return int(given) if isinstance(given, Integral) and not isinstance(given, bool) else None
@@ -131,9 +129,14 @@ def _number(given: Any) -> int | None:
 def read_columns(given: Any, labels: Sequence[str], name: str) -> np.ndarray:
     """(n, K) numbers that a function gave, its columns in the order of the labels.
 
-    given: an array, or what becomes one; of a table whose columns have names, those of the labels
-        in any order.
-    ValueError for other names, and for what is no table of numbers.
+    Args:
+        given: An array, or what becomes one; columns of a table with names are those of the labels,
+            in any order.
+        labels: K class names.
+        name: Of the function, for messages.
+
+    Raises:
+        ValueError: The columns have other names, or it is no table of numbers.
     """
     columns = [str(column) for column in getattr(given, "columns", ())]
     if columns and columns != [str(k) for k in range(len(columns))]:
@@ -152,8 +155,9 @@ def read_columns(given: Any, labels: Sequence[str], name: str) -> np.ndarray:
 
 
 def make_instances(segments: Iterable[tuple[str, ...]]) -> list[Instance]:
-    """Texts as instances with their words. What a text is called, and so every random draw, follows
-    from its words.
+    """Texts as instances with their words.
+
+    What a text is called, and so every random draw, follows from its words.
     """
     return [Instance(_name_text(parts), parts, 0, words_of(parts)) for parts in segments]
 
@@ -167,7 +171,11 @@ def _name_text(segments: tuple[str, ...]) -> str:
 
 
 def join_pairs(texts: list[str], others: list[str]) -> list[Text]:
-    """Texts, or pairs of them with as many others. ValueError for another number of others."""
+    """Texts, or pairs of them with as many others.
+
+    Raises:
+        ValueError: There is another number of others.
+    """
     if others and len(others) != len(texts):
         raise ValueError(
             f"there are {len(texts)} texts and {len(others)} second texts; give --pair once for "

@@ -1,9 +1,9 @@
-"""What people marked in a text, in any form: as spans of characters, and as marks of words.
+"""What people marked in a text, in any form, as spans of characters and as marks of words.
 
 A cell of a table holds character spans `[[start, end], …]` of the text (or `[segment, start,
 end]`), marks 0 and 1 of words parted by white space (of one person, or a list a person), a list of
-marked strings, or ERASER's evidences (tokens by white space). Letters used for shapes: A people, W
-words, n spans.
+marked strings, or ERASER's evidences (tokens by white space).
+Letters used for shapes: A people, W words, n spans.
 """
 
 import ast
@@ -25,27 +25,27 @@ LISTS = (list, tuple, np.ndarray)
 MARKS = re.compile(r"\[?\s*[01](?:\.0?)?(?:[\s,]+[01](?:\.0?)?)*\s*\]?")
 FORMS = (
     "character spans [[start, end], …], marks 0/1 of the words parted by white space, a list of "
-    "marked strings, or "
-    "ERASER's evidences"
+    "marked strings, or ERASER's evidences"
 )
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell of a table is empty, by whatever its library writes for that: None, NaN, NA or
-    NaT.
-    """
+    """Whether a cell of a table is empty: None, NaN, NA or NaT."""
     import pandas as pd  # slow to import, and explaining reads no table
 
     return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
-    """(n, 3) segment, start, end of stretches of characters of a text, or of both of a pair; ends
-    are exclusive.
+    """(n, 3) segment, start, end (exclusive) of stretches of characters of a text, or of a pair.
 
-    given: [start, end] or [segment, start, end] each, or dicts with these names. where: begins the
-        message of an error.
-    Raises ValueError for another form, or a stretch that is not in the text.
+    Args:
+        given: [start, end] or [segment, start, end] each, or dicts with these names.
+        segments: The text, or both of a pair.
+        where: Begins the message of an error.
+
+    Raises:
+        ValueError: It has another form, or a stretch is not in the text.
     """
     out = []
     for span in given if isinstance(given, LISTS) else [given]:
@@ -70,7 +70,12 @@ def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
 
 
 def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarray:
-    """(W,) 1 for each of (W, 3) words that shares a character with a span, else 0."""
+    """(W,) 1 for each word that shares a character with a span, else 0.
+
+    Args:
+        spans: (n, 3).
+        words: (W, 3).
+    """
     met = overlaps(words, np.reshape(spans, (-1, 3))) > 0
     return met.any(axis=1).astype(float)
 
@@ -78,10 +83,15 @@ def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarr
 def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: int) -> Instance:
     """The instance with what was marked in it as evidence.
 
-    given: one number a word, 0 for not marked; a list of these, or a 2-d array, with a row a
-    person; or stretches as `read_spans` takes them: a word that one of them meets is marked. None:
-    nobody looked at this text. at: the place of the text, for messages. Raises ValueError for marks
-    that do not fit the text, or could be two things.
+    Args:
+        instance: The text.
+        given: One number a word, 0 for not marked; a list of these, or a 2-d array, with a row a
+            person; or stretches as `read_spans` takes them: a word that one of them meets is
+            marked. None: nobody looked at this text.
+        at: The place of the text, for messages.
+
+    Raises:
+        ValueError: The marks do not fit the text, or could be two things.
     """
     if given is None:
         return instance
@@ -97,8 +107,7 @@ def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: i
         if _could_be_characters(rows, instance.segments):
             raise ValueError(
                 f"{where}: {given!r:.80} can be marks of words or stretches of characters; give "
-                "marks as a numpy "
-                "array, and a stretch as {'start': 0, 'end': 1}"
+                "marks as a numpy array, and a stretch as {'start': 0, 'end': 1}"
             )
         marks = _as_numbers(rows, where)
     else:
@@ -122,9 +131,7 @@ def _as_numbers(given: Sequence | np.ndarray, where: str) -> np.ndarray:
 
 
 def _rows_of_marks(given: Sequence | np.ndarray) -> list[list[int]]:
-    """Lists in a list, a person each, that hold nothing but 0 and 1; none where there is anything
-    else.
-    """
+    """Lists in a list, a person each, that hold nothing but 0 and 1; else none."""
     rows = [list(row) if isinstance(row, LISTS) else [None] for row in given]
     if not all(map(_is_mark, chain(*rows))):
         return []
@@ -132,25 +139,27 @@ def _rows_of_marks(given: Sequence | np.ndarray) -> list[list[int]]:
 
 
 def _could_be_characters(rows: list[list[int]], segments: Sequence[str]) -> bool:
-    """Whether rows of marks of two or three words are stretches of characters, too, each a word of
-    one character.
+    """Whether rows of marks of two or three words are also stretches of characters.
 
     `[0, 1]` is the first character; where that is a part of a word, nobody means it.
     """
     for row in rows:
         segment, *ends = row if len(row) == 3 else [0, *row]
-        if (
-            ends != [0, 1]
-            or segment >= len(segments)
-            or not re.match(r"\S(\s|$)", segments[segment])
-        ):
+        if ends != [0, 1] or segment >= len(segments):
+            return False
+        if not re.match(r"\S(\s|$)", segments[segment]):
             return False
     return True
 
 
-def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-    """Evidence of A people: (A, W) marks and word spans; a word is marked that shares a character
-    with a span.
+def make_evidence(
+    people: list[list[Span]], _segments: tuple[str, ...], words: np.ndarray
+) -> Evidence:
+    """Evidence of what A people marked: a word is marked that shares a character with a span.
+
+    Args:
+        people: The spans of each.
+        words: (W, 3).
     """
     marks = np.array([met_words(spans, words) for spans in people]).reshape(len(people), len(words))
     if not marks.any():
@@ -162,8 +171,14 @@ def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.n
 
 
 def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | None:
-    """The spans that each person marked; [] where nobody marked anything, None where the marks do
-    not fit the text.
+    """The spans that each person marked.
+
+    Args:
+        given: A cell in any of FORMS.
+        segments: The text, or both of a pair.
+
+    Returns:
+        [] where nobody marked anything, None where the marks do not fit the text.
     """
     found = _parse(given)
     if found in (None, [], ""):
@@ -175,9 +190,7 @@ def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | 
 
 
 def _parse(given: Any) -> Any:
-    """A cell as lists, numbers and strings: JSON, marks parted by spaces, or lists as Python prints
-    them.
-    """
+    """A cell as lists, numbers and strings: JSON, marks parted by spaces, or Python's lists."""
     if is_missing(given):
         return None
     if not isinstance(given, str):
@@ -236,9 +249,7 @@ def _characters(found: list, segments: tuple[str, ...]) -> list[Span] | None:
 
 
 def _marked_words(found: list, segments: tuple[str, ...]) -> list[Span] | None:
-    """The words, parted by white space, that are marked 1: of the text, or of text and pair
-    together.
-    """
+    """The words, parted by white space, that are marked 1: of the text, or of both of a pair."""
     first = _find_all(r"\S+", segments[:1])
     words = first if len(found) == len(first) else _find_all(r"\S+", segments)
     if len(found) != len(words):
@@ -258,9 +269,7 @@ def _find_all(
 
 
 def _strings(found: list[str], segments: tuple[str, ...]) -> list[Span] | None:
-    """Where each marked string stands: the first place that no other has taken, in the case given
-    or in any.
-    """
+    """Where each marked string stands: the first free place, in the case given or in any."""
     spans: list[Span] = []
     for string in found:
         pattern = r"\s+".join(map(re.escape, string.split()))
@@ -275,9 +284,7 @@ def _strings(found: list[str], segments: tuple[str, ...]) -> list[Span] | None:
 
 
 def _evidences(found: list[dict], segments: tuple[str, ...]) -> list[Span] | None:
-    """ERASER's pieces: tokens from start to end (exclusive), parted by white space, else their
-    text.
-    """
+    """ERASER's pieces: tokens from start to end (exclusive) by white space, else their text."""
     words = _find_all(r"\S+", segments[:1])
     spans: list[Span] = []
     for piece in found:

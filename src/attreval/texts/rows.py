@@ -16,11 +16,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Row:
-    """One instance before its words are found. evidence: makes Evidence from segments and (W, 3)
-    words.
+    """One instance before its words are found.
 
-    words: (W, 3) segment, start, end, where the corpus says what its words are; None has them
-        found.
+    Attributes:
+        id, split, segments, label: See records.Instance.
+        evidence: Makes Evidence from segments and (W, 3) words.
+        words: (W, 3) segment, start, end, where the corpus says what its words are; None has them
+            found.
     """
 
     id: str
@@ -33,9 +35,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a builder leaves out (dropped) and what else a reader should know (noted): counts by
-    reason.
-    """
+    """What a builder leaves out (dropped) and what else a reader should know (noted), by reason."""
 
     dropped: Counter = field(default_factory=Counter)
     noted: Counter = field(default_factory=Counter)

@@ -1,5 +1,4 @@
-"""Words and sentences of a text, and documents whose evidence is known, mixed from sentences of
-many texts.
+"""Words and sentences of a text, and documents of known evidence, mixed from sentences.
 
 Words are runs of letters and digits, and single other visible characters. Chinese and Japanese are
 written without spaces: there each character is a word. White space is not a word, so every word
@@ -21,15 +20,12 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 # Chinese and Japanese
 ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]+(?:['\u2019.\-][^\W{ALONE}]+)*|[^\w\s]")
-SENTENCE = re.compile(
-    r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL
-)  # what ends in a full stop and a space
+# what ends in a full stop and a space
+SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL)
 
 
 def writable(text: str) -> str:
-    """The text with every lone surrogate replaced, which UTF-8 cannot hold; offsets stay as they
-    were.
-    """
+    """The text with lone surrogates replaced, which UTF-8 cannot hold; offsets stay."""
     return text if text.isascii() else SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -47,10 +43,12 @@ def split_sentences(text: str) -> list[str]:
 def mix_sentences(
     pool: Sequence[tuple[str, int]], sentences_each: int, *names: object
 ) -> Iterator[list[tuple[str, int]]]:
-    """Shuffled sentences with the labels of their texts, so many a document; the last may have
-    fewer.
+    """Shuffled sentences with the labels of their texts; the last document may have fewer.
 
-    names: what the order derives from.
+    Args:
+        pool: Sentences and labels.
+        sentences_each: How many a document.
+        names: What the order derives from.
     """
     order = generator(*names).permutation(len(pool))
     for start in range(0, len(pool), sentences_each):
@@ -58,8 +56,11 @@ def mix_sentences(
 
 
 def classes_of_words(chosen: Sequence[tuple[str, int]], words: np.ndarray) -> np.ndarray:
-    """(W,) the label of the sentence that each word of the joined sentences stands in; words: (W,
-    3).
+    """(W,) the label of the sentence that each word of the joined sentences stands in.
+
+    Args:
+        chosen: Sentences and labels.
+        words: (W, 3).
     """
     starts = np.cumsum([0, *(len(sentence) + 1 for sentence, _ in chosen)])
     labels = np.array([label for _, label in chosen])

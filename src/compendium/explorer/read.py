@@ -13,7 +13,7 @@ import pandas as pd
 
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
-from attreval.core.tables import read_csv, read_values
+from attreval.core.tables import read_csv
 from attreval.core.units import Units, find_units
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
@@ -37,6 +37,7 @@ from compendium.papers.common.runs import (
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results
+from compendium.workflow.instance_values import read_values
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
 # notebooks that keep metrics' values of single texts
@@ -98,7 +99,7 @@ def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Ins
 
 
 def instance_values(results: Results) -> pd.DataFrame:
-    """What notebooks 04, 06 and 07 have measured on single instances; see tables.VALUE_SCHEMA."""
+    """What notebooks 04, 06 and 07 have measured on single instances; see instance_values."""
     paths = [results.instances / f"{name}.parquet" for name in VALUES_OF]
     return read_values(*filter(Path.exists, paths))
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from attreval.models.encoder_decoder import build
+from attreval.models.encoder_decoder import new_bart
 from attreval.models.folders import find_model
 from attreval.models.placing import freeze, pick_device
 from attreval.models.words.classifier import Network, Sizes
@@ -74,7 +74,7 @@ def build_random(spec: ModelSpec) -> torch.nn.Module:
     if spec.architecture == "encoder_decoder":
         ids = {"cls_token_id": 101, "sep_token_id": EOS, "mask_token_id": 103, "eos_token_id": EOS}
         tokenizer = _Tokenizer(pad_token_id=0, unk_token_id=100, **ids)
-        return freeze(build(spec, tokenizer, {"num_labels": 2}))
+        return freeze(new_bart(spec, tokenizer, {"num_labels": 2}))
     from transformers import BertConfig, BertForSequenceClassification
 
     shape = BertConfig(

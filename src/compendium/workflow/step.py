@@ -22,9 +22,10 @@ import pandas as pd
 
 from attreval import __version__
 from attreval.core.records import Cost
-from attreval.core.tables import seconds_of, write_csv, write_json, write_values, write_whole
+from attreval.core.tables import seconds_of, write_csv, write_json, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
+from compendium.workflow.instance_values import write_values
 from compendium.workflow.parallel import (
     kept_or_made,
     map_side_by_side,
@@ -99,7 +100,7 @@ class Step:
         return frame
 
     def per_instance(self, frame: pd.DataFrame) -> None:
-        """Keep values of single instances in instances/<run>.parquet; columns of VALUE_SCHEMA."""
+        """Keep what the judge says of single texts in instances/<run>.parquet."""
         path = self.results.instances / f"{self.name}.parquet"
         write_values(path, frame)
         self.files.append(path)

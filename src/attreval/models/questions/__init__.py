@@ -1,6 +1,4 @@
-"""What can be asked of a model, a file a type of question: what it asks, and how the ledger has it
-answered.
-"""
+"""What can be asked of a model, a file per type of question, and how it is answered."""
 
 # ruff: noqa: F401 - what is imported here is what this package offers
 

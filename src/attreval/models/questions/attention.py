@@ -1,5 +1,4 @@
-"""Attention weights of a transformer, and gradients with respect to them along a path on which they
-grow.
+"""Attention weights of a transformer, and gradients with respect to them along a path.
 
 Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 """
@@ -23,11 +22,12 @@ from attreval.models.questions.question import (
 
 @dataclass(frozen=True)
 class AttentionAnswer:
-    """attention: (S, H, L, L) weights, from token to token, unscaled. gradient: (S, H, L, L)
-    weighted sum over nodes.
+    """The answer to an AttentionPath.
 
-    With `rows`, r of them, (S, H, r, L). values: (S, m) the logit or probability at each node; NaN
-    gradients where there are no nodes.
+    Attributes:
+        attention: (S, H, L, L) weights, from token to token, unscaled; (S, H, r, L) with r `rows`.
+        gradient: Of the same shape, the weighted sum over nodes; NaN where there are none.
+        values: (S, m) the logit or probability at each node.
     """
 
     attention: np.ndarray
@@ -37,18 +37,22 @@ class AttentionAnswer:
 
 @dataclass(frozen=True)
 class AttentionPath(Question):
-    """Ask a transformer for its attention weights and for weighted sums of gradients with respect
-    to them.
+    """Ask for attention weights, and for weighted sums of gradients with respect to them.
 
-    ids, segments: (L,). layers: S encoder layers, -1 the last one; all where none is named.
-    nodes, weights: m factors and their quadrature weights. At each node the weights of one layer,
-    the same in every layer below it as in the plain text, are multiplied by the factor while the
-    rest of the network runs as usual, and the gradient with respect to these multiplied weights is
-    taken; done for each layer apart. The node 1 is the text itself, where one pass serves all
-    layers. Without nodes only the weights are asked for.
-    of: differentiate the `logit` or the `probability` of the target. rows: keep only what these
-        tokens attend to.
-    summary: refuse a model whose classes are not read off the encoder's state of the first token.
+    At each node the weights of one layer, the same in every layer below it as in the plain text,
+    are multiplied by the node while the rest of the network runs as usual, and the gradient with
+    respect to these multiplied weights is taken; done for each layer apart. The node 1 is the text
+    itself, where one pass serves all layers. Without nodes only the weights are asked for.
+
+    Attributes:
+        ids, segments: (L,).
+        target: The class.
+        layers: S encoder layers, -1 the last one; all where none is named.
+        nodes, weights: m factors and their quadrature weights.
+        of: Differentiate the `logit` or the `probability` of the target.
+        rows: Keep only what these tokens attend to.
+        summary: Refuse a model whose classes are not read off the encoder's state of the first
+            token.
     """
 
     ids: np.ndarray
@@ -67,7 +71,11 @@ class AttentionPath(Question):
         return bool(self.nodes)
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """One. ValueError for a model without attention, or whose attention cannot be read."""
+        """One.
+
+        Raises:
+            ValueError: The model has no attention, or it cannot be read.
+        """
         check_attention(ledger.model, "weights to ask for")
         check_needs(ledger.model, "attention")
         if self.rows == (0,):
@@ -106,8 +114,12 @@ class AttentionPath(Question):
 
 
 class _PathPass(NamedTuple):
-    """A pass through the model. layers: those whose weights are wanted; node: its number, None for
-    no node; factor.
+    """A pass through the model.
+
+    Attributes:
+        layers: Those whose weights are wanted.
+        node: Its number, None for no node.
+        factor: Of the weights.
     """
 
     layers: tuple[int, ...]
@@ -160,7 +172,7 @@ class _LayerSums(Item):
     def answer(self) -> AttentionAnswer:
         """The answer, when all passes are in."""
         attention = np.stack(self.attention)
-        gradient = (
-            np.stack(self.gradient) if self.detail.nodes else np.full(attention.shape, np.nan)
-        )
+        gradient = np.full(attention.shape, np.nan)
+        if self.detail.nodes:
+            gradient = np.stack(self.gradient)
         return AttentionAnswer(attention, gradient, self.values)

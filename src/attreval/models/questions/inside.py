@@ -1,12 +1,11 @@
-"""What happens inside a network: parts left in cells, states without one token's value, heads that
-matter for a class.
+"""What happens inside a network: cells, states without one token's value, heads that matter.
 
 The importance of attention heads (Ray Choudhury et al. 2023) is read off the classification head.
 What leads from the first token's state to a class score (both linear maps of the classification
 head, the tanh between them ignored) is taken with the signs of the state and summed over each
 head's part of it, in the last encoder layer. The state has passed the layer's output projection, so
-its parts are not strictly the heads': a limit of the measure. Letters used for shapes: B rows, L
-tokens, S layers, H heads, D hidden width, K classes.
+its parts are not strictly the heads': a limit of the measure.
+Letters used for shapes: B rows, L tokens, S layers, H heads, D hidden width, K classes.
 """
 
 from __future__ import annotations
@@ -34,11 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellParts(Question):
-    """Ask a gated model how much of each class score each token left in its cell (Murdoch & Szlam
-    2017): (L, K).
+    """Ask a gated model how much of each class score each token left in its cell: (L, K).
 
-    output_gate: the quasi-recurrent LSTM shows its cell through the last output gate, as the paper
-    says; its released code leaves that gate out.
+    (Murdoch & Szlam 2017.)
+
+    Attributes:
+        ids, segments: (L,).
+        output_gate: The quasi-recurrent LSTM shows its cell through the last output gate, as the
+            paper says; its released code leaves that gate out.
     """
 
     ids: np.ndarray
@@ -63,20 +65,24 @@ class CellParts(Question):
 
 @dataclass(frozen=True)
 class ValueZeroing(Question):
-    """Ask an encoder for (S, L, L) distances: of state i behind a layer when the value of token j
-    is zero in it.
+    """Ask an encoder how far states move when the value of a token is zero: (S, L, L).
 
     The distance is 1 less the cosine (Mohebbi et al. 2023). Each layer is run again alone, on the
-    states that it is given in the plain text; its attention weights stay. ids, segments: (L,). A
-    pass is one token's value taken away, in each layer in turn.
+    states that it is given in the plain text; its attention weights stay. A pass is one token's
+    value taken away, in each layer in turn.
+
+    Attributes:
+        ids, segments: (L,).
     """
 
     ids: np.ndarray
     segments: np.ndarray
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """One, with a pass a token. ValueError for a model without attention, or whose layers
-        cannot be run alone.
+        """One, with a pass a token.
+
+        Raises:
+            ValueError: The model has no attention, or its layers cannot be run alone.
         """
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
@@ -85,9 +91,7 @@ class ValueZeroing(Question):
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
-        """(S, L) distances for each pass; the passes of one text share the states that its layers
-        are given.
-        """
+        """(S, L) distances for each pass; passes of one text share the states of its layers."""
         import torch
 
         for _, part in groupby(batch, key=lambda one: id(one[0])):
@@ -112,12 +116,15 @@ class _Columns(Item):
 class HeadImportance(Question):
     """Ask a transformer how much each head of its last encoder layer matters for a class: (H,).
 
-    matrix: the `transposed` map of the classification head, or the one that the `code` of Ray
-        Choudhury et al. uses.
-    state: the first token's, `after` the last encoder layer, or `before` it, as in that code.
-    choice: `per_class`, for the target; `class_mean`, the mean over all classes; `one_for_all`, the
-    same with the magnitudes of the map in place of the signs of the state, so that neither class
-    nor text has a say (ours).
+    Attributes:
+        ids, segments: (L,).
+        target: The class.
+        matrix: The `transposed` map of the classification head, or the one that the `code` of Ray
+            Choudhury et al. uses.
+        state: The first token's, `after` the last encoder layer, or `before` it, as in that code.
+        choice: `per_class`, for the target; `class_mean`, the mean over all classes; `one_for_all`,
+            the same with the magnitudes of the map in place of the signs of the state, so that
+            neither class nor text has a say (ours).
     """
 
     ids: np.ndarray
@@ -127,21 +134,16 @@ class HeadImportance(Question):
     state: Literal["after", "before"] = "after"
     choice: Literal["per_class", "class_mean", "one_for_all"] = "per_class"
 
-    def __post_init__(self) -> None:
-        if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
-            raise ValueError(
-                "matrix is `transposed` or `code`, state `after` or `before`; got "
-                f"{self.matrix!r} and {self.state!r}"
-            )
-
     def key(self) -> Hashable:
         """What makes two of these the same question."""
         of = self.target if self.choice == "per_class" else self.choice
         return ("heads", self.ids.tobytes(), self.segments.tobytes(), of, self.matrix, self.state)
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """One, with one pass. ValueError for a model without attention, or whose head is of another
-        form.
+        """One, with one pass.
+
+        Raises:
+            ValueError: The model has no attention, or its head is of another form.
         """
         check_attention(ledger.model, "heads to choose from")
         check_needs(ledger.model, "attention", "first token")
@@ -175,10 +177,10 @@ class HeadImportance(Question):
 
 
 def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
-    """The two linear layers of a classification head, the first on hidden states, the second giving
-    class scores.
+    """The two linear layers of a classification head: on hidden states, and giving class scores.
 
-    ValueError for a network whose head has another shape.
+    Raises:
+        ValueError: The network's head has another shape.
     """
     from torch import nn
 
@@ -194,15 +196,15 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
             return first, last
     raise ValueError(
         f"the classification head of {type(network).__name__} is not one of two linear layers, "
-        "as in BERT, DistilBERT, "
-        "RoBERTa, MPNet and BART; the most important attention head cannot be told"
+        "as in BERT, DistilBERT, RoBERTa, MPNet and BART; the most important attention head "
+        "cannot be told"
     )
 
 
 def _class_map(network: nn.Module, matrix: str) -> Tensor:
     """(D, K) map from the first token's state to class scores.
 
-    matrix: `transposed` as the network applies it; `code` as the code of Ray Choudhury et al.
+    `transposed` is as the network applies it; `code` as the code of Ray Choudhury et al.
     multiplies, with the first layer's weights untransposed and the class bias in every row.
     """
     first, last = class_layers(network)
@@ -215,12 +217,11 @@ def _first_states(
     network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str
 ) -> Tensor:
     """(B, D) states of the first token `after` or `before` the last encoder layer."""
-    body = network.get_encoder() if network.config.is_encoder_decoder else network.base_model
-    typed = (
-        not network.config.is_encoder_decoder and getattr(network.config, "type_vocab_size", 0) > 1
-    )
-    inputs = {"token_type_ids": segments} if typed else {}
-    states = body(
-        input_ids=ids, attention_mask=mask, output_hidden_states=True, **inputs
-    ).hidden_states
+    given = {"input_ids": ids, "attention_mask": mask, "output_hidden_states": True}
+    body = network.base_model
+    if network.config.is_encoder_decoder:
+        body = network.get_encoder()
+    elif getattr(network.config, "type_vocab_size", 0) > 1:
+        given["token_type_ids"] = segments
+    states = body(**given).hidden_states
     return states[-1 if state == "after" else -2][:, 0]

@@ -1,5 +1,4 @@
-"""Logits or probabilities of rows of token ids, exact or in the faster precision that samples may
-be answered in.
+"""Logits or probabilities of rows of token ids, exact or in the faster precision of samples.
 
 Letters used for shapes: n rows, L tokens, K classes.
 """
@@ -16,11 +15,14 @@ from attreval.models.questions.question import Item, Ledger, Pass, Question, Row
 
 @dataclass(frozen=True)
 class Windows:
-    """A hint that the last rows of a question are a text with each window of `size` neighbours
-    erased, in order.
+    """A hint: the last rows of a question are a text with each window erased, in order.
 
-    ids: (L,) the text. blank: a window is blanked, else deleted. A model that can, computes only
-        what a window changes.
+    A model that can, computes only what a window changes.
+
+    Attributes:
+        ids: (L,) the text.
+        size: Of a window.
+        blank: A window is blanked, else deleted.
     """
 
     ids: np.ndarray
@@ -32,9 +34,13 @@ class Windows:
 class Evaluate(Question):
     """Ask for (n, K) logits or probabilities.
 
-    ids: (n, L), or n rows of any lengths. segments: (L,) or (n, L), or n rows. sampled: the caller
-    allows the faster precision. windows: what is known of the rows. precision: another than the
-    ledger's.
+    Attributes:
+        ids: (n, L), or n rows of any lengths.
+        segments: (L,) or (n, L), or n rows.
+        sampled: The caller allows the faster precision.
+        windows: What is known of the rows.
+        of: `logit` or `probability`.
+        precision: Another than the ledger's.
     """
 
     ids: np.ndarray | Sequence[np.ndarray]
@@ -53,9 +59,8 @@ class Evaluate(Question):
 
     def items(self, ledger: Ledger) -> list[Item]:
         """Each row, in its precision."""
-        precision = self.precision or (
-            ledger.sampled_precision if self.sampled else ledger.precision
-        )
+        own = ledger.sampled_precision if self.sampled else ledger.precision
+        precision = self.precision or own
         groups = ((precision,),)
         found = []
         for ids, segments in self.rows():
@@ -80,7 +85,7 @@ class Evaluate(Question):
     def shortcut(
         self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]
     ) -> dict[Hashable, Any]:
-        """The rows of windows, where the model has a way that is cheaper for so many of them."""
+        """The rows of windows, where the model has a cheaper way for so many of them."""
         import torch
 
         if self.windows is None:

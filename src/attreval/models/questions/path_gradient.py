@@ -1,5 +1,4 @@
-"""Gradients, or relevance by LRP or DeepLIFT, at word embeddings, summed along a straight path to
-them.
+"""Gradients, or relevance by LRP or DeepLIFT, at word embeddings, summed along a straight path.
 
 Letters used for shapes: B rows, L tokens, D embedding width, m path nodes.
 """
@@ -20,18 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PropagationRule:
-    """How relevance takes the place of gradients in the backward pass (Poerner et al. 2018,
-    sections 3.2 and 3.3).
+    """How relevance takes the place of gradients (Poerner et al. 2018, sections 3.2 and 3.3).
 
-    epsilon: the stabiliser of every denominator. reference: explain the difference to a text of
-    zero embeddings (DeepLIFT) rather than the score itself (LRP). redistribute: the share of a bias
-    goes to the inputs beside it, in equal parts, instead of being lost; then the scores sum to the
-    class score. These three are of word-level networks; transformers take epsilon to 0 and let
-    biases keep their share.
-    attention: what becomes of a transformer's attention weights. They share relevance with the
-    values (`shared`, as in AttnLRP), are a `constant` (as in CP-LRP), or pass `softened` gradients
-    (GIM), see models.transformer_lrp; with a reference captum leaves them their gradients
-    (`shared`), or they are `rescaled`, see models.transformer_deeplift.
+    The first three are of word-level networks; transformers take epsilon to 0 and let biases keep
+    their share.
+
+    Attributes:
+        epsilon: The stabiliser of every denominator.
+        reference: Explain the difference to a text of zero embeddings (DeepLIFT) rather than the
+            score itself (LRP).
+        redistribute: The share of a bias goes to the inputs beside it, in equal parts, instead of
+            being lost; then the scores sum to the class score.
+        attention: What becomes of a transformer's attention weights. They share relevance with the
+            values (`shared`, as in AttnLRP), are a `constant` (as in CP-LRP), or pass `softened`
+            gradients (GIM), see models.transformer_lrp; with a reference captum leaves them their
+            gradients (`shared`), or they are `rescaled`, see models.transformer_deeplift.
     """
 
     epsilon: float = 0.001
@@ -48,8 +50,8 @@ class PropagationRule:
         if self.reference != (self.attention == "rescaled") and self.attention != "shared":
             raise ValueError(
                 f"attention={self.attention!r} goes with reference={not self.reference}, not "
-                f"{self.reference}: it "
-                "is rescaled between a text and its reference, and constant or softened without one"
+                f"{self.reference}: it is rescaled between a text and its reference, and constant "
+                "or softened without one"
             )
 
     @property
@@ -71,10 +73,12 @@ DEEPLIFT_COMPLETE = PropagationRule(reference=True, attention="rescaled")
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """gradient: (L, D) weighted sum of gradients. difference: (L, D) embeddings minus baseline
-    embeddings.
+    """The answer to a PathGradient.
 
-    values: (m,) the logit or probability at each node.
+    Attributes:
+        gradient: (L, D) weighted sum of gradients.
+        difference: (L, D) embeddings minus baseline embeddings.
+        values: (m,) the logit or probability at each node.
     """
 
     gradient: np.ndarray
@@ -90,16 +94,21 @@ class PathAnswer:
 class PathGradient(Question):
     """Ask for the weighted sum of gradients along a straight path of word embeddings.
 
-    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is
-    ZERO; the mean of the vocabulary's where it is MEAN) to those of `ids`, both (L,).
-    nodes, weights: m points in [0, 1] and their quadrature weights.
-    of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in
-        place of the gradient.
-    where: the path is walked by the `words` embeddings, to which the model adds positions and
-    types; or all that enters the encoder (`entry`) is multiplied by the node, with the gradient
-    still at the word embeddings; or the word embeddings enter the encoder `bare`, without
-    positions, types and normalisation. The last two are what the released code of Zhao & Aletras
-    (2023) does for integrated gradients and DeepLIFT.
+    The path leads from the embeddings of `baseline` to those of `ids`.
+
+    Attributes:
+        ids, segments: (L,).
+        target: The class.
+        nodes, weights: m points in [0, 1] and their quadrature weights.
+        baseline: (L,) ids; zero vectors where None, or where an id is ZERO; the mean of the
+            vocabulary's where it is MEAN.
+        of: Differentiate the `logit` or the `probability`.
+        rule: With one, (L, D) relevance comes in place of the gradient.
+        where: The path is walked by the `words` embeddings, to which the model adds positions and
+            types; or all that enters the encoder (`entry`) is multiplied by the node, with the
+            gradient still at the word embeddings; or the word embeddings enter the encoder `bare`,
+            without positions, types and normalisation. The last two are what the released code of
+            Zhao & Aletras (2023) does for integrated gradients and DeepLIFT.
     """
 
     ids: np.ndarray
@@ -115,8 +124,10 @@ class PathGradient(Question):
     takes_gradients = True
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """One, with a pass a node. ValueError for a transformer of which this gradient cannot be
-        taken.
+        """One, with a pass a node.
+
+        Raises:
+            ValueError: This gradient cannot be taken of the model.
         """
         if self.where != "words" and self.rule and self.rule.need != "deeplift":
             raise ValueError(
@@ -132,8 +143,7 @@ class PathGradient(Question):
 
     @staticmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
-        """(L, D) gradient, or relevance by the rule, and value of each (path, node); group: rule
-        and where.
+        """(L, D) gradient, or relevance by the rule, and value of each (path, node).
 
         A point that several ask about, the logit and the probability say, is read once and
         differentiated for each.
@@ -168,14 +178,12 @@ class PathGradient(Question):
                     gradient = model.relevance(points, mask, segments, targets, rule, where)
                     value = torch.full((len(asked),), torch.nan)
                 else:
-                    wanted = torch.tensor(
-                        [one.of == "probability" for one in asked], device=points.device
-                    )
-                    scores = torch.where(wanted[:, None], torch.softmax(out, dim=-1), out)
+                    wanted = targets.new_tensor([one.of == "probability" for one in asked])
+                    chosen = wanted.bool()[:, None]
+                    scores = torch.where(chosen, torch.softmax(out, dim=-1), out)
                     value = scores.gather(1, targets[:, None])[:, 0]
-                    (gradient,) = torch.autograd.grad(
-                        value.sum(), points, retain_graph=askers is not rounds[-1]
-                    )
+                    more_rounds = askers is not rounds[-1]
+                    (gradient,) = torch.autograd.grad(value.sum(), points, retain_graph=more_rounds)
                 gradients = to_array(gradient)
                 values = to_array(value)
                 for b, question, slope, at in zip(askers, asked, gradients, values, strict=True):
@@ -184,12 +192,15 @@ class PathGradient(Question):
 
 
 def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask", "mean"]:
-    """Where a path of integrated gradients can begin: at padding, unless a transformer's padding
-    vector is zero.
+    """Where a path of integrated gradients can begin: at padding, unless its vector is zero.
 
     A zero vector cannot be normalised, so all that happens on a path from it happens beside it
     (trained Llama and Qwen3 shapes miss up to 230 % of the sum owed with 400 nodes). From the token
     that methods erase to, 50 suffice; where that vector is zero as well, there is the mean of all.
+
+    Args:
+        model: The classifier.
+        pad_id, mask_id: Ids of padding and of erased tokens.
     """
     import torch
 
@@ -201,10 +212,12 @@ def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask"
 
 
 def _walk(ledger: Ledger, batch: Sequence[Pass], count: int, where: str) -> tuple[Tensor, Tensor]:
-    """(count, L, D) vectors, padded, that the first `count` passes begin from, with a graph;
-    (count, 1, 1) their nodes.
+    """The vectors that the first `count` passes begin from, and their nodes.
 
     Every path of the batch is told its ends.
+
+    Returns:
+        (count, L, D) vectors, padded, with a graph; (count, 1, 1) nodes.
     """
     import torch
 

@@ -23,9 +23,7 @@ Row = tuple[np.ndarray, np.ndarray]  # (L,) ids, (L,) segments
 
 
 class Ledger(Protocol):
-    """What a question knows of the ledger: its model, and its precisions for exact and for sampled
-    questions.
-    """
+    """What a question knows of the ledger: its model, and its precisions."""
 
     model: Any  # a Classifier, and whatever else a type of question asks of it
     precision: str
@@ -36,8 +34,13 @@ class Ledger(Protocol):
 
 
 class Item:
-    """What is remembered as one answer. groups: the group of each pass that it takes; the first
-    part orders them.
+    """What is remembered as one answer.
+
+    Args:
+        key: Under which it is remembered.
+        row: Ids and segments.
+        groups: The group of each pass that it takes; the first part orders them.
+        detail: What its passes need besides.
     """
 
     __slots__ = ("detail", "groups", "key", "outputs", "row")
@@ -50,9 +53,7 @@ class Item:
         self.outputs: list = [None] * len(groups)
 
     def point(self, number: int) -> Hashable:
-        """What pass `number` runs forward. Passes of a group with the same point are run together,
-        side by side.
-        """
+        """What pass `number` runs forward; passes of a group at one point run side by side."""
         return id(self), number
 
     def add(self, number: int, output: Any) -> None:
@@ -77,11 +78,9 @@ class Question(ABC):
 
     def key(self) -> Hashable:
         """What makes two of these the same question: all that they ask."""
-        asked = (getattr(self, one.name) for one in fields(cast(Any, self)))
-        return (
-            type(self),
-            *(one.tobytes() if isinstance(one, np.ndarray) else one for one in asked),
-        )
+        asked = [getattr(self, one.name) for one in fields(cast(Any, self))]
+        parts = [one.tobytes() if isinstance(one, np.ndarray) else one for one in asked]
+        return (type(self), *parts)
 
     @abstractmethod
     def items(self, ledger: Ledger) -> list[Item]:
@@ -90,9 +89,7 @@ class Question(ABC):
     @staticmethod
     @abstractmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
-        """What a batch of passes of one group gives, one by one; each point is asked for by equally
-        many of them.
-        """
+        """What passes of one group give; each point is asked for by equally many of them."""
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> Any:
         """The answer to the question from those to its items."""
@@ -102,16 +99,18 @@ class Question(ABC):
     def shortcut(
         self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]
     ) -> dict[Hashable, Any]:
-        """Answers, by key, that the model gives without passes; new: the items that nobody has
-        asked for.
+        """Answers, by key, that the model gives without passes.
+
+        Args:
+            ledger: The ledger.
+            items: What the question consists of.
+            new: The items that nobody has asked for.
         """
         return {}
 
 
 class Computation(ABC):
-    """What a conversation has computed in company: it asks the model nothing, and costs no
-    evaluations.
-    """
+    """What conversations have computed together, without asking the model anything."""
 
     @staticmethod
     @abstractmethod
@@ -128,15 +127,13 @@ def to_array(x: Tensor) -> np.ndarray:
 
 
 def check_attention(model: Classifier, what: str) -> None:
-    """Raise ValueError for a model without attention."""
+    """Refuse a model without attention."""
     if model.family != "transformer":
         raise ValueError(f"{getattr(model, 'name', 'this model')!r} has no attention {what}")
 
 
 def check_needs(model: Any, *needs: str) -> None:
-    """Raise ValueError for a transformer that cannot give what a question needs (models.checks),
-    with the reason.
-    """
+    """Refuse a transformer that cannot give what a question needs (models.checks)."""
     for need in needs if hasattr(model, "refusal") else ():
         if reason := model.refusal(need):
             raise ValueError(f"{model.name!r} cannot be asked for this: {reason}")

@@ -1,10 +1,9 @@
-"""Soft erasure (Zhao & Aletras 2023, section 3.2 and appendix C): a text whose vectors are partly
-switched off.
+"""Soft erasure (Zhao & Aletras 2023, section 3.2 and appendix C): vectors partly switched off.
 
 Every token's vector is disturbed where it enters the encoder, by a strength of its own, or attended
 to only in part. What is drawn depends on a row's seed and length alone, not on what shares its
-batch. Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding width, K
-classes.
+batch.
+Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding width, K classes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,14 +20,16 @@ _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the release
 
 @dataclass(frozen=True)
 class SoftErasure(Question):
-    """Ask for the (n, K) logits of a text whose tokens are disturbed, each by a strength of its
-    own.
+    """Ask for the (n, K) logits of a text whose tokens are disturbed, each by its own strength.
 
-    ids, segments: (L,). strengths: (n, L), a row a disturbed text. seeds: n, what is drawn derives
-        from them.
-    kind: `keep` keeps each entry of a vector that enters the encoder with the strength as its
-    probability, and sets the others to 0; `noise` multiplies each entry by 1 + strength * N(0, 1);
-    `attend` takes the strengths as the attention mask (transformers only; nothing is drawn).
+    Attributes:
+        ids, segments: (L,).
+        strengths: (n, L), a row a disturbed text.
+        seeds: n, what is drawn derives from them.
+        kind: `keep` keeps each entry of a vector that enters the encoder with the strength as its
+            probability, and sets the others to 0; `noise` multiplies each entry by 1 + strength *
+            N(0, 1); `attend` takes the strengths as the attention mask (transformers only; nothing
+            is drawn).
     """
 
     ids: np.ndarray
@@ -38,7 +39,11 @@ class SoftErasure(Question):
     kind: Literal["keep", "noise", "attend"] = "keep"
 
     def items(self, ledger: Ledger) -> list[Item]:
-        """Each disturbed text. ValueError for a transformer that cannot be disturbed so."""
+        """Each disturbed text.
+
+        Raises:
+            ValueError: A transformer cannot be disturbed so.
+        """
         check_needs(ledger.model, "bias" if self.kind == "attend" else "entry")
         group = (ledger.precision, self.kind)
         row = (self.ids, self.segments)
@@ -67,9 +72,8 @@ class SoftErasure(Question):
             factors = torch.ones((*ids.shape, model.width), dtype=torch.float32)
             for b, (item, _) in enumerate(batch):
                 strengths, seed = item.detail
-                factors[b, : len(strengths)] = torch.from_numpy(
-                    draw_factors(kind, strengths, seed, model.width)
-                )
+                drawn = draw_factors(kind, strengths, seed, model.width)
+                factors[b, : len(strengths)] = torch.from_numpy(drawn)
             factors = factors.to(model.device)
             change["entering"] = lambda x: x * factors.to(x.dtype)
         with torch.inference_mode():
@@ -81,10 +85,14 @@ class SoftErasure(Question):
 
 
 def draw_factors(kind: str, strengths: np.ndarray, seed: int, width: int) -> np.ndarray:
-    """(L, D) float32 factors of one text's vectors from (L,) strengths.
+    """(L, D) float32 factors of one text's vectors.
 
-    keep: 1 with the strength as probability, else 0, entry by entry. noise: 1 + strength * N(0, 1),
-        entry by entry.
+    Args:
+        kind: `keep`: 1 with the strength as probability, else 0, entry by entry; `noise`: 1 +
+            strength * N(0, 1), entry by entry.
+        strengths: (L,).
+        seed: Of the draws.
+        width: D.
     """
     rng = np.random.default_rng(seed)
     shape = (len(strengths), width)

@@ -36,8 +36,14 @@ DESCRIPTION = "words.json"  # the file by which a folder of such a model is know
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a network is made of. hidden: units a direction, or filters. order: see
-    models.words.layers.
+    """What a network is made of.
+
+    Attributes:
+        architecture: gru, lstm, qgru, qlstm or cnn.
+        words, classes: How many.
+        embedding_size: Of the words.
+        hidden: Units a direction, or filters.
+        bidirectional, kernel, dropout, gate, order: See models.words.layers.
     """
 
     architecture: str
@@ -93,12 +99,16 @@ class Network(nn.Module):
         return rules.outputs(rules.activation(lambda a: a, scores, self.output.bias, source))
 
     def decompose(self, x: Tensor, mask: Tensor, output_gate: bool = True) -> Tensor:
-        """(B, L, K) what each token left in the last state, in class scores (Poerner et al. 2018,
-        section 3.4).
+        """(B, L, K) what each token left in the last state (Poerner et al. 2018, section 3.4).
 
         Each direction: nl(t) = w_k . o_T tanh(prod_{j > t} f_j c_t), or w_k . (prod_{j > t} z_j
         h_t) for a GRU, and a token's part is nl(t) - nl(t - 1). The parts of a row sum to its
         logits less the bias.
+
+        Args:
+            x: (B, L, D) word embeddings.
+            mask: (B, L), 0 on padding.
+            output_gate: See questions.CellParts.
         """
         mask = mask.bool().T[..., None]
         trace = self.core.trace(x.transpose(0, 1), mask)
@@ -122,9 +132,15 @@ class Network(nn.Module):
 class WordClassifier:
     """A word-level classifier with its vocabulary.
 
-    vocabulary: words in index order, from index 2 on; 0 is padding, and an occluded word (a zero
-    vector), 1 is any other word. labels, order: as for a Transformer. reuse_from: number of windows
-    from which on `erased` answers for the rows; measured on a processor, where it is then faster.
+    Attributes:
+        name: For messages and tables.
+        network: The network.
+        vocabulary: Words in index order, from index 2 on; 0 is padding, and an occluded word (a
+            zero vector), 1 is any other word.
+        sizes: What the network is made of.
+        labels, order, max_length: As for a Transformer.
+        reuse_from: The number of windows from which on `erased` answers for the rows; measured on a
+            processor, where it is then faster.
     """
 
     name: str
@@ -166,7 +182,9 @@ class WordClassifier:
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it: its words, of both texts one after the other.
-        ValueError for no words.
+
+        Raises:
+            ValueError: It has no words.
         """
         kept = _cut_words(instance.words[:, 0], self.max_length)
         texts = instance.word_texts()
@@ -207,11 +225,21 @@ class WordClassifier:
         entering: Callable[[Tensor], Tensor] | None = None,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
+        """(B, K) logits of token ids or of word embeddings.
 
-        rule: what flows back to the embeddings is relevance by this rule, in place of gradients.
-        entering: changes the embeddings. bias: of attention scores; ValueError, since there are
-            none.
+        Args:
+            ids: (B, L), or None.
+            mask: (B, L), 0 marks padding.
+            segments: Has no effect.
+            precision: `float64`, `float32` or `bfloat16`.
+            embeddings: (B, L, D) word embeddings in place of ids.
+            rule: What flows back to the embeddings is relevance by this rule, in place of
+                gradients.
+            entering: Changes the embeddings.
+            bias: Of attention scores, refused.
+
+        Raises:
+            ValueError: `bias` is given; there are no attention scores.
         """
         if bias is not None:
             raise ValueError(
@@ -229,15 +257,24 @@ class WordClassifier:
     def decompose(
         self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True
     ) -> Tensor:
-        """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see
-        questions.CellParts.
+        """(B, L, K) the parts of the logits that each token left in the cells.
+
+        Args:
+            ids, mask: (B, L).
+            precision: `float64`, `float32` or `bfloat16`.
+            output_gate: See questions.CellParts.
         """
         network = self.at(precision)
         return self.ordered(network.decompose(network.embedding(ids), mask, output_gate))
 
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
-        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see
-        window_erasure.
+        """(w, K) logits with each window of words blanked or deleted; see window_erasure.
+
+        Args:
+            ids: (L,).
+            size: Words in a window.
+            blank: Blank a window rather than delete it.
+            precision: `float64`, `float32` or `bfloat16`.
         """
         network = self.at(precision)
         states = erased_states(network.core, network.embedding(ids), size, blank)
@@ -247,9 +284,7 @@ class WordClassifier:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         state = self.network.state_dict()
-        weights = {
-            name: weight.detach().float().cpu().contiguous() for name, weight in state.items()
-        }
+        weights = {name: one.detach().float().cpu().contiguous() for name, one in state.items()}
         save_file(weights, folder / "model.safetensors")
         described = {
             "sizes": asdict(self.sizes),
@@ -267,9 +302,7 @@ class WordClassifier:
 
 
 def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
-    """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of
-    the longer text.
-    """
+    """The places of the words that are read, at most `most`; the longer text is cut."""
     parts = [np.flatnonzero(segments == side) for side in (0, 1)]
     longer, shorter = sorted(parts, key=len, reverse=True)
     kept = longer[: max(most - len(shorter), (most + 1) // 2)]
@@ -284,8 +317,18 @@ def load_word_classifier(
     max_length: int | None = None,
     labels: tuple[str, ...] = (),
 ) -> WordClassifier:
-    """Load what `WordClassifier.save` wrote. labels: the class names wanted, in that order; its own
-    where empty.
+    """Load what `WordClassifier.save` wrote.
+
+    Args:
+        folder: Where it lies.
+        name: For messages and tables; the folder's where empty.
+        device: Where it computes.
+        max_length: Words that are read, at most as many as in training.
+        labels: The class names wanted, in that order; its own where empty.
+
+    Raises:
+        FileNotFoundError: There is no such model.
+        ValueError: The network knows other names.
     """
     if not (folder / DESCRIPTION).exists():
         raise FileNotFoundError(
@@ -316,10 +359,19 @@ def new_word_classifier(
     device: str = "auto",
     vectors: Callable[[str, Sequence[str]], WordVectors] | None = None,
 ) -> WordClassifier:
-    """A classifier to be trained; its vocabulary is that of train_set.
+    """A classifier to be trained; its vocabulary is that of the training set.
 
-    spec: config.ModelSpec. names: what the seeds of the fresh weights derive from. vectors: gives
-    those that spec.embeddings names, for a vocabulary.
+    Args:
+        spec: config.ModelSpec.
+        labels: Class names.
+        names: What the seeds of the fresh weights derive from.
+        train_set: Gives the vocabulary.
+        name: Of the model.
+        device: Where it computes.
+        vectors: Gives those that spec.embeddings names, for a vocabulary.
+
+    Raises:
+        ValueError: The model starts from vectors, and none are given.
     """
     vocabulary = count_words(train_set, spec.vocabulary)
     if spec.embeddings and vectors is None:

@@ -1,13 +1,14 @@
 """The layers of word-level classifiers, in the equations of Poerner et al. (2018, appendix A).
 
 The GRU's update gate keeps the old state, and its reset gate acts before the recurrent product,
-which is why torch.nn.GRU does not serve. Both directions run in one loop.
-In quasi-recurrent networks (Bradbury et al. 2017), QGRU and QLSTM, gates read windows, not the
-state: all pre-activations come from one causal convolution, and only the mixing of states walks
-through the text. In the second direction the paper turns the text around and then convolves; the
-released models convolve and then turn (`order`). The CNN is one layer of filters over windows,
-rectified, with the maximum over the text. Letters used for shapes: d directions, L tokens, B rows,
-D inputs, H units a direction or filters, k window, G blocks of a kernel.
+which is why torch.nn.GRU does not serve. Both directions run in one loop. In quasi-recurrent
+networks (Bradbury et al. 2017), QGRU and QLSTM, gates read windows, not the state: all
+pre-activations come from one causal convolution, and only the mixing of states walks through the
+text. In the second direction the paper turns the text around and then convolves; the released
+models convolve and then turn (`order`). The CNN is one layer of filters over windows, rectified,
+with the maximum over the text.
+Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction or filters, k
+window, G blocks of a kernel.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,11 +34,12 @@ GATES = {"logistic": torch.sigmoid, "hard_sigmoid": hard_sigmoid}
 
 
 class Trace(NamedTuple):
-    """What a gated layer did, (d, L, B, H) each: how much it kept of its state, and the state after
-    each step.
+    """What a gated layer did; on padding, all is kept and nothing changes.
 
-    shown: (d, B, H) the last output gate, None where there is none. On padding, all is kept and
-    nothing changes. Of a single step, these are (d, B, H).
+    Attributes:
+        kept: (d, L, B, H) how much it kept of its state; of a single step (d, B, H).
+        state: The state after each step, alike.
+        shown: (d, B, H) the last output gate, None where there is none.
     """
 
     kept: Tensor
@@ -46,8 +48,11 @@ class Trace(NamedTuple):
 
 
 def turn(x: Tensor, mask: Tensor) -> Tensor:
-    """(L, B, ...) with each row turned around within its own length, by a (L, B, 1) bool mask;
-    twice gives x back.
+    """(L, B, ...) with each row turned around within its own length; twice gives x back.
+
+    Args:
+        x: (L, B, ...).
+        mask: (L, B, 1) bool, False on padding.
     """
     steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
     places = torch.where(mask, mask.sum(dim=0) - 1 - steps, steps)
@@ -110,8 +115,12 @@ class Gated(nn.Module):
 class Recurrent(Gated):
     """A GRU or LSTM layer in one or two directions.
 
-    dropout: share of the state that training hides from the recurrent products, one mask a text
-    (Gal & Ghahramani 2016).
+    Args:
+        cell: `gru` or `lstm`.
+        inputs, hidden, directions: D, H, d.
+        gate: A key of GATES.
+        dropout: Share of the state that training hides from the recurrent products, one mask a text
+            (Gal & Ghahramani 2016).
     """
 
     family = "recurrent"
@@ -137,9 +146,7 @@ class Recurrent(Gated):
         self.open_forget_gate()
 
     def read_inputs(self, x: Tensor) -> tuple[Tensor, ...]:
-        """For each token, (d, B, G H) what it adds to the pre-activations, of (d, L, B, D)
-        embeddings.
-        """
+        """For each token, (d, B, G H) that (d, L, B, D) embeddings add to pre-activations."""
         added = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
         return added.unflatten(1, x.shape[1:3]).unbind(1)
 
@@ -168,8 +175,13 @@ class Recurrent(Gated):
     def walk(
         self, inputs: Iterable[Tensor], h: Tensor, mask: Tensor, hide: Tensor | None = None
     ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor | None]]:
-        """What `step` gives for each token, from state and cell `h` on; on padding both stay as
-        they are.
+        """What `step` gives for each token; on padding, state and cell stay as they are.
+
+        Args:
+            inputs: What each token adds to the pre-activations.
+            h: State and cell to begin with.
+            mask: (L, B, 1) bool.
+            hide: See `step`.
         """
         c = h
         full = mask.all(dim=1).flatten().tolist()
@@ -180,17 +192,18 @@ class Recurrent(Gated):
             yield h, c, kept, gate
 
     def step(self, a: Tensor, h: Tensor, c: Tensor, hide: Tensor | None = None) -> tuple:
-        """State and cell after a token, what was kept of them, and the output gate; a: (d, B, G H)
-        from its inputs.
+        """State and cell after a token, what was kept of them, and the output gate.
 
-        hide: a factor of the state where it enters the recurrent products.
+        Args:
+            a: (d, B, G H), from its inputs.
+            h, c: State and cell before.
+            hide: A factor of the state where it enters the recurrent products.
         """
         seen = h if hide is None else h * hide
         gates = slice(-self.hidden)  # of the blocks: the last one is g
         last = slice(-self.hidden, None)
-        if (
-            self.cell == "gru"
-        ):  # z and r from the state, g from the reset state, and the mix of old state and g
+        if self.cell == "gru":
+            # z and r from the state, g from the reset state, and the mix of old state and g
             opened = torch.baddbmm(a[..., gates], seen, self.recurrent_kernel[..., gates])
             z, r = self.gate(opened).chunk(2, dim=-1)
             g = torch.baddbmm(a[..., last], r * seen, self.recurrent_kernel[..., last])
@@ -203,10 +216,12 @@ class Recurrent(Gated):
 
 
 def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
-    """(L, B, W) from (L, B, D): each output reads k inputs, `before` of them ahead of its own
-    position.
+    """(L, B, W) from (L, B, D), which is surrounded by zeros.
 
-    kernel: (W, D, k). The text is surrounded by zeros.
+    Args:
+        x: (L, B, D).
+        kernel: (W, D, k).
+        before: How many of the k inputs that an output reads lie ahead of its own position.
     """
     after = kernel.shape[2] - 1 - before
     padded = functional.pad(x.permute(1, 2, 0), (before, after))
@@ -216,8 +231,14 @@ def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
 def window_sources(
     rules: Rules, x: Tensor, mask: Tensor, size: int, before: int
 ) -> tuple[Tensor | None, Tensor | int]:
-    """The channels of the inputs that each window reads, and how many inputs those are; zeros
-    around do not count.
+    """The channels of the inputs that each window reads, and how many; zeros do not count.
+
+    Args:
+        rules: Of the network.
+        x: (L, B, D).
+        mask: (L, B, 1) bool.
+        size: k.
+        before: See `convolve`.
     """
     ones = x.new_ones(1, 1, size)
     channel = rules.bias_channel(x)
@@ -228,8 +249,14 @@ def window_sources(
 
 
 class Quasi(Gated):
-    """A quasi-recurrent layer in one or two directions. order: see the module; it matters with two
-    directions only.
+    """A quasi-recurrent layer in one or two directions.
+
+    Args:
+        cell: `gru` or `lstm`.
+        inputs, hidden, directions: D, H, d.
+        gate: A key of GATES.
+        kernel: k.
+        order: See the module; it matters with two directions only.
     """
 
     family = "quasi"
@@ -257,9 +284,7 @@ class Quasi(Gated):
         self.open_forget_gate()
 
     def read_windows(self, x: Tensor, mask: Tensor, rules: Rules) -> tuple[Tensor, Tensor]:
-        """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which
-        they are mixed.
-        """
+        """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in mixing order."""
         first = self.order == "turn_first"
         size = self.kernel.shape[3]
         cut = -self.hidden
@@ -315,9 +340,7 @@ class Convolutional(nn.Module):
         init_glorot(self.kernel, kernel * inputs, kernel * filters)
 
     def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
-        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1)
-        False on padding.
-        """
+        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text."""
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)
         size = self.kernel.shape[2]

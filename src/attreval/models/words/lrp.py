@@ -1,5 +1,4 @@
-"""Layer-wise relevance propagation (Bach et al. 2015) and DeepLIFT (Shrikumar et al. 2017) as a
-backward pass.
+"""LRP (Bach et al. 2015) and DeepLIFT (Shrikumar et al. 2017) as a backward pass.
 
 Every word-level network is written once, in the operations of this module. `GradientRules` computes
 them and leaves the backward pass alone. `RelevanceRules` computes the same numbers, but its
@@ -21,9 +20,8 @@ from torch import Tensor
 from attreval.models.questions import PropagationRule
 
 Term = tuple[Tensor, Tensor]  # weight, activation
-_Source = tuple[
-    Tensor | None, Tensor | int
-]  # what `bias_channel` gave, number of inputs it stands for
+# what `bias_channel` gave, number of inputs it stands for
+_Source = tuple[Tensor | None, Tensor | int]
 
 
 class GradientRules:
@@ -44,8 +42,13 @@ class GradientRules:
     def activation(
         self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source
     ) -> Tensor:
-        """The activation function after a linear map. bias: its bias. sources: what entered the
-        map.
+        """The activation function after a linear map.
+
+        Args:
+            function: The function.
+            pre: What it is applied to.
+            bias: Of the map.
+            sources: What entered the map.
         """
         return function(pre)
 
@@ -61,9 +64,7 @@ class GradientRules:
         return gate * torch.tanh(cell)
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
-        """A zero through which an activation takes its part of a bias; None where biases keep
-        theirs.
-        """
+        """A zero that takes an activation's part of a bias; None where biases keep theirs."""
         return None
 
     def outputs(self, scores: Tensor) -> Tensor:
@@ -130,9 +131,7 @@ class RelevanceRules:
     def activation_factor(
         self, pre: Tensor, bias: Tensor, inputs: Tensor | int
     ) -> tuple[Tensor, Tensor | None]:
-        """What relevance is multiplied by on its way to what entered the map, and each input's part
-        of the bias.
-        """
+        """The factor of relevance on its way through a map, and each input's part of the bias."""
         total = self.explained(pre)
         stabiliser = self.stabiliser(total)
         share = (bias + stabiliser) / inputs if self.rule.redistribute else None
@@ -141,9 +140,7 @@ class RelevanceRules:
     def activation(
         self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source
     ) -> Tensor:
-        """R(pre) = R(function(pre)), divided by the stabilised sum on its way to what
-        entered it.
-        """
+        """R(pre) = R(function(pre)), divided by the stabilised sum on its way back."""
         factor, share = self.activation_factor(pre, bias, sum(count for _, count in sources))
         if share is not None:
             pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
@@ -172,9 +169,7 @@ class RelevanceRules:
         return (gate * torch.tanh(self.explained(cell)) + share) / (total + stabiliser)
 
     def output_gate(self, gate: Tensor, cell: Tensor) -> Tensor:
-        """R(cell) = R(h) * gate * tanh(cell) / stabilised h; under DeepLIFT, tanh of the difference
-        of cells.
-        """
+        """R(cell) = R(h) * gate * tanh(cell) / stabilised h; in DeepLIFT of differences."""
         return Reroute.apply(gate * torch.tanh(cell.detach()), cell, self.output_factor(gate, cell))
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
@@ -185,9 +180,7 @@ class RelevanceRules:
         return zero.sum(dim=-1, keepdim=True)
 
     def outputs(self, scores: Tensor) -> Tensor:
-        """A class starts with its score (under DeepLIFT, the difference of scores) as its
-        relevance.
-        """
+        """A class starts with its score (in DeepLIFT the difference of scores) as its relevance."""
         scores = Reroute.apply(scores, scores, self.explained(scores))
         return scores.chunk(2)[0] if self.rule.reference else scores
 

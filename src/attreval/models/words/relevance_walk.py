@@ -1,11 +1,10 @@
-"""Relevance through a GRU or LSTM in one walk back: the rules of models.words.lrp, without a graph
-of single steps.
+"""Relevance through a GRU or LSTM in one walk back, without a graph of single steps.
 
-What a step does to relevance depends on the states alone. So the states are walked first, all
-factors of all steps are then computed at once, and the walk back is left with a matrix product and
-a few products a step. Through autograd's graph a step costs half a millisecond, whatever its size:
-that is what one text alone has to pay. Letters used for shapes: d directions, L tokens, B rows, D
-inputs, H units a direction.
+What a step does to relevance (by the rules of models.words.lrp) depends on the states alone. So the
+states are walked first, all factors of all steps are then computed at once, and the walk back is
+left with a matrix product and a few products a step. Through autograd's graph a step costs half a
+millisecond, whatever its size: that is what one text alone has to pay.
+Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction.
 """
 
 from typing import Any, NamedTuple
@@ -17,12 +16,13 @@ from attreval.models.words.lrp import RelevanceRules, Term
 
 
 class Factors(NamedTuple):
-    """What a step does to relevance, (d, L, B, H) each, and what enters its activation function
-    (`pre`).
+    """What a step does to relevance, (d, L, B, H) each.
 
-    shown: what the cell takes of a state's relevance, None for a GRU, whose state is its cell.
-    kept, entering: what the cell before and g take of the cell's. recurrent: what the states before
-        take behind the linear map.
+    Attributes:
+        shown: What the cell takes of a state's relevance, None for a GRU, whose state is its cell.
+        kept, entering: What the cell before and g take of the cell's.
+        recurrent: What the states before take behind the linear map.
+        pre: What enters the activation function.
     """
 
     shown: Tensor | None
@@ -33,10 +33,10 @@ class Factors(NamedTuple):
 
 
 class RelevanceWalk(torch.autograd.Function):
-    """`apply(x, core, mask, rules)`: (d, B, H) last states of (d, L, B, D) embeddings; backwards,
-    relevance by rules.
+    """`apply(x, core, mask, rules)`: (d, B, H) last states of (d, L, B, D) embeddings.
 
-    core: layers.Recurrent. mask: (L, B, 1) bool, False on padding, which stands behind a text.
+    Backwards, relevance flows by the rules. core: layers.Recurrent. mask: (L, B, 1) bool, False on
+    padding, which stands behind a text.
     """
 
     @staticmethod
@@ -75,9 +75,9 @@ class RelevanceWalk(torch.autograd.Function):
         for t in reversed(range(x.shape[1])):
             after = (of_h, of_c)
             kept = factors.kept[:, t]
-            of_state = (
-                of_h if factors.shown is None else torch.addcmul(of_c, of_h, factors.shown[:, t])
-            )
+            of_state = of_h
+            if factors.shown is not None:
+                of_state = torch.addcmul(of_c, of_h, factors.shown[:, t])
             here = of_state * entering[:, t]
             passed = torch.bmm(here, back) * factors.recurrent[:, t]
             if share is not None:
@@ -99,8 +99,13 @@ class RelevanceWalk(torch.autograd.Function):
 
 
 def lstm_factors(core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor) -> Factors:
-    """The factors of all steps of an LSTM, from what inputs add and the states and cells before
-    each step.
+    """The factors of all steps of an LSTM.
+
+    Args:
+        core: layers.Recurrent.
+        rules: The rules.
+        a: What inputs add.
+        h, c: States and cells before each step.
     """
     n = core.hidden
     a = a + _multiply(h, core.recurrent_kernel)
@@ -129,9 +134,7 @@ def _multiply(states: Tensor, kernel: Tensor) -> Tensor:
 
 
 def _sum_factors(rules: RelevanceRules, old: Term, new: Term) -> tuple[Tensor, Tensor]:
-    """What the state before and what is new take of the mix of both; at the first step there is no
-    state before.
-    """
+    """What the state before and what is new take of their mix; at first there is none before."""
     kept, entering = rules.sum_factors(old, new)
     weight, activation = new
     (first,) = rules.sum_factors((weight[:, :1], activation[:, :1]))

@@ -17,8 +17,12 @@ GIVE_SIZE = "give the model `embedding_size` as wide as its `embeddings`, or nam
 
 @dataclass(frozen=True)
 class WordVectors:
-    """N words and their (N, D) vectors. cased: they know capitals, so a word is looked up only as
-    it is.
+    """N words and their vectors.
+
+    Attributes:
+        words: The words.
+        table: (N, D).
+        cased: They know capitals, so a word is looked up only as it is.
     """
 
     words: Sequence[str]
@@ -27,8 +31,11 @@ class WordVectors:
 
 
 def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
-    """The most frequent words, ties in alphabetical order; `size` counts the two reserved indices
-    too.
+    """The most frequent words, ties in alphabetical order.
+
+    Args:
+        instances: The texts.
+        size: How many, the two reserved indices included.
     """
     counts = Counter(word for instance in instances for word in instance.word_texts())
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
@@ -38,11 +45,19 @@ def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
 def start_embeddings(
     words: Sequence[str], size: int, rng: np.random.Generator, known: WordVectors | None = None
 ) -> np.ndarray:
-    """(2 + words, size) float32: rows of known vectors where the word has one, else uniform in
-    (-.05, .05).
+    """(2 + words, size) float32: known vectors where the word has one, else uniform in (-.05, .05).
 
     A word that vectors without capitals lack takes the vector of its lower-case form. Row 0,
     padding, is zero.
+
+    Args:
+        words: The vocabulary.
+        size: D.
+        rng: Draws.
+        known: Vectors.
+
+    Raises:
+        ValueError: The vectors have another width.
     """
     table = rng.uniform(-0.05, 0.05, (len(words) + 2, size)).astype(np.float32)
     table[PAD] = 0
@@ -62,19 +77,22 @@ def start_embeddings(
 
 
 def read_glove(matrix: Path, index: Path) -> WordVectors:
-    """Words and vectors from the files of corpora.glove; the vectors stay on disk until they are
-    used.
-    """
+    """Words and vectors from the files of corpora.glove; vectors stay on disk until used."""
     words = pq.read_table(index).column("index").to_pylist()
     return WordVectors(words, np.load(matrix, mmap_mode="r"))
 
 
 def read_vectors(path: Path, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors of a vocabulary from a text file: a word and its numbers a line, parted by
-    blanks, as GloVe's are.
+    """The vectors of a vocabulary from a text file of a word and its numbers per line.
 
-    A first line that gives two counts is passed over. ValueError names a line of another width, or
-    that is no vector.
+    A first line that gives two counts is passed over.
+
+    Args:
+        path: The file.
+        vocabulary: The words wanted.
+
+    Raises:
+        ValueError: A line has another width, or is no vector.
     """
     wanted = set(vocabulary)
     words = []

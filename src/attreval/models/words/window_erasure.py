@@ -1,12 +1,12 @@
-"""Erasing windows of words without reading whole texts again: only what a window changes is
-computed.
+"""Erasing windows of words by computing only what a window changes.
 
 For the convolutional classifier the maximum over the rest of the text is known; for a
 quasi-recurrent layer the state before the window is known, and what the words after it do to a
 state is one multiplication and one addition. Both are exact, and cost some ten positions a window
 instead of the whole text. GRU and LSTM must read everything after the window again; what they save
-is the text before it. Letters used for shapes: L tokens, D inputs, w windows, k width of the
-convolution, m tokens in the place of the window.
+is the text before it.
+Letters used for shapes: L tokens, D inputs, w windows, k width of the convolution, m tokens in the
+place of the window.
 """
 
 from typing import Any
@@ -21,17 +21,20 @@ Core = Recurrent | Quasi | Convolutional
 
 
 def can_reuse(core: Core, device: torch.device) -> bool:
-    """Whether `erased_states` knows this layer, and is worth it: walks through one text at a time
-    leave a GPU idle.
-    """
+    """Whether `erased_states` knows this layer, and is worth it: single texts leave a GPU idle."""
     if device.type != "cpu" and not isinstance(core, Convolutional):
         return False
     return not isinstance(core, Quasi) or core.directions == 1 or core.order == "turn_first"
 
 
 def erased_states(core: Core, x: Tensor, size: int, blank: bool) -> Tensor:
-    """(w, H) what the classifier would see of (L, D) embeddings with each window erased, in order
-    of their starts.
+    """(w, H) what the classifier would see with each window erased, in order of their starts.
+
+    Args:
+        core: The layer.
+        x: (L, D) embeddings.
+        size: Words in a window.
+        blank: Blank a window rather than delete it.
     """
     size = min(size, len(x))
     if isinstance(core, Convolutional):
@@ -52,8 +55,7 @@ def _starts(x: Tensor, size: int) -> Tensor:
 def _surroundings(
     x: Tensor, kernel: Tensor, before: int, size: int, blank: bool
 ) -> tuple[Tensor, Tensor]:
-    """(w, m + k - 1, W) outputs of a convolution that a window reaches, and whether the erased text
-    has them.
+    """(w, m + k - 1, W) outputs that a window reaches, and which of them the erased text has.
 
     kernel: (W, D, k). before: how many of its inputs lie ahead of its own position.
     """
@@ -81,9 +83,8 @@ def _erased_maxima(core: Convolutional, x: Tensor, size: int, blank: bool) -> Te
     k = core.kernel.shape[2]
     before = (k - 1) // 2
     g = functional.relu(_convolve(x, core.kernel, before) + core.bias)
-    silent = x.new_zeros(
-        1, core.width
-    )  # the rectifier lets nothing below 0 through, so an empty part counts 0
+    # the rectifier lets nothing below 0 through, so an empty part counts 0
+    silent = x.new_zeros(1, core.width)
     rising = g.cummax(dim=0).values
     falling = g.flip(0).cummax(dim=0).values
     ahead = torch.cat([silent, rising])
@@ -114,9 +115,7 @@ def _erased_ends(core: Quasi, x: Tensor, size: int, blank: bool, direction: int)
     lstm = core.cell == "lstm"
 
     def split(a: Tensor) -> tuple[Tensor, Tensor, Any]:
-        """How much of the state is kept, what is added to it, and the output gate; None where there
-        is none.
-        """
+        """How much of the state is kept, what is added to it, and the output gate if any."""
         g = torch.tanh(a[..., -n:])
         gates = core.gate(a[..., :-n])
         if not lstm:
@@ -130,9 +129,8 @@ def _erased_ends(core: Quasi, x: Tensor, size: int, blank: bool, direction: int)
         states.append(f * states[-1] + a)
     scale = [x.new_ones(n)]
     shift = [x.new_zeros(n)]
-    for f, a in zip(
-        kept.flip(0), added.flip(0), strict=True
-    ):  # from token t on, a state ends as scale * state + shift
+    # from token t on, a state ends as scale * state + shift
+    for f, a in zip(kept.flip(0), added.flip(0), strict=True):
         shift.append(shift[-1] + scale[-1] * a)
         scale.append(f * scale[-1])
     starts = _starts(x, size)
@@ -153,23 +151,19 @@ def _erased_ends(core: Quasi, x: Tensor, size: int, blank: bool, direction: int)
 
 
 def _erased_recurrent(core: Recurrent, x: Tensor, size: int, blank: bool) -> Tensor:
-    """(w, d H) last states of a GRU or LSTM: one walk for all windows, each of which joins it where
-    its own begins.
-    """
+    """(w, d H) last states of a GRU or LSTM, by one walk that each window joins where it begins."""
     texts = torch.stack([x, x.flip(0)][: core.directions])
     inputs = torch.baddbmm(core.bias[:, None], texts, core.input_kernel)  # (d, L, G H)
     windows = len(x) - size + 1
-    h = x.new_zeros(
-        core.directions, 1 + windows, core.hidden
-    )  # row 0 is the whole text, row 1 + s the window at s
+    # row 0 is the whole text, row 1 + s the window at s
+    h = x.new_zeros(core.directions, 1 + windows, core.hidden)
     c = torch.zeros_like(h)
     for t, read in enumerate(inputs.unbind(1)):
         if t < windows:
             h[:, t + 1] = h[:, 0]
             c[:, t + 1] = c[:, 0]
-        passed = 1 + max(
-            0, min(windows, t - size + 1)
-        )  # rows that read token t: the whole, and windows behind it
+        # rows that read token t: the whole, and windows behind it
+        passed = 1 + max(0, min(windows, t - size + 1))
         rows = 1 + min(windows, t + 1) if blank else passed
         a = read[:, None].expand(-1, passed, -1)
         if rows > passed:

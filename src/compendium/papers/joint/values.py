@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.records import Attribution, Cost, Instance, Tokens
-from attreval.core.tables import read_values
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import predicted_class
 from attreval.metrics.metric import Metric
@@ -28,6 +27,7 @@ from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
 from compendium.project import Results
+from compendium.workflow.instance_values import read_values
 from compendium.workflow.step import Step
 
 BATCHED_TEXTS = 4  # instances that share batches
