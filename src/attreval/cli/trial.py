@@ -64,7 +64,7 @@ def trial(
         seed = draw_seed() if seed is None else seed
         print(f"seed {seed}\n{export_texts(export, world, texts or TEXTS, seed, corpora)}")
         return
-    from attreval.trial.page import make_page
+    from attreval.trial.page import trial_page
     from attreval.trial.run import headline, run_trial
 
     result = run_trial(
@@ -101,5 +101,5 @@ def trial(
     if str(out) != "-":
         page = out or Path("trial.html")
         with write_whole(page) as part:
-            Path(part).write_text(make_page(result), encoding="utf-8")
+            Path(part).write_text(trial_page(result), encoding="utf-8")
         print(f"kept as {page}")

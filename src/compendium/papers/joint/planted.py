@@ -15,8 +15,7 @@ from attreval.trial.explainers import EXPLAINERS, METHODS, PLAIN
 from attreval.trial.measure import PLANTED_METRICS, TRIED, Trial, try_metrics
 from attreval.trial.raised import raised_verdicts
 from attreval.trial.run import NULLS
-from attreval.trial.verdict import matrix_table, short_list
-from attreval.trial.verdict import verdict_table as trial_verdict_table
+from attreval.trial.verdict import matrix_table, short_list, verdicts_by_metric
 from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS
 from compendium.config.judges import MetaSpec
 from compendium.config.sections import BootstrapSpec
@@ -60,7 +59,7 @@ def matrix(trial: Trial, bootstrap: BootstrapSpec) -> pd.DataFrame:
 
 def trial_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric, the most trustworthy first; table: of `matrix`."""
-    found = trial_verdict_table(table, TRIED | NULLS)
+    found = verdicts_by_metric(table, TRIED | NULLS)
     share = found.passed / found.worlds
     return (
         found.assign(share=share)
