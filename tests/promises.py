@@ -20,7 +20,7 @@ CORPUS = """
 import csv
 from attreval import demo
 
-demo.train_network().save("model")
+demo.train_demo_network().save("model")
 texts = demo.plant_texts(200, "csv")
 with open("my.csv", "w", newline="") as file:
     csv.writer(file).writerows([("text", "label"), *((one.text, demo.LABELS[one.label]) for one in texts)])
@@ -83,97 +83,83 @@ Path("theirs.jsonl").write_text("".join(json.dumps({key: row[key] for key in kep
 
 def main() -> None:
     """Try all of it with the Python that runs this."""
+    print(f"Python {sys.version.split()[0]}")
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "work"
-        home = Path(folder) / "home"
-        place.mkdir()
-        home.mkdir()
-        kept = {
-            name: os.environ[name]
-            for name in os.environ
-            if name.startswith(("PIP_", "SSL_", "LANG", "LC_"))
-        }
-        surroundings = kept | {"HOME": str(home), "PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1"}
-
-        def step(what: str, *words: object) -> None:
-            start = time.monotonic()
-            done = subprocess.run(
-                [*map(str, words)], cwd=place, env=surroundings, capture_output=True, text=True
-            )
-            print(f"{time.monotonic() - start:6.1f} s  {what}", flush=True)
-            if done.returncode:
-                sys.exit(f"{what}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
-
-        wheels = Path(folder) / "wheels"
-        env = Path(folder) / "env"
-        print(f"Python {sys.version.split()[0]}")
-        step("an empty environment", sys.executable, "-m", "venv", env)
-        python = env / "bin" / "python"
-        command = env / "bin" / "attreval"
-        pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        step("the wheel", *pip, "wheel", "--no-deps", "--wheel-dir", wheels, CHECKOUT)
-        step(
-            "installed",
-            *pip,
-            "install",
-            "--constraint",
-            CHECKOUT / "requirements.torch",
-            *wheels.glob("*.whl"),
-        )
-        step("import attreval", python, "-c", "import attreval")
-        step("attreval --help", command, "--help")
-        step("attreval demo", command, "demo", "--out", "demo.html")
-        step("a model and texts of one's own", python, "-c", CORPUS)
-        step("attreval check", command, "check", "model")
-        step(
-            "attreval explain",
-            command,
-            "explain",
-            "--model",
-            "model",
-            "--text",
-            "the superb film",
-            "--out",
-            "one.html",
-        )
-        step(
-            "attreval evaluate",
-            command,
-            "evaluate",
-            "--model",
-            "model",
-            "--data",
-            "my.csv",
-            "--out",
-            "report",
-        )
-        step("a pipeline of scikit-learn", python, "-c", PIPELINE)
-        step("a language model by template", python, "-c", CAUSAL)
-        (place / "my_metric.py").write_text(METRIC, encoding="utf-8")
-        step("attreval trial of a metric", command, "trial", "my_metric.py", "--out", "metric.html")
-        step("the worlds' texts", command, "trial", "--export", "worlds")
-        step("scores of one's own for them", python, "-c", THEIRS)
-        step(
-            "attreval trial of attributions",
-            command,
-            "trial",
-            "--attributions",
-            "theirs.jsonl",
-            "--out",
-            "method.html",
-        )
-        made = (
-            "demo.html",
-            "one.html",
-            "report/report.html",
-            "report/values.csv",
-            "metric.html",
-            "method.html",
-        )
-        for name in made:
-            if not (place / name).is_file():
+        step = Steps(Path(folder))
+        step.python("import attreval", "import attreval")
+        step.attreval("attreval --help", "--help")
+        step.attreval("attreval demo", "demo --out demo.html")
+        try_own_model(step)
+        try_trial(step)
+        made = "demo.html one.html report/report.html report/values.csv metric.html method.html"
+        for name in made.split():
+            if not (step.place / name).is_file():
                 sys.exit(f"{name} was not written")
     print("all kept")
+
+
+class Steps:
+    """Runs one command after the other in an environment that holds the wheel and nothing else."""
+
+    def __init__(self, folder: Path):
+        self.place = folder / "work"
+        self.place.mkdir()
+        self.env = folder / "env"
+        home = folder / "home"
+        home.mkdir()
+        kept = ("PIP_", "SSL_", "LANG", "LC_")
+        self.surroundings = {n: v for n, v in os.environ.items() if n.startswith(kept)}
+        self.surroundings |= {"HOME": str(home), "PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1"}
+        self.run("an empty environment", sys.executable, "-m", "venv", self.env)
+        wheels = folder / "wheels"
+        pip = [self.env / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        self.run("the wheel", *pip, "wheel", "--no-deps", "--wheel-dir", wheels, CHECKOUT)
+        torch = ["--constraint", CHECKOUT / "requirements.torch"]
+        self.run("installed", *pip, "install", *torch, *wheels.glob("*.whl"))
+
+    def run(self, what: str, *words: object) -> None:
+        """Say how long a command takes; one that fails ends everything."""
+        start = time.monotonic()
+        done = subprocess.run(
+            [*map(str, words)],
+            cwd=self.place,
+            env=self.surroundings,
+            capture_output=True,
+            text=True,
+        )
+        print(f"{time.monotonic() - start:6.1f} s  {what}", flush=True)
+        if done.returncode:
+            sys.exit(f"{what}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+
+    def python(self, what: str, program: str) -> None:
+        """Run a program."""
+        self.run(what, self.env / "bin" / "python", "-c", program)
+
+    def attreval(self, what: str, words: str, *more: str) -> None:
+        """Run the command."""
+        self.run(what, self.env / "bin" / "attreval", *words.split(), *more)
+
+
+def try_own_model(step: Steps) -> None:
+    """A model of one's own, a pipeline and a language model."""
+    step.python("a model and texts of one's own", CORPUS)
+    step.attreval("attreval check", "check model")
+    step.attreval(
+        "attreval explain", "explain --model model --out one.html --text", "the superb film"
+    )
+    step.attreval("attreval evaluate", "evaluate --model model --data my.csv --out report")
+    step.python("a pipeline of scikit-learn", PIPELINE)
+    step.python("a language model by template", CAUSAL)
+
+
+def try_trial(step: Steps) -> None:
+    """A metric and a method of one's own on trial."""
+    (step.place / "my_metric.py").write_text(METRIC, encoding="utf-8")
+    step.attreval("attreval trial of a metric", "trial my_metric.py --out metric.html")
+    step.attreval("the worlds' texts", "trial --export worlds")
+    step.python("scores of one's own for them", THEIRS)
+    words = "trial --attributions theirs.jsonl --out method.html"
+    step.attreval("attreval trial of attributions", words)
 
 
 if __name__ == "__main__":

@@ -59,13 +59,15 @@ def run(tmp_path_factory):
     what was explained.
     """
     folder = tmp_path_factory.mktemp("demo")
-    train = demo.train_network
+    train = demo.train_demo_network
     trained = []
     tables = []
     judge = demo.judge_metrics
     explained = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "train_network", lambda say: trained.append(train(say)) or trained[0])
+        patch.setattr(
+            demo, "train_demo_network", lambda say: trained.append(train(say)) or trained[0]
+        )
         patch.setattr(
             demo,
             "judge_metrics",
@@ -75,7 +77,7 @@ def run(tmp_path_factory):
             app, ["demo", "--texts", "12", "--out", str(folder / "page.HTML")]
         )
         assert asked.exit_code == 0, asked.output
-        patch.setattr(demo, "train_network", lambda say: trained[0])
+        patch.setattr(demo, "train_demo_network", lambda say: trained[0])
         demo.run_demo(2, folder / "picture.svg", say=lambda line: None)
     return asked.output, tables[0].set_index("metric"), folder, explained[0]
 

@@ -100,7 +100,7 @@ from attreval.metrics import METRICS
 from attreval.metrics.scored_text import ScoredText
 from attreval.metrics.separation import separation
 from attreval.models.scorer import Scorer
-from attreval.trial.measure import PLANTED_METRICS, evaluate
+from attreval.trial.measure import PLANTED_METRICS, try_metrics
 from compendium.explorer import page
 from compendium.papers.joint import values
 from compendium.papers.planted import tables as planted
@@ -124,7 +124,7 @@ assert listed["function"] == "methods/gradient_max.py::gradient_max" and listed[
 (listed,) = [row for row in list_metrics() if row["name"] == "squared_mass"]
 assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
 assert "{#method-gradient_max}" in methods_markdown([]) and "{#metric-squared_mass}" in metrics_markdown([])
-own = evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1, worlds=["one", "additive"])
+own = try_metrics({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, worlds=["one", "additive"]).values
 assert planted.planted_verdicts(separation(own, 20, 0.95)).title.tolist() == ["Squared mass"]
 marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
 both = models.instance("the film was good", evidence=marks), models.instance("a plot")

@@ -1,5 +1,4 @@
-"""`attreval demo`: a small network learns evidence that was planted; methods explain it, and
-metrics are held to it.
+"""`attreval demo`: a network learns planted evidence, methods explain it, metrics are held to it.
 
 Texts are made of words that mean nothing for the class and of two to four that speak for or against
 it, strongly or weakly, so what every word is worth is known. Which of two explanations of a text is
@@ -27,7 +26,7 @@ from attreval.api.explaining import explain
 from attreval.api.explanations import Explanations
 from attreval.api.loading import wrap
 from attreval.api.show.html import REPORT_STYLE, fragment, whole_page, wide_table
-from attreval.api.show.terminal import draw, takes_colours
+from attreval.api.show.terminal import print_explained, takes_colours
 from attreval.core.bootstrap import bootstrap_mean, mean_of_known
 from attreval.core.seeds import generator, seed_of
 from attreval.methods import METHODS as KNOWN
@@ -47,44 +46,14 @@ WORTHS = {
     "dull": -2,
     "clumsy": -2,
 }
-FILLERS = (
-    *(
-        "the",
-        "a",
-        "film",
-        "plot",
-        "story",
-        "scene",
-        "actor",
-        "camera",
-        "music",
-        "city",
-        "night",
-        "with",
-        "and",
-        "of",
-    ),
-    *(
-        "in",
-        "after",
-        "before",
-        "one",
-        "two",
-        "who",
-        "finds",
-        "her",
-        "his",
-        "old",
-        "friend",
-        "house",
-        "road",
-        "again",
-    ),
-)
-# of training; texts a step; texts that accuracy is told by
-STEPS = 200
-BATCH = 32
-TESTED = 200
+_FILLERS = """
+the a film plot story scene actor camera music city night with and of
+in after before one two who finds her his old friend house road again
+"""
+FILLERS = tuple(_FILLERS.split())
+STEPS = 200  # of training
+BATCH = 32  # texts a step
+TESTED = 200  # texts that accuracy is told by
 METHODS = (
     "integrated_gradients",
     "lrp",
@@ -110,11 +79,9 @@ PAGE = 20
 PICTURE = 100  # columns: a text on one line
 READINGS = (
     "First row: how often an explanation orders two words of a text as the planted truth does. "
-    "Below: what metrics say "
-    "that know nothing of it; {} is the best method.",
+    "Below: what metrics say that know nothing of it; {} is the best method.",
     "Of two methods' explanations of a text, how often a metric prefers the truer one, with a 95 "
-    "% interval over "
-    "texts; tossing a coin gives .50.",
+    "% interval over texts; tossing a coin gives .50.",
 )
 
 
@@ -146,49 +113,39 @@ def plant_texts(count: int, *names: object) -> list[PlantedText]:
     return out
 
 
-def train_network(say: Callable[[str], None] = print) -> Classifier:
-    """A BERT of two layers, trained from random weights on planted texts; a line now and then says
-    how good it is.
-    """
+def train_demo_network(say: Callable[[str], None] = print) -> Classifier:
+    """A BERT of two layers, trained on planted texts; lines for `say` tell how good it is."""
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
     tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
-    shape = {
-        "hidden_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "intermediate_size": 128,
-    }
+    config = BertConfig(
+        vocab_size=len(names),
+        max_position_embeddings=64,
+        id2label=dict(enumerate(LABELS)),
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+    )
     tested = plant_texts(TESTED, "test")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # of so small a network they only wait for each other
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("demo", "weights"))
-        network = BertForSequenceClassification(
-            BertConfig(
-                vocab_size=len(names),
-                max_position_embeddings=64,
-                id2label=dict(enumerate(LABELS)),
-                **shape,
-            )
-        )
+        network = BertForSequenceClassification(config)
         optimiser = torch.optim.AdamW(network.train().parameters(), lr=1e-3)
         for step in range(STEPS + 1):
             if step % (STEPS // 5) == 0:
                 with torch.no_grad():
                     given = network.eval()(**_read(tokenizer, tested)).logits.argmax(dim=1).numpy()
-                right = np.mean(given == [one.label for one in tested])
-                say(
-                    f"  after {step * BATCH:5,} texts it is right on {right:4.0%} of {TESTED} "
-                    "others"
-                )
+                right = f"{np.mean(given == [one.label for one in tested]):4.0%}"
+                say(f"  after {step * BATCH:5,} texts it is right on {right} of {TESTED} others")
                 network.train()
             part = plant_texts(BATCH, "train", step)
             logits = network(**_read(tokenizer, part)).logits
-            torch.nn.functional.cross_entropy(
-                logits, torch.tensor([one.label for one in part])
-            ).backward()
+            labels = torch.tensor([one.label for one in part])
+            torch.nn.functional.cross_entropy(logits, labels).backward()
             optimiser.step()
             optimiser.zero_grad()
     torch.set_num_threads(threads)
@@ -201,76 +158,77 @@ def _read(tokenizer: Any, texts: Sequence[PlantedText]) -> dict:
 
 
 def find_truth(found: Explanations, texts: Sequence[PlantedText]) -> np.ndarray:
-    """(n, methods) how close each explanation comes to what words are worth for the class that was
-    explained.
-    """
-    worths = [
-        given.truth if one.target == LABELS[given.label] else -given.truth
-        for one, given in zip(found, texts, strict=True)
-    ]
-    return np.array(
-        [
-            [closeness(one.scores(m), worth) for m in found.methods]
-            for one, worth in zip(found, worths, strict=True)
-        ]
-    )
+    """(n, methods) how close each explanation comes to the worth of words for its class."""
+    rows = []
+    for one, given in zip(found, texts, strict=True):
+        worth = given.truth if one.target == LABELS[given.label] else -given.truth
+        rows.append([closeness(one.scores(method), worth) for method in found.methods])
+    return np.array(rows)
 
 
 def judge_metrics(
     model: Classifier,
     found: Explanations,
     texts: Sequence[PlantedText],
-    metrics: Sequence[str] = CHOSEN,
 ) -> pd.DataFrame:
-    """What each metric says of each method, and whether it tells which is true.
+    """What each metric of CHOSEN says of each method, and whether it tells which is true.
 
-    found: of the texts, in the same order, by any methods. metrics: names of METRICS that need no
-        truth.
+    Args:
+        model: that was explained.
+        found: explanations of the texts, in the same order, by any methods.
+        texts: whose truth is known.
 
-    Returns a row a metric, the truth first, with the mean over texts of every method. `prefers the
-    truer`: of two methods, random scores left out, that are not equally true on a text, how often
-    the metric prefers the truer one (a tie counts half, so that chance is one half), with a 95 %
-    bootstrap interval over texts, `low` to `high`; `tells`: on which side of chance it lies.
+    Returns:
+        A row a metric, the truth first, with the mean over texts of every method. `prefers the
+        truer`: of two methods, random scores left out, that are not equally true on a text, how
+        often the metric prefers the truer one (a tie counts half, so that chance is one half), with
+        a 95 % bootstrap interval over texts, `low` to `high`. `tells`: on which side of chance it
+        lies.
     """
     truth = find_truth(found, texts)
     methods = list(found.methods)
     pairs = list(combinations([at for at, name in enumerate(methods) if name != "random"], 2))
-    values = evaluate(model, found, list(metrics), each_text=True)
+    values = evaluate(model, found, list(CHOSEN), each_text=True)
     rows = [{"metric": TRUTH, **dict(zip(methods, truth.mean(axis=0), strict=True))}]
     for name, part in values.groupby("metric", sort=False):
-        wide = (
-            METRICS[name].sign
-            * part.pivot(index="text", columns="method", values="value")[methods].to_numpy()
-        )
-        right = [
-            np.where(lead == 0, np.nan, (np.sign(lead) * np.sign(wide[:, a] - wide[:, b]) + 1) / 2)
-            for a, b in pairs
-            for lead in [truth[:, a] - truth[:, b]]
-        ]
-        mean, low, high = bootstrap_mean(
-            mean_of_known(np.array(right))[:, None], 1000, 0.95, "demo", name
-        )
-        means = mean_of_known(METRICS[name].sign * wide)
-        tells = "yes" if low[0] > 0.5 else "the opposite" if high[0] < 0.5 else "by chance"
-        judged = {PREFERS: mean[0], "low": low[0], "high": high[0], "tells": tells}
-        rows.append({"metric": name, **dict(zip(methods, means, strict=True)), **judged})
+        wide = part.pivot(index="text", columns="method", values="value")[methods].to_numpy()
+        better = METRICS[name].sign * wide
+        right = []
+        for a, b in pairs:
+            truer = np.sign(truth[:, a] - truth[:, b])
+            preferred = np.sign(better[:, a] - better[:, b])
+            right.append(np.where(truer == 0, np.nan, (truer * preferred + 1) / 2))
+        of_texts = mean_of_known(np.array(right))
+        mean, low, high = map(float, bootstrap_mean(of_texts, 1000, 0.95, "demo", name))
+        tells = "yes" if low > 0.5 else "the opposite" if high < 0.5 else "by chance"
+        judged = {PREFERS: mean, "low": low, "high": high, "tells": tells}
+        means = dict(zip(methods, mean_of_known(wide), strict=True))
+        rows.append({"metric": name, **means, **judged})
     return pd.DataFrame(rows)
 
 
 def run_demo(
     count: int = 40, out: Path | None = None, say: Callable[[str], None] = print
 ) -> pd.DataFrame:
-    """Train, explain so many texts, judge and show; what `judge_metrics` returns.
+    """Train, explain, judge and show.
 
-    out: where to keep it, an .html page or an .svg picture of the terminal; ValueError for another.
-    say: is given each line of progress.
+    Args:
+        count: texts to explain.
+        out: where to keep it, an .html page or an .svg picture of the terminal.
+        say: is given each line of progress.
+
+    Returns:
+        What `judge_metrics` does.
+
+    Raises:
+        ValueError: `out` ends otherwise.
     """
     ending = "" if out is None else out.suffix.lower()
     if out is not None and ending not in (".html", ".svg"):
         raise ValueError(f"a demo is kept as .html or .svg; got {str(out)!r}")
     worths = ", ".join(f"{word} {worth:+d}" for word, worth in WORTHS.items())
     say(f"A network that knows nothing learns what words are worth: {worths}.")
-    model = train_network(say)
+    model = train_demo_network(say)
     texts = plant_texts(count, "explained")
     say(
         f"{len(METHODS)} methods and random scores explain what it says of {count} texts; "
@@ -288,17 +246,15 @@ def run_demo(
         picture = Console(file=StringIO(), record=True, width=PICTURE, highlight=False, **forced)
         _draw(picture, found, table)
         drawn = picture.export_svg(title="attreval demo")
-        out.write_text(
-            re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL), encoding="utf-8"
-        )  # not from a CDN
+        local = re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL)  # not from a CDN
+        out.write_text(local, encoding="utf-8")
     elif out is not None:
         body = "".join(
             f"{_as_html(rows)}<p>{reading.format('bold')}</p>"
             for rows, reading in zip(_tabulate(table, "<b>{}</b>"), READINGS, strict=True)
         )
-        page = whole_page(
-            "A planted truth, and who tells it", body + fragment(found[:PAGE]), REPORT_STYLE
-        )
+        title = "A planted truth, and who tells it"
+        page = whole_page(title, body + fragment(found[:PAGE]), REPORT_STYLE)
         out.write_text(page, encoding="utf-8")
     if out is not None:
         say(f"kept as {out}")
@@ -306,11 +262,9 @@ def run_demo(
 
 
 def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
-    """Texts and both tables, no wider than 80 columns; where nothing is bold, a star marks the
-    best.
-    """
+    """Texts and both tables, at most 80 columns wide; a star marks the best if nothing is bold."""
     coloured = takes_colours(console)
-    draw(console, found[: SHOWN if coloured else 1])
+    print_explained(console, found[: SHOWN if coloured else 1])
     tables = _tabulate(table, "[bold]{}[/]" if coloured else "{}*")
     for (head, *rows), reading in zip(tables, READINGS, strict=True):
         shown = Table(*head, box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
@@ -327,7 +281,7 @@ def _as_html(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _tabulate(table: pd.DataFrame, mark: str) -> tuple[list[list[str]], list[list[str]]]:
-    """What metrics say of methods, and whether they tell the truth; both with their heads.
+    """What metrics say of methods, and whether they tell the truth, each with its head.
 
     mark: how the best of a row is written, random scores left out.
     """
@@ -338,10 +292,12 @@ def _tabulate(table: pd.DataFrame, mark: str) -> tuple[list[list[str]], list[lis
     for row in table.to_dict("records"):
         metric = METRICS.get(row["metric"])
         sign = metric.sign if metric else 1
-        best = max((name for name in names if name != "random"), key=lambda name: sign * row[name])
-        marks = {name: mark if name == best else "{}" for name in names}
+        real = {name: sign * row[name] for name in names if name != "random"}
+        best = max(real, key=real.__getitem__)
+        cells = {name: _number(row[name]) for name in names}
+        cells[best] = mark.format(cells[best])
         title = f"{metric.title} {'↑' if sign > 0 else '↓'}" if metric else TRUTH
-        means.append([title, *(marks[name].format(_number(row[name])) for name in names)])
+        means.append([title, *cells.values()])
         if metric:
             interval = f"{_number(row['low'])} to {_number(row['high'])}"
             judged.append([metric.title, _number(row[PREFERS]), interval, row["tells"]])

@@ -27,15 +27,11 @@ def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tin
     mine = av.explain(model, TEXTS, "occlusion_1")
     theirs = av.explain(tiny, TEXTS, "occlusion_1")
     for one, other in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(
-            one.scores("occlusion_1"), other.scores("occlusion_1"), atol=1e-5
-        )
-
-
-@pytest.mark.parametrize("length", [0, 2, -1])
-def test_lengths_that_hold_no_text_are_refused(folder, length):
-    with pytest.raises(ValueError, match=f"at least 3; got {length}"):
-        av.load(folder, max_length=length)
+        scores = [shown.scores("occlusion_1") for shown in (one, other)]
+        np.testing.assert_allclose(*scores, atol=1e-5)
+    for length in (0, 2, -1):
+        with pytest.raises(ValueError, match=f"at least 3; got {length}"):
+            av.load(folder, max_length=length)
 
 
 def test_a_module_in_memory_is_wrapped_and_left_as_it_is():
@@ -46,9 +42,8 @@ def test_a_module_in_memory_is_wrapped_and_left_as_it_is():
     mine = av.explain(model, TEXTS, "integrated_gradients")
     theirs = av.explain(models.tiny_model(), TEXTS, "integrated_gradients")
     for one, other in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(
-            *(x.scores("integrated_gradients") for x in (one, other)), atol=1e-5
-        )
+        scores = [shown.scores("integrated_gradients") for shown in (one, other)]
+        np.testing.assert_allclose(*scores, atol=1e-5)
     assert model.max_length == 64 and network.training
     assert all(weights.requires_grad and weights.grad is None for weights in network.parameters())
     assert all(torch.equal(before[name], weights) for name, weights in network.state_dict().items())
@@ -66,17 +61,14 @@ def test_a_wrapped_module_that_goes_on_training_is_asked_without_its_dropout():
         (found,) = av.explain(again, TEXTS[0], "all", samples=8)
         assert found.probabilities == pytest.approx(calm.probabilities, abs=1e-6)
         for method in calm.methods:
-            np.testing.assert_allclose(
-                found.scores(method), calm.scores(method), atol=1e-5, err_msg=method
-            )
+            wanted = calm.scores(method)
+            np.testing.assert_allclose(found.scores(method), wanted, atol=1e-5, err_msg=method)
         assert [module.training for module in tiny.network.modules()] == before
     assert not frozen.training and tiny.network.training
 
 
 class Module(torch.nn.Module):
-    """A module with what a classifier must have; `answer` makes of (B, L, D) embeddings and the
-    mask its output.
-    """
+    """A module with what a classifier must have; `answer` makes its output."""
 
     def __init__(self, answer):
         super().__init__()
@@ -105,63 +97,40 @@ def summed(vectors, mask, ids):
 def test_a_module_that_is_no_transformer_is_wrapped_where_it_answers_as_one():
     model = av.wrap(Module(summed), models.tiny_tokenizer())
     assert model.labels == ("a", "b") and model.max_length == WITHOUT_LIMIT
-    (found,) = av.explain(
-        model, "good film", ["gradient_x_input", "occlusion_1"], target=0, unit="token"
-    )
+    methods = ["gradient_x_input", "occlusion_1"]
+    (found,) = av.explain(model, "good film", methods, target=0, unit="token")
     table = model.network.embedding.weight.detach().numpy()
-    np.testing.assert_allclose(
-        found.scores("gradient_x_input"), table[found.tokens.ids[1:-1], 0], atol=1e-5
-    )
+    wanted = table[found.tokens.ids[1:-1], 0]
+    np.testing.assert_allclose(found.scores("gradient_x_input"), wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("answer", "labels", "said"),
-    [
-        (
-            lambda x, m, ids: (x * m).sum(dim=1)[:, :2],
-            None,
-            "cannot be asked as a sequence classifier",
-        ),
+def test_a_module_that_gives_no_such_logits_is_refused():
+    def of(logits):
+        return lambda x, m, ids: SimpleNamespace(logits=logits(x, m))
+
+    def sums(x, m):
+        return (x * m).sum(dim=1)[:, :2]
+
+    for answer, labels, said in (
+        (lambda x, m, ids: sums(x, m), None, "cannot be asked as a sequence classifier"),
         (summed, ["a", "b", "c"], r"logits of shape \(1, 2\) for a text; with 3 labels"),
-        (
-            lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :1]),
-            ["a"],
-            "of 2 classes or more",
-        ),
-        (lambda x, m, ids: SimpleNamespace(logits=x[:, :, :2]), None, "it gives logits of shape"),
-        (
-            lambda x, m, ids: SimpleNamespace(logits=x.sum(dim=1)[:, :2]),
-            None,
-            "stands beside a text in a batch",
-        ),
-        (
-            lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan),
-            None,
-            "are not finite",
-        ),
-        (
-            lambda x, m, ids: SimpleNamespace(
-                logits=(x * m).sum(dim=1)[:, :2] * (1 + 5e-4 * len(x))
-            ),
-            None,
-            "in a batch",
-        ),
-    ],
-)
-def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
-    with pytest.raises(ValueError, match=said):
-        av.wrap(Module(answer), models.tiny_tokenizer(), labels)
+        (of(lambda x, m: sums(x, m)[:, :1]), ["a"], "of 2 classes or more"),
+        (of(lambda x, m: x[:, :, :2]), None, "it gives logits of shape"),
+        (of(lambda x, m: x.sum(dim=1)[:, :2]), None, "stands beside a text in a batch"),
+        (of(lambda x, m: sums(x, m) * np.nan), None, "are not finite"),
+        (of(lambda x, m: sums(x, m) * (1 + 5e-4 * len(x))), None, "in a batch"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            av.wrap(Module(answer), models.tiny_tokenizer(), labels)
 
 
 def test_a_module_is_wrapped_by_the_check_that_loading_makes():
-    """Other logits by embeddings leave methods that ask by ids, and gradients are refused with the
-    reason.
-    """
-    module = Module(
-        lambda x, m, ids: SimpleNamespace(
-            logits=summed(x, m, ids).logits * (1 + 5e-4 * (ids is None))
-        )
-    )
+    """Other logits by embeddings leave methods that ask by ids; gradients are refused."""
+
+    def answer(x, m, ids):
+        return SimpleNamespace(logits=summed(x, m, ids).logits * (1 + 5e-4 * (ids is None)))
+
+    module = Module(answer)
     model = av.wrap(module, models.tiny_tokenizer())
     assert "differ from those by ids" in model.refusal("embeddings")
     assert av.explain(model, ["good film"], ["occlusion_1"]).methods == ["occlusion_1"]
@@ -185,14 +154,10 @@ def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
         av.wrap(tiny.network, object(), tiny.labels)
 
 
-@pytest.mark.parametrize(
-    "labels", [[*"aab"], ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]]
-)
-def test_classes_without_a_name_of_their_own_are_refused(tiny, labels):
-    with pytest.raises(
-        ValueError, match=r"(two classes are called 'a'|is no name).*needs one of its own"
-    ):
-        av.wrap(tiny.network, tiny.tokenizer, labels)
+def test_classes_without_a_name_of_their_own_are_refused(tiny):
+    for wrong in ([*"aab"], ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]):
+        with pytest.raises(ValueError, match="needs one of its own"):
+            av.wrap(tiny.network, tiny.tokenizer, wrong)
     assert av.wrap(tiny.network, tiny.tokenizer, np.arange(3)).labels == ("0", "1", "2")
 
 
@@ -210,54 +175,40 @@ def write(path, content, encoding="utf-8"):
 
 def test_texts_are_read_from_files(tmp_path):
     table = 'id,Text,other\n1,"good, ""very"" good\nfilm",x\n2,bad,y\n'
-    assert read_texts(write(tmp_path / "a.csv", table)) == ['good, "very" good\nfilm', "bad"]
-    assert read_texts(write(tmp_path / "a.csv", table, "utf-8-sig"), pair_column="other")[1] == (
-        "bad",
-        "y",
-    )
-    assert read_texts(write(tmp_path / "b.csv", "Review;Stars\na, b;1\n"), column="Review") == [
-        "a, b"
-    ]
-    assert read_texts(write(tmp_path / "b.csv", "Text;Stars\na, b;1\n")) == ["a, b"]
-    assert read_texts(write(tmp_path / "b.tsv", "a\tb\nx\ty\n"), column="b") == ["y"]
-    assert read_texts(write(tmp_path / "c.csv", "review\ngood\nnot, bad\n".replace(",", ""))) == [
-        "good",
-        "not bad",
-    ]
-    assert read_texts(write(tmp_path / "d.txt", "good\nbad film\n")) == ["good", "bad film"]
-    lines = [json.dumps({"text": "a\u2028b", "y": 1}), "", json.dumps("plain")]
-    assert read_texts(write(tmp_path / "e.jsonl", "\n".join(lines))) == ["a\u2028b", "plain"]
-    assert read_texts(write(tmp_path / "d.txt", "a\u2028b\r\nc\u0085d")) == ["a\u2028b", "c\u0085d"]
-    assert read_texts(write(tmp_path / "d.csv", "text\na\u2028b\nc\x0bd\n")) == [
-        "a\u2028b",
-        "c\x0bd",
-    ]
     long = "word " * 100_000
-    assert read_texts(write(tmp_path / "f.csv", f"text\n{long}\n")) == [long]
+    lines = [json.dumps({"text": "a\u2028b", "y": 1}), "", json.dumps("plain")]
+    for name, content, texts in (
+        ("a.csv", table, ['good, "very" good\nfilm', "bad"]),
+        ("b.csv", "Text;Stars\na, b;1\n", ["a, b"]),
+        ("c.csv", "review\ngood\nnot bad\n", ["good", "not bad"]),
+        ("d.txt", "good\nbad film\n", ["good", "bad film"]),
+        ("e.jsonl", "\n".join(lines), ["a\u2028b", "plain"]),
+        ("d.txt", "a\u2028b\r\nc\u0085d", ["a\u2028b", "c\u0085d"]),
+        ("d.csv", "text\na\u2028b\nc\x0bd\n", ["a\u2028b", "c\x0bd"]),
+        ("f.csv", f"text\n{long}\n", [long]),
+    ):
+        assert read_texts(write(tmp_path / name, content)) == texts
+    pairs = read_texts(write(tmp_path / "a.csv", table, "utf-8-sig"), pair_column="other")
+    assert pairs[1] == ("bad", "y")
+    named = write(tmp_path / "b.csv", "Review;Stars\na, b;1\n")
+    assert read_texts(named, column="Review") == ["a, b"]
+    assert read_texts(write(tmp_path / "b.tsv", "a\tb\nx\ty\n"), column="b") == ["y"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "asked", "said"),
-    [
-        ("a.csv", "text,y\ngood,1\n,2\n", {}, r"row 2: `text` is no text \(''\)"),
-        ("a.csv", "y,text\n1,good\n2\n", {}, "row 2: `text` is no text"),
-        (
-            "a.csv",
-            "a,b\n1,2\n",
-            {},
-            "no column `text`; say with --column which of these holds the texts: a, b",
-        ),
-        ("b.csv", "Review;Stars\na, b;1\n", {}, "which of these holds the texts: Review, Stars"),
-        ("a.csv", "a,b\n1,2\n", {"column": "c"}, "no column 'c'; it has: 'a', 'b'"),
-        ("a.csv", "text\n", {}, "holds no text"),
-        ("a.txt", "good\n\nbad\n", {}, "row 2: `text` is no text"),
-        ("a.txt", "good\n", {"column": "text"}, "has no columns"),
-        ("a.jsonl", '{"text": "good"}\n{"text": 3}\n', {}, r"row 2: `text` is no text \(3\)"),
-    ],
-)
-def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path, name, content, asked, said):
-    with pytest.raises(ValueError, match=said):
-        read_texts(write(tmp_path / name, content), **asked)
+def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path):
+    for name, content, column, said in (
+        ("a.csv", "text,y\ngood,1\n,2\n", None, r"row 2: `text` is no text \(''\)"),
+        ("a.csv", "y,text\n1,good\n2\n", None, "row 2: `text` is no text"),
+        ("a.csv", "a,b\n1,2\n", None, "say with --column which of these holds the texts: a, b"),
+        ("b.csv", "Review;Stars\na, b;1\n", None, "which of these holds the texts: Review, Stars"),
+        ("a.csv", "a,b\n1,2\n", "c", "no column 'c'; it has: 'a', 'b'"),
+        ("a.csv", "text\n", None, "holds no text"),
+        ("a.txt", "good\n\nbad\n", None, "row 2: `text` is no text"),
+        ("a.txt", "good\n", "text", "has no columns"),
+        ("a.jsonl", '{"text": "good"}\n{"text": 3}\n', None, r"row 2: `text` is no text \(3\)"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            read_texts(write(tmp_path / name, content), column)
 
 
 def test_pairs_are_as_many_as_texts():

@@ -59,7 +59,7 @@ def on_a_terminal(found):
     shown = Console(
         file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=400
     )
-    terminal.draw(shown, found)
+    terminal.print_explained(shown, found)
     return re.sub(r"\x1b\[[0-9;]*m", "", shown.file.getvalue())
 
 
@@ -68,7 +68,7 @@ def test_what_holds_for_every_text_is_said_once(tmp_path):
     for some in (found, found[:1]):
         plain = io.StringIO()
         terminal.show(some, plain, width=200)
-        drawn = " ".join(text.get_text() for text in picture.draw(some).axes[0].texts)
+        drawn = " ".join(text.get_text() for text in picture.draw_picture(some).axes[0].texts)
         page = BeautifulSoup(
             some.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser"
         )
@@ -93,7 +93,7 @@ def test_scores_that_have_not_converged_say_so_wherever_they_are_shown(coarse, t
     assert [
         note.text for note in page.find_all("table")[1].tr.td.find_all("span", class_="note")
     ] == [said]
-    drawn = [text.get_text() for text in picture.draw(coarse[1:]).axes[0].texts]
+    drawn = [text.get_text() for text in picture.draw_picture(coarse[1:]).axes[0].texts]
     assert " ".join(drawn).count(said) == 2
 
 

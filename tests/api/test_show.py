@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import io
 import re
-from itertools import pairwise
+from itertools import pairwise, product
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from rich.cells import cell_len
@@ -16,7 +17,7 @@ from rich.console import Console
 
 import attreval as av
 from attreval.api.show import shown, terminal
-from attreval.api.show.picture import draw
+from attreval.api.show.picture import draw_picture
 
 NASTY = [
     "<script>alert(\"x\")</script> & 'good' film",
@@ -32,39 +33,31 @@ def found(tiny):
     return made.add("<b>theirs</b>", [[(0, 3, 1.0)]] * len(NASTY))
 
 
-@pytest.mark.parametrize("unit", ["word", "token"])
-def test_a_page_escapes_texts_names_and_scores(found, tmp_path, unit):
-    shown = found.by(unit)
-    page = shown.save(tmp_path / "x.html").read_text(encoding="utf-8")
-    read = BeautifulSoup(page, "html.parser")
-    assert not read.find_all(["script", "b", "link", "img"]) and "http" not in page
-    assert len(read.find_all("table")) == len(NASTY)
-    for one, table in zip(shown, read.find_all("table"), strict=True):
-        rows = table.find_all("tr")
-        assert [row.th.text for row in rows] == [
-            "Gradient x Input",
-            "Gradient (L1)",
-            "Occlusion (1)",
-            "<b>theirs</b>",
-        ]
-        for method, row in zip(one.methods, rows, strict=True):
-            parts = row.find_all("span", class_="part")
-            assert [part["dir"] for part in parts] == ["auto"] * len(one.instance.segments)
-            titles = [word["title"] for part in parts for word in part.find_all("span")]
-            assert [t.rsplit(": ", 1)[1] for t in titles] == [
-                f"{score:+.4g}" for score in one.scores(method)
-            ]
-            if not one.unread:
-                assert [part.text for part in parts] == list(one.instance.segments)
-    assert "38 of 100 words were not read" in page
+def test_a_page_escapes_texts_names_and_scores(found, tmp_path):
+    names = ["Gradient x Input", "Gradient (L1)", "Occlusion (1)", "<b>theirs</b>"]
+    for unit in ("word", "token"):
+        shown = found.by(unit)
+        page = shown.save(tmp_path / "x.html").read_text(encoding="utf-8")
+        read = BeautifulSoup(page, "html.parser")
+        assert not read.find_all(["script", "b", "link", "img"]) and "http" not in page
+        assert "38 of 100 words were not read" in page
+        for one, table in zip(shown, read.find_all("table"), strict=True):
+            rows = table.find_all("tr")
+            assert [row.th.text for row in rows] == names
+            for method, row in zip(one.methods, rows, strict=True):
+                parts = row.find_all("span", class_="part")
+                assert [part["dir"] for part in parts] == ["auto"] * len(one.instance.segments)
+                titles = [word["title"] for part in parts for word in part.find_all("span")]
+                numbers = [f"{score:+.4g}" for score in one.scores(method)]
+                assert [title.rsplit(": ", 1)[1] for title in titles] == numbers
+                if not one.unread:
+                    assert [part.text for part in parts] == list(one.instance.segments)
 
 
 def luminance(colour):
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-        for c in (part / 255 for part in colour)
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    share = np.array(colour) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
 
 
 def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(found):
@@ -79,33 +72,25 @@ def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(fou
     signed = {shown.css(1), shown.css(-1)}
     unsigned = {shown.css(1, False)}
     for method, kinds in (("gradient_x_input", signed), ("gradient_l1", unsigned)):
-        grounds = [
-            w["style"].removeprefix("background:")
-            for w in rows[method].find_all("span")
-            if w.get("style")
-        ]
-        assert {ground.rpartition(",")[0] for ground in grounds} == {
+        words = rows[method].find_all("span", style=True)
+        grounds = {word["style"].removeprefix("background:") for word in words}
+        assert {one.rpartition(",")[0] for one in grounds} == {
             kind.rpartition(",")[0] for kind in kinds
         }
-        assert kinds & set(grounds)  # the strongest word has the full colour
-    assert shown.strengths([0, 0]).tolist() == [0, 0] and shown.strengths([-2, 1]).tolist() == [
-        -1,
-        0.5,
-    ]
-    assert shown.blend(0) == (255, 255, 255) and shown.blend(1) != shown.blend(-1) != shown.blend(
-        1, False
-    )
+        assert kinds & grounds  # the strongest word has the full colour
+    assert shown.strengths([0, 0]).tolist() == [0, 0]
+    assert shown.strengths([-2, 1]).tolist() == [-1, 0.5]
+    assert shown.blend(0) == (255, 255, 255)
+    assert len({shown.blend(1), shown.blend(-1), shown.blend(1, False)}) == 3
 
 
-@pytest.mark.parametrize("width", [40, 100])
-def test_plain_lines_are_aligned_and_no_wider_than_asked(found, width):
-    for one in found:
+def test_plain_lines_are_aligned_and_no_wider_than_asked(found):
+    for width, one in product((40, 100), found):
         lines = terminal.plain_lines(one, width, one.remarks)
         assert all(cell_len(line) <= width for line in lines)
         numbers = [line for line in lines if re.search(r"[+-]\d\.\d{3}$", line)]
-        assert len(numbers) >= len(one.units) and len({cell_len(line) for line in numbers}) <= len(
-            one.methods
-        )
+        assert len(numbers) >= len(one.units)
+        assert len({cell_len(line) for line in numbers}) <= len(one.methods)
         assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
 
 
@@ -130,36 +115,33 @@ def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
     assert all(cell_len(line) <= 80 for line in bare.splitlines()) and "Gradient x Input:" in bare
 
 
-@pytest.mark.parametrize("term", ["dumb", "xterm"])
-def test_a_terminal_without_shades_shows_scores(found, monkeypatch, term):
+def test_a_terminal_without_shades_shows_scores(found, monkeypatch):
     plain = io.StringIO()
     terminal.show(found[:1], plain, width=80)
-    assert on_screen(found[:1], monkeypatch, term) == plain.getvalue()
+    for term in ("dumb", "xterm"):
+        assert on_screen(found[:1], monkeypatch, term) == plain.getvalue()
 
 
-@pytest.mark.parametrize(("width", "high"), [(40, 2), (120, 1)])
-def test_on_a_terminal_a_word_stands_below_itself(found, monkeypatch, width, high):
+def test_on_a_terminal_a_word_stands_below_itself(found, monkeypatch):
     """However many lines a row takes, and however long its label is."""
-    said = on_screen(found[1:2], monkeypatch, "xterm-256color", width)
-    bare = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines()]
-    titles = [shown.title_of(found[1], method) + ":" for method in found.methods]
-    begins = [
-        next(at for at, line in enumerate(bare) if line.startswith(title)) for title in titles
-    ]
-    assert {after - before for before, after in pairwise(begins)} == {high}
-    left = bare[begins[0]].index(found[1].units[0].text)
-    assert left > max(map(len, titles))
-    assert len({tuple(line[left:] for line in bare[at : at + high]) for at in begins}) == 1
+    titles = [shown.method_title(found[1], method) + ":" for method in found.methods]
+    for width, high in ((40, 2), (120, 1)):
+        said = on_screen(found[1:2], monkeypatch, "xterm-256color", width)
+        bare = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines()]
+        begins = [at for at, line in enumerate(bare) if line.startswith(tuple(titles))]
+        assert len(begins) == len(titles)
+        assert {after - before for before, after in pairwise(begins)} == {high}
+        left = bare[begins[0]].index(found[1].units[0].text)
+        assert left > max(map(len, titles))
+        assert len({tuple(line[left:] for line in bare[at : at + high]) for at in begins}) == 1
 
 
 def test_on_a_terminal_weak_words_are_as_it_has_them_and_others_black_on_their_colour(tiny):
     words = ["the", "film", "was", "good"]
-    found = av.explain(tiny, " ".join(words), "gradient_x_input").add(
-        "mine", [[1.0, -terminal.PALE, 0.14, 0.0]]
-    )
-    console = Console(
-        file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False, width=100
-    )
+    found = av.explain(tiny, " ".join(words), "gradient_x_input")
+    found.add("mine", [[1.0, -terminal.PALE, 0.14, 0.0]])
+    forced = {"force_terminal": True, "color_system": "truecolor", "no_color": False}
+    console = Console(file=io.StringIO(), width=100, **forced)
     parts = [s for part in terminal.coloured(found) for s in console.render(part)]
     row = parts[[s.text.strip() for s in parts].index("mine:") + 1 :]
     styles = {word: next(s.style for s in row if word in s.text) for word in words}
@@ -174,27 +156,25 @@ def test_on_a_terminal_weak_words_are_as_it_has_them_and_others_black_on_their_c
 def test_no_number_is_minus_nothing(tiny):
     found = av.explain(tiny, "the film", "gradient_x_input").add("mine", [[-0.0, -0.0001]])
     assert not re.search(r"-0\.000\b", "\n".join(terminal.plain_lines(found[0], 100, {})))
-    assert (
-        'title="the: -0"' not in found._repr_html_()
-        and 'title="film: -0.0001"' in found._repr_html_()
-    )
+    page = found._repr_html_()
+    assert 'title="the: -0"' not in page and 'title="film: -0.0001"' in page
 
 
 def test_pictures_hold_all_words(found, tmp_path):
-    png, svg = (found[:2].save(tmp_path / f"x.{ending}") for ending in ("png", "svg"))
-    assert png.read_bytes().startswith(b"\x89PNG") and ElementTree.parse(
-        svg
-    ).getroot().tag.endswith("svg")
-    words = [t.get_text() for axes in draw(found[1:2]).axes for t in axes.texts]
+    png = found[:2].save(tmp_path / "x.png")
+    svg = found[:2].save(tmp_path / "x.svg")
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert ElementTree.parse(svg).getroot().tag.endswith("svg")
+    words = [t.get_text() for axes in draw_picture(found[1:2]).axes for t in axes.texts]
     assert all(words.count(u.text) >= len(found.methods) for u in found[1].units)
-    figure = draw(found)
+    figure = draw_picture(found)
     width, height = figure.get_size_inches() * 72
     for text in figure.axes[0].texts:
         x, y = text.get_position()
         assert 0 <= x <= width and 0 <= y <= height
 
 
-@pytest.mark.parametrize("name", ["x.pdf", "x"])
-def test_other_endings_are_refused(found, tmp_path, name):
-    with pytest.raises(ValueError, match=r"saved as \.html, \.json, \.png, \.svg"):
-        found.save(tmp_path / name)
+def test_other_endings_are_refused(found, tmp_path):
+    for name in ("x.pdf", "x"):
+        with pytest.raises(ValueError, match=r"saved as \.html, \.json, \.png, \.svg"):
+            found.save(tmp_path / name)

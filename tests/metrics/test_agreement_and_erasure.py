@@ -1,6 +1,6 @@
 """Every measure against a slow twin: ties, constants, one token, and inputs that are no numbers."""
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -30,9 +30,8 @@ def voters(draw, most=3, longest=6):
 @settings(max_examples=120)
 @given(votes=voters(most=4), k=st.integers(1, 8))
 def test_agreement_equals_enumeration_of_ties(votes, k):
-    np.testing.assert_allclose(
-        agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12
-    )
+    found = agreement.agreement_at_k(votes, k)
+    np.testing.assert_allclose(found, slow_agreement.agreement_at_k(votes, k), atol=1e-12)
 
 
 @given(votes=voters(), k=st.integers(1, 8))
@@ -56,30 +55,26 @@ def test_many_tied_tokens_stay_quick_and_right():
     assert half == pytest.approx(2 / 3, abs=1e-3)
 
 
-@pytest.mark.parametrize("n", [20, 60])
-def test_six_voters_of_zeros_and_ones_agree_as_draws_do_and_take_no_minutes(n):
-    rng = np.random.default_rng(n)
-    votes = list(rng.integers(0, 2, (6, n)).astype(float))
-    drawn = [agreement.agreement_at_k(votes, 4, rng) for _ in range(1000)]
-    assert abs(agreement.agreement_at_k(votes, 4) - np.mean(drawn)) <= 4 * np.std(drawn) / np.sqrt(
-        len(drawn)
-    )
+def test_six_voters_of_zeros_and_ones_agree_as_draws_do_and_take_no_minutes():
+    for n in (20, 60):
+        rng = np.random.default_rng(n)
+        votes = list(rng.integers(0, 2, (6, n)).astype(float))
+        drawn = [agreement.agreement_at_k(votes, 4, rng) for _ in range(1000)]
+        error = np.std(drawn) / np.sqrt(len(drawn))
+        assert abs(agreement.agreement_at_k(votes, 4) - np.mean(drawn)) <= 4 * error
 
 
-@pytest.mark.parametrize(
-    ("votes", "k", "said"),
-    [
+def test_agreement_refuses_bad_calls():
+    for votes, k, said in (
         ([[1.0, np.nan, 0.0], [1.0, 0.0, 0.0]], 1, "position 1 is nan"),
         ([[1.0, 0.0, 0.0], [np.inf, 0.0, 0.0]], 1, "position 0 is inf"),
         ([[0.0, 1.0], [1.0, 0.0]], 0, "at least 1; got 0"),
         ([[0.0, 0.0, 0.0], [0.0]], 1, r"lengths \[3, 1\]"),
         ([], 1, "at least one voter"),
-    ],
-)
-def test_agreement_refuses_bad_calls(votes, k, said):
-    for judge in (agreement.agreement_at_k, agreement.relevance_at_k):
-        with pytest.raises(ValueError, match=said):
-            judge([np.array(vote) for vote in votes], k)
+    ):
+        for judge in (agreement.agreement_at_k, agreement.relevance_at_k):
+            with pytest.raises(ValueError, match=said):
+                judge([np.array(vote) for vote in votes], k)
     assert np.isnan(agreement.agreement_at_k([np.zeros(0), np.zeros(0)], 1))
 
 
@@ -104,17 +99,12 @@ def test_hard_erasure_equals_the_twin(tiny, texts, data):
     )
     for t, s, one in zip(tokens, scores, found, strict=True):
         expected = np.array([slow_erasure.erase(network, t, s, ratio) for ratio in RATIOS]).T
-        names = (
-            "comprehensiveness",
-            "sufficiency",
-            "normalised_comprehensiveness",
-            "normalised_sufficiency",
-        )
+        measures = ("comprehensiveness", "sufficiency")
+        names = [*measures, *(f"normalised_{measure}" for measure in measures)]
         for name, row in zip(names, expected, strict=True):
             np.testing.assert_allclose(getattr(one, name), row, atol=1e-9, err_msg=name)
-        assert (
-            one.sufficiency[-1] == 0 and one.normalised_sufficiency[-1] == 1
-        )  # all kept is the whole text
+        # all kept is the whole text
+        assert one.sufficiency[-1] == 0 and one.normalised_sufficiency[-1] == 1
 
 
 @given(n=st.integers(1, 600), percent=st.integers(1, 100))
@@ -129,14 +119,11 @@ two = st.lists(unit, min_size=2, max_size=2)
 
 @given(full=unit, erased=unit, without=two, only=two)
 def test_normalised_measures_lie_between_nought_and_one(full, erased, without, only):
-    comprehensiveness = faithfulness.normalised_comprehensiveness(full, erased, np.array(without))
-    for values in (
-        comprehensiveness,
-        faithfulness.normalised_sufficiency(full, erased, np.array(only)),
-    ):
+    nc = faithfulness.normalised_comprehensiveness(full, erased, np.array(without))
+    ns = faithfulness.normalised_sufficiency(full, erased, np.array(only))
+    for values in (nc, ns):
         assert ((values >= 0) & (values <= 1)).all()
-    if erased >= full:  # the erased text is as sure, so nothing can be told
-        assert not comprehensiveness.any()
+    assert erased < full or not nc.any(), "the erased text is as sure, so nothing can be told"
 
 
 @given(scores=st.lists(few_values, min_size=1, max_size=9), seed=st.integers(0, 99))
@@ -145,22 +132,22 @@ def test_ranks_fall_and_ties_are_drawn(scores, seed):
     order = faithfulness.rank_tokens(scores, np.random.default_rng(seed))
     assert sorted(order) == list(range(len(scores)))
     assert (np.diff(scores[order]) <= 0).all()
-    assert faithfulness.rank_tokens(scores).tolist() == sorted(
-        range(len(scores)), key=lambda i: (-scores[i], i)
-    )
+    first = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    assert faithfulness.rank_tokens(scores).tolist() == first
     rng = np.random.default_rng(seed)
     assert {int(faithfulness.rank_tokens(np.zeros(3), rng)[0]) for _ in range(40)} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("scores", [[0.0, np.nan], [0.0, np.inf], [0.0], [0.0] * 4])
-def test_erasure_refuses_what_is_not_finite_and_scores_of_other_tokens(tiny, exact, scores):
+def test_erasure_refuses_what_is_not_finite_and_scores_of_other_tokens(tiny, exact):
     tokens = tiny.tokens(models.instance("good bad"))
-    with pytest.raises(
-        ValueError,
-        match=f"finite numbers; position 1 is {scores[-1]}|{len(scores)} scores for 2 content "
-        "tokens",
+    for scores, said in (
+        ([0.0, np.nan], "position 1 is nan"),
+        ([0.0, np.inf], "position 1 is inf"),
+        ([0.0], "1 scores for 2 content tokens"),
+        ([0.0] * 4, "4 scores for 2 content tokens"),
     ):
-        exact.converse([("x", faithfulness.erase(tokens, np.array(scores), [0.5]))])
+        with pytest.raises(ValueError, match=said):
+            exact.converse([("x", faithfulness.erase(tokens, np.array(scores), [0.5]))])
 
 
 @settings(max_examples=20)
@@ -186,34 +173,27 @@ def test_bootstrap_equals_resampling_one_by_one(columns, level):
 
 def test_bootstrap_draws_by_name_keeps_shapes_and_refuses_what_has_no_mean():
     values = np.random.default_rng(0).random((30, 2, 3))
-    first = intervals.bootstrap_mean(values, 50, 0.9, "a")
-    again = intervals.bootstrap_mean(values, 50, 0.9, "a")
-    other = intervals.bootstrap_mean(values, 50, 0.9, "b")
-    assert (
-        first[1].shape == (2, 3) and (first[1] == again[1]).all() and (first[1] != other[1]).any()
-    )
-    alone = intervals.bootstrap_mean(
-        values[:, 1, 2], 50, 0.9, "a"
-    )  # whatever is compared gets the same draws
-    np.testing.assert_allclose(alone[1], first[1][1, 2], atol=1e-12)
-    for bad, said in (
-        (np.array([1.0, -np.inf]), "infinite"),
-        (np.zeros((0, 2)), "at least one instance"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            intervals.bootstrap_mean(bad, 10, 0.95)
+    _, first, _ = intervals.bootstrap_mean(values, 50, 0.9, "a")
+    _, again, _ = intervals.bootstrap_mean(values, 50, 0.9, "a")
+    _, other, _ = intervals.bootstrap_mean(values, 50, 0.9, "b")
+    assert first.shape == (2, 3) and (first == again).all() and (first != other).any()
+    # whatever is compared gets the same draws
+    _, alone, _ = intervals.bootstrap_mean(values[:, 1, 2], 50, 0.9, "a")
+    np.testing.assert_allclose(alone, first[1, 2], atol=1e-12)
+    with pytest.raises(ValueError, match="infinite"):
+        intervals.bootstrap_mean(np.array([1.0, -np.inf]), 10, 0.95)
+    with pytest.raises(ValueError, match="at least one instance"):
+        intervals.bootstrap_mean(np.zeros((0, 2)), 10, 0.95)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-def test_a_constant_scores_exactly_what_random_scores(k):
+def test_a_constant_scores_exactly_what_random_scores():
     """Contract 6, for agreement: random scores expect the mean over all orders of the tokens."""
     other = np.array([2.0, 0.0, 1.0, 1.0, -3.0])
     orders = [np.array(p, float) for p in permutations(range(5))]
-    random = np.mean([agreement.agreement_at_k([order, other], k) for order in orders])
-    np.testing.assert_allclose(
-        agreement.agreement_at_k([np.zeros(5), other], k), random, atol=1e-12
-    )
-    alone = np.mean([agreement.agreement_at_k([order, orders[0]], k) for order in orders])
-    np.testing.assert_allclose(
-        agreement.agreement_at_k([np.ones(5), np.zeros(5)], k), alone, atol=1e-12
-    )
+    # a constant beside some scores, and beside another constant, which is as good as any order
+    for k, (constant, rival, ordered) in product(
+        range(1, 6), ((np.zeros(5), other, other), (np.ones(5), np.zeros(5), orders[0]))
+    ):
+        random = np.mean([agreement.agreement_at_k([order, ordered], k) for order in orders])
+        found = agreement.agreement_at_k([constant, rival], k)
+        np.testing.assert_allclose(found, random, atol=1e-12)

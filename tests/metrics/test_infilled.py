@@ -15,7 +15,7 @@ from attreval.metrics.erased_sets import REWRITTEN
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import Settings
-from attreval.metrics.walk import order_of
+from attreval.metrics.walk import erasing_order
 from attreval.models.infilling import load_infill
 
 NAMES = ("infilled_comprehensiveness", "infilled_sufficiency")
@@ -83,7 +83,7 @@ def test_both_metrics_equal_their_twin(tiny, exact, infill, scores):
     )
     network = tiny.at("float64")
     tokens = text.tokens
-    order = order_of(text, "m")
+    order = erasing_order(text, "m")
     sizes = rationale_sizes(len(scores), Protocol().ratios)
     found = ask(exact, NAMES, text)
     k = int(erasures.logits(network, tokens.ids, tokens.segments).argmax())

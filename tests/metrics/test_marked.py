@@ -53,25 +53,20 @@ def test_metrics_of_marks_equal_their_twins(tiny, case):
     ranks = [sum(marks[i] for i in o[: sum(marks)]) / sum(marks) for o in orders]
     assert value(text, "relevance_rank") == pytest.approx(np.mean(ranks))
     assert value(text, "relevance_mass") == pytest.approx(slow.mass(scores, marks))
-    for name, twin in (
-        ("auprc", slow.precision_recall_area),
-        ("iou_f1", lambda o, m: slow.iou_f1(o, m, k)),
-    ):
-        each = [twin(o, marks) for o in orders]
-        if len(set(scores)) == len(scores):
-            assert value(text, name) == pytest.approx(each[0])
-        else:  # the mean of DRAWS of the orders
-            assert (
-                abs(value(text, name) - np.mean(each)) <= 5 * np.std(each) / np.sqrt(DRAWS) + 1e-9
-            )
+    for name, each in {
+        "auprc": [slow.precision_recall_area(o, marks) for o in orders],
+        "iou_f1": [slow.iou_f1(o, marks, k) for o in orders],
+    }.items():  # the mean of DRAWS of the orders
+        error = np.std(each) / np.sqrt(DRAWS) if len(set(scores)) < len(scores) else 0
+        assert abs(value(text, name) - np.mean(each)) <= 5 * error + 1e-9, name
 
 
-@pytest.mark.parametrize("name", OF_MARKS)
-def test_nothing_is_said_where_nobody_marked_and_nan_is_refused(tiny, name):
-    assert np.isnan(value(of_words(tiny, WORDS, {"m": np.arange(5)}, [0] * 5), name))
-    assert value(of_words(tiny, ["good"], {"m": [-2.0]}, [1]), name) == 1.0
-    with pytest.raises(ValueError, match=r"finite|numbers"):
-        value(of_words(tiny, WORDS, {"m": [np.nan, 1, 2, 3, 4]}, [1] * 5), name)
+def test_nothing_is_said_where_nobody_marked_and_nan_is_refused(tiny):
+    for name in OF_MARKS:
+        assert np.isnan(value(of_words(tiny, WORDS, {"m": np.arange(5)}, [0] * 5), name))
+        assert value(of_words(tiny, ["good"], {"m": [-2.0]}, [1]), name) == 1.0
+        with pytest.raises(ValueError, match=r"finite|numbers"):
+            value(of_words(tiny, WORDS, {"m": [np.nan, 1, 2, 3, 4]}, [1] * 5), name)
 
 
 @given(scores=st.lists(few, min_size=1, max_size=7))
@@ -81,32 +76,26 @@ def test_sparseness_equals_its_twin(tiny, scores):
     assert 0 <= value(text, "sparseness") <= (len(scores) - 1) / len(scores) + 1e-12
 
 
-@given(
-    votes=arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 6)), elements=few).map(
-        np.ndarray.tolist
-    )
-)
+@given(votes=arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 6)), elements=few))
 def test_the_vote_equals_its_twin(tiny, votes):
-    held = {f"m{at}": scores for at, scores in enumerate(votes)} | {
-        "random": list(range(len(votes[0])))
-    }
-    text = of_words(tiny, ["good"] * len(votes[0]), held)
+    n = votes.shape[1]
+    held = {f"m{at}": scores for at, scores in enumerate(votes)} | {"random": np.arange(n)}
+    text = of_words(tiny, ["good"] * n, held)
+    ranks = np.array([slow.ranks(own.tolist()) for own in votes])
     for at, own in enumerate(votes):
-        mean = np.mean(
-            [slow.ranks(v) for i, v in enumerate(votes) if i != at] or [[0.0] * len(own)], axis=0
-        ).tolist()
+        others = np.delete(ranks, at, axis=0)
+        mean = others.mean(axis=0) if len(others) else np.zeros(n)
         found = value(text, "vote", f"m{at}")
-        if len(votes) == 1 or len(set(mean)) == 1:
+        if np.ptp(mean) == 0:
             assert np.isnan(found)
         else:
-            assert found == pytest.approx(slow.spearman(own, mean), abs=1e-9)
+            assert found == pytest.approx(slow.spearman(own.tolist(), mean.tolist()), abs=1e-9)
 
 
 @st.composite
 def corpora(draw):
-    texts = draw(
-        st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=4)
-    )
+    words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
+    texts = draw(st.lists(words, min_size=1, max_size=4))
     return texts, [draw(st.lists(few, min_size=len(t), max_size=len(t))) for t in texts]
 
 
@@ -114,9 +103,8 @@ def corpora(draw):
 def test_habits_equal_their_twins(tiny, corpus):
     texts, profiles = corpus
     asked: list = []
-    asked += [
-        of_words(tiny, t, {"m": p}, texts=asked) for t, p in zip(texts, profiles, strict=True)
-    ]
+    for text, profile in zip(texts, profiles, strict=True):
+        asked.append(of_words(tiny, text, {"m": profile}, texts=asked))
     places = [[PLACES * i // len(t) for i in range(len(t))] for t in texts]
     assert np.isnan(value(replace(asked[0], texts=(), found={}), "lexical_bias"))
     for at, text in enumerate(asked):
@@ -142,45 +130,37 @@ def test_scikit_learn_is_a_witness(tiny):
         assert value(text, "auprc") == pytest.approx(auc(recall, precision))
 
 
-@pytest.mark.parametrize("name", OF_MARKS)
-def test_constants_get_what_random_scores_get(tiny, name):
+def test_constants_get_what_random_scores_get(tiny):
     marks = [0, 1, 1, 0, 0, 1]
     rng = np.random.default_rng(1)
-    texts = [of_words(tiny, ["good"] * 6, {"m": rng.standard_normal(6)}, marks) for _ in range(400)]
-    drawn = [value(text, name) for text in texts]
+
+    def values(scores, at=0):
+        text = of_words(tiny, ["good"] * 6, {"m": scores}, marks, names=(at,))
+        return [value(text, name) for name in OF_MARKS]
+
+    drawn = np.array([values(rng.standard_normal(6)) for _ in range(400)])
     for level in (-1.0, 0.0, 3.0):
-        held = [
-            of_words(tiny, ["good"] * 6, {"m": [level] * 6}, marks, names=(at,)) for at in range(40)
-        ]
-        constant = [value(text, name) for text in held]
-        spread = 4 * (np.std(drawn) / np.sqrt(400) + np.std(constant) / np.sqrt(40))
-        assert abs(np.mean(constant) - np.mean(drawn)) < spread + 1e-9
+        constant = np.array([values([level] * 6, at) for at in range(40)])
+        spread = drawn.std(axis=0) / np.sqrt(400) + constant.std(axis=0) / np.sqrt(40)
+        apart = np.abs(constant.mean(axis=0) - drawn.mean(axis=0))
+        assert (apart < 4 * spread + 1e-9).all(), level
 
 
 def test_a_habit_is_seen_and_random_scores_have_none(tiny):
-    """One method likes a word, another a place, whatever the text; each is told from the other, and
-    from chance.
-    """
+    """One method likes a word, another a place, whatever the text; chance likes neither."""
     rng = np.random.default_rng(3)
     asked = []
     for _ in range(120):
         words = rng.permutation(WORDS).tolist()
-        held = {
-            "word": [word == "film" for word in words],
-            "place": [1, 0, 0, 0, 0],
-            "random": rng.random(5),
-        }
+        likes = [word == "film" for word in words]
+        held = {"word": likes, "place": [1, 0, 0, 0, 0], "random": rng.random(5)}
         asked.append(of_words(tiny, words, held))
     asked = [replace(text, texts=asked) for text in asked]
     asked = [replace(text, texts=asked, found={}) for text in asked]
     cells = [*product(("lexical_bias", "position_bias"), ("word", "place", "random"))]
     means = {cell: np.mean([value(text, *cell) for text in asked]) for cell in cells}
     assert means["lexical_bias", "word"] > 0.6 and means["position_bias", "place"] > 0.6
-    for pair in (
-        ("lexical_bias", "place"),
-        ("position_bias", "word"),
-        *((n, "random") for n, _ in means),
-    ):
-        assert abs(means[pair]) < 0.2
+    likings = {("lexical_bias", "word"), ("position_bias", "place")}
+    assert all(abs(mean) < 0.2 for cell, mean in means.items() if cell not in likings)
     assert kinds_of(asked[0], of_words=False).tolist() == [0, 2, 4, 6, 8]
     assert np.isnan(value(replace(asked[0], texts=(), found={}), "lexical_bias", "word"))

@@ -38,7 +38,7 @@ def shares_of(scorer, tokens, scores, **settings):
 @pytest.mark.parametrize("text", [("the film was bad",), ("good film", "plot"), ("good",)])
 def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text):
     tokens = tiny.tokens(models.instance(*text))
-    found = answer(exact, find_limits(tokens, ratios))
+    found = answer(exact, find_limits(tokens, Protocol(ratios=ratios)))
     wanted = slow.limits(tiny.at("float64"), tokens, rationale_sizes(len(tokens.content), ratios))
     assert found.exact
     np.testing.assert_allclose([found.comprehensiveness, found.sufficiency], wanted, atol=1e-9)
@@ -55,10 +55,10 @@ def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(
 ):
     tokens = tiny.tokens(models.instance(" ".join(words)))
     scorer = Scorer(tiny, precision="float64")
-    ratios = data.draw(st.sampled_from([SOME, EACH]))
+    protocol = Protocol(ratios=data.draw(st.sampled_from([SOME, EACH])))
     widths = ((1, 9), (beam, 0), (99, 0))  # and up to how many tokens the limits are exact
     true, found, wide = (
-        answer(scorer, find_limits(tokens, ratios, beam=b, exact=least)) for b, least in widths
+        answer(scorer, find_limits(tokens, protocol, beam=b, exact=least)) for b, least in widths
     )
     assert true.exact and not found.exact
     for measure in MEASURES:
@@ -131,7 +131,7 @@ def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
     tokens = tiny.tokens(models.instance(" ".join(words)))
     scorer = Scorer(tiny, precision="float64")
     ratios = data.draw(st.sampled_from([SOME, EACH, Protocol().ratios]))
-    limits = answer(scorer, find_limits(tokens, ratios))
+    limits = answer(scorer, find_limits(tokens, Protocol(ratios=ratios)))
     for draw in range(4):
         scores = (
             np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)

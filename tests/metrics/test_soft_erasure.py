@@ -2,6 +2,7 @@
 whatever the scores.
 """
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -25,7 +26,7 @@ from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.scored_text import Settings
 from attreval.metrics.soft_erasure import RATES
-from attreval.models.questions import AttentionPath, PathGradient, SoftErasure
+from attreval.models.questions import AttentionPath, PathGradient, SoftErasure, softmax
 from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
 from compendium.papers.zhao2023.deviations import OURS, RELEASED, SCALE
@@ -63,57 +64,47 @@ def test_methods_equal_their_twins(tiny, texts, target, budget):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(tiny, budget, "float64")
     network = tiny.at("float64")
-    names = (
-        "attention",
-        "scaled_attention",
-        "scaled_attention_squared",
-        "gradient_x_input_shared",
-        "deeplift",
-    )
-    names += (
-        "integrated_gradients_released",
-        "deeplift_released",
-        "gradient_x_input",
-        "gradient_x_input_absolute",
-    )
-    found = {name: talk(scorer, tokens, target, name) for name in names}
     steps = [*np.arange(10) / 10, 1.0]
-    for i, t in enumerate(tokens):
+    plain = talk(scorer, tokens, target, "gradient_x_input")
+    expected = []
+    for t, products in zip(tokens, plain, strict=True):
         weights, slope = attributions.attention(network, t, target)
-        expected = {
+        shared = partial(attributions.shared_products, network, t, target)
+        deeplift = partial(attributions.deeplift, network, t, target)
+        of_text = {
             "attention": weights,
             "scaled_attention": weights * slope,
             "scaled_attention_squared": weights**2,
-            "gradient_x_input_shared": np.abs(attributions.shared_products(network, t, target)),
-            "integrated_gradients_released": attributions.shared_products(
-                network, t, target, steps
-            ),
-            "deeplift": attributions.deeplift(network, t, target),
-            "deeplift_released": attributions.deeplift(network, t, target, bare=True),
+            "gradient_x_input_shared": np.abs(shared()),
+            "integrated_gradients_released": shared(steps),
+            "deeplift": deeplift(),
+            "deeplift_released": deeplift(bare=True),
         }
-        for name, values in expected.items():
-            np.testing.assert_allclose(
-                found[name][i].values, values[t.content], atol=1e-9, err_msg=name
-            )
-        plain = found["gradient_x_input"][i].values
-        size = found["gradient_x_input_absolute"][i].values
-        np.testing.assert_allclose(size, np.abs(plain), atol=1e-9)
+        of_text = {name: values[t.content] for name, values in of_text.items()}
+        expected.append(of_text | {"gradient_x_input_absolute": np.abs(products.values)})
+    for name in expected[0]:
+        found = talk(scorer, tokens, target, name)
+        for one, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.values, wanted[name], atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("architecture", ["gru", "qlstm", "cnn"])
-def test_they_explain_word_level_models_too(architecture):
-    model = tiny_words(architecture)
-    tokens = [model.tokens(models.instance("the film was good good"))]
-    scorer = Scorer(model, precision="float64")
-    names = ("gradient_x_input", "gradient_x_input_absolute", "gradient_x_input_shared")
-    names += ("integrated_gradients_zero", "integrated_gradients")
-    plain, size, shared, zero, padding = (
-        talk(scorer, tokens, 1, name, steps=100)[0].values for name in names
-    )
-    np.testing.assert_allclose(size, np.abs(plain), atol=1e-9)
-    last = plain[3:].sum()  # the two last words are one
-    np.testing.assert_allclose(shared, np.abs([*plain[:3], last, last]), atol=1e-9)
-    np.testing.assert_allclose(zero, padding, atol=1e-9)  # the padding word is the zero vector
+def test_they_explain_word_level_models_too():
+    for architecture in ("gru", "qlstm", "cnn"):
+        model = tiny_words(architecture)
+        tokens = [model.tokens(models.instance("the film was good good"))]
+        scorer = Scorer(model, precision="float64")
+
+        def explained(name, scorer=scorer, tokens=tokens):
+            return talk(scorer, tokens, 1, name, steps=100)[0].values
+
+        plain = explained("gradient_x_input")
+        last = plain[3:].sum()  # the two last words are one
+        for name, values in {
+            "gradient_x_input_absolute": np.abs(plain),
+            "gradient_x_input_shared": np.abs([*plain[:3], last, last]),
+            "integrated_gradients_zero": explained("integrated_gradients"),  # padding is zero
+        }.items():
+            np.testing.assert_allclose(explained(name), values, atol=1e-9, err_msg=architecture)
 
 
 def test_attention_has_layers_and_only_transformers_have_it(exact, tiny):
@@ -171,21 +162,17 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
         a = np.zeros(len(t))
         a[t.content] = softness.importance(s, norm)
         for name, chance, half in (("sufficiency", a, "a"), ("comprehensiveness", 1 - a, "1-a")):
-            gone = {
-                "noise": np.sqrt(0.5) * (1 - chance),
-                "variance": np.sqrt(0.5 * (1 - chance)),
-            }.get(kind)
-            strengths = (
-                np.where(t.special, 1.0, chance)
-                if kind == "keep"
-                else np.where(t.special, 0.0, gone)
-            )
+            whole, strengths = {
+                "keep": (1.0, chance),
+                "noise": (0.0, np.sqrt(0.5) * (1 - chance)),
+                "variance": (0.0, np.sqrt(0.5 * (1 - chance))),
+            }[kind]
+            strengths = np.where(t.special, whole, strengths)
             drawn = "keep" if kind == "keep" else "noise"
-            seeds = [seed_of("soft", "twin", i, half, d) for d in (0, 1)]
-            expected = [
-                softness.probability(network, t, strengths, seed, drawn, h.target) for seed in seeds
-            ]
-            np.testing.assert_allclose(getattr(one, name), expected, atol=1e-6)
+            for draw, p in enumerate(getattr(one, name)):
+                seed = seed_of("soft", "twin", i, half, draw)
+                wanted = softness.probability(network, t, strengths, seed, drawn, h.target)
+                assert p == pytest.approx(wanted, abs=1e-6)
         for at, name in enumerate(("comprehensiveness", "sufficiency")):
             value = softness.soft_values(h.full, h.erased, getattr(one, name).mean())[at]
             np.testing.assert_allclose(getattr(soft.soft_values(h, one), name), value, atol=1e-12)
@@ -209,14 +196,12 @@ def test_soft_erasure_over_many_rates_equals_its_twin(tiny, scores):
         strengths = np.ones(len(tokens))
         chances = np.array(softness.importance(scores, "calibrated", rate))
         strengths[content] = chances if kept == "a" else 1 - chances
-        p = softness.probability(
-            network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k
-        )
+        seed = seed_of("soft", "t", "m", kept, 0)
+        p = softness.probability(network, tokens, strengths, seed, "keep", k)
         values.append(softness.soft_values(full, none, p)[at])
     values = np.reshape(values, (len(RATES), 2))
-    np.testing.assert_allclose(
-        found, [walks.area(RATES, column.tolist()) / 0.8 for column in values.T], atol=1e-6
-    )
+    areas = [walks.area(RATES, column.tolist()) / 0.8 for column in values.T]
+    np.testing.assert_allclose(found, areas, atol=1e-6)
     equal = ask_metrics(Scorer(tiny, precision="float64"), ("soft_nc_equal", "soft_ns_equal"), text)
     np.testing.assert_allclose(list(equal.values()), values[RATES.index(0.5)], atol=1e-6)
     for name in OVER_RATES:
@@ -239,24 +224,19 @@ def test_scores_of_all_or_nothing_leave_or_take_the_whole_text(tiny):
     tokens = tiny.tokens(models.instance("the brave film", "not bad"))
     rows = np.stack([np.ones(len(tokens)), tokens.special.astype(float)])
     scorer = Scorer(tiny, precision="float64")
-    kept, gone = scorer.converse(
-        [("x", ask(SoftErasure(tokens.ids, tokens.segments, rows, (1, 2))))]
-    )[0]
+    question = SoftErasure(tokens.ids, tokens.segments, rows, (1, 2))
+    kept, gone = scorer.converse([("x", ask(question))])[0]
     np.testing.assert_allclose(kept, scorer.logits([(tokens.ids, tokens.segments)])[0], atol=1e-12)
-    hard, _ = soft_erase(
-        tiny, tokens, np.arange(5.0), Protocol(erased="vector", baseline="content")
-    )
-    np.testing.assert_allclose(
-        hard.erased, np.exp(gone - np.logaddexp.reduce(gone))[hard.target], atol=1e-12
-    )
+    protocol = Protocol(erased="vector", baseline="content")
+    hard, _ = soft_erase(tiny, tokens, np.arange(5.0), protocol)
+    np.testing.assert_allclose(hard.erased, softmax(gone[None])[0, hard.target], atol=1e-12)
 
 
 def test_draws_follow_their_seed_and_keep_the_share_that_is_asked_for():
     one, two = (draw_factors("keep", np.full(50, 0.3), 7, 400) for _ in range(2))
     assert (one == two).all() and set(np.unique(one)) == {0.0, 1.0} and abs(one.mean() - 0.3) < 0.01
-    assert all(
-        (draw_factors("keep", np.full(5, share), 7, 16) == share).all() for share in (0.0, 1.0)
-    )
+    for share in (0.0, 1.0):
+        assert (draw_factors("keep", np.full(5, share), 7, 16) == share).all()
     noise = draw_factors("noise", np.full(50, 0.5), 7, 400)
     assert abs(noise.mean() - 1) < 0.02 and abs(noise.std() - 0.5) < 0.02
 
@@ -297,39 +277,32 @@ def test_tests_are_scipys(seed, pairs):
 CHANGES = RELEASED | OURS | SCALE
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_every_change_runs_and_changes_what_it_says(tiny, name):
-    """A change of the hard side moves hard numbers, a change of the soft side soft ones, and no
-    other.
-    """
-    change = CHANGES[name]
-    query = 1 if CHANGES[name].queries_only else None
-    tokens = tiny.tokens(models.instance("the brave film was not very good , not bad", "good plot"))
-    before = Protocol(draws=3)
-    protocol = change.apply(Protocol(draws=3))
-    scores = np.random.default_rng(3).standard_normal(
-        len(find_layout(tokens, protocol, query).scored)
-    )
-    plain = scores[: len(find_layout(tokens, before, query).scored)].copy()
-    scores[len(plain) :] = 9.0  # of the separator, where it has a score
-    hard, values = soft_erase(tiny, tokens, scores, protocol, query)
-    old, soft_before = soft_erase(tiny, tokens, plain, before, query)
-
-    def moved(now, then, *measures):
-        return not all(np.allclose(getattr(now, m), getattr(then, m)) for m in measures)
-
-    both = ("comprehensiveness", "sufficiency")
-    moved_hard = hard.ratios != old.ratios or moved(
-        hard, old, *both, *(f"normalised_{m}" for m in both)
-    )
+def test_every_change_runs_and_changes_what_it_says(tiny):
+    """A change of the hard side moves hard numbers, one of the soft side soft ones alone."""
     soft_only = {"inverted", "norm", "unprotected", "sigmoid", "softmax", "rank", "calibrated"}
     neither = {"ties_win", "ties_half", "permuted"} | {n for n in CHANGES if n.startswith("swap")}
     # with another text as the baseline soft numbers are divided by others
-    baseline = {"content", "mask", "vector"}
-    assert moved(values, soft_before, *both) == (
-        name in soft_only | baseline | {"all", "separator"}
-    )
-    assert moved_hard == (name not in soft_only | neither)
+    on_soft = soft_only | {"content", "mask", "vector", "all", "separator"}
+    both = ("comprehensiveness", "sufficiency")
+    tokens = tiny.tokens(models.instance("the brave film was not very good , not bad", "good plot"))
+    before = Protocol(draws=3)
+
+    def moved(now, then, measures):
+        return not all(np.allclose(getattr(now, m), getattr(then, m)) for m in measures)
+
+    for name, change in CHANGES.items():
+        query = 1 if change.queries_only else None
+        protocol = change.apply(before)
+        rng = np.random.default_rng(3)
+        scores = rng.standard_normal(len(find_layout(tokens, protocol, query).scored))
+        plain = scores[: len(find_layout(tokens, before, query).scored)].copy()
+        scores[len(plain) :] = 9.0  # of the separator, where it has a score
+        hard, values = soft_erase(tiny, tokens, scores, protocol, query)
+        old, old_values = soft_erase(tiny, tokens, plain, before, query)
+        assert moved(values, old_values, both) == (name in on_soft), name
+        measures = [*both, *(f"normalised_{measure}" for measure in both)]
+        moved_hard = hard.ratios != old.ratios or moved(hard, old, measures)
+        assert moved_hard == (name not in soft_only | neither), name
 
 
 def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):

@@ -101,18 +101,15 @@ def blocks(units, split=(2, 2)):
     return (group[:, None] == group[None]).astype(float)
 
 
-@pytest.mark.parametrize("rule", ["louvain", "greedy_modularity"])
-def test_two_blocks_are_two_communities(tiny, rule):
+def test_two_blocks_are_two_communities(tiny):
     tokens, units = read(tiny, "the film was good", "slow plot , the film")
-    found = find_spans(
-        tokens, units, blocks(units), UnitSettings(unit="word", span_rule=rule), generator("x")
-    )
     at = units.of_position()
-    assert sorted(sorted({at[p] for p in f}) for f in found.features) == [
-        [0, 1, 4, 5],
-        [2, 3, 6, 7, 8],
-    ]
-    assert found.values.tolist() == [1.0, 1.0]
+    for rule in ("louvain", "greedy_modularity"):
+        made = UnitSettings(unit="word", span_rule=rule)
+        found = find_spans(tokens, units, blocks(units), made, generator("x"))
+        held = sorted(sorted({at[p] for p in feature}) for feature in found.features)
+        assert held == [[0, 1, 4, 5], [2, 3, 6, 7, 8]], rule
+        assert found.values.tolist() == [1.0, 1.0]
 
 
 def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
@@ -121,23 +118,16 @@ def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
     edges = {(0, 2): 1, (1, 2): 2, (1, 3): 3, (2, 0): 4, (3, 0): 5, (3, 1): 6}
     assert nx.get_edge_attributes(pair_graph(units, matrix), "weight") == edges
     assert set(pair_graph(units, matrix, drop_last=True).edges) == {(0, 2), (2, 0)}
-    with pytest.raises(ValueError, match="span rule 'none' is not known; there are: louvain,"):
-        find_communities(
-            units,
-            matrix,
-            SimpleNamespace(span_rule="none", louvain_drop_last=False),
-            generator("x"),
-        )
+    none = SimpleNamespace(span_rule="none", louvain_drop_last=False)
+    with pytest.raises(ValueError, match="'none' is not known; there are: louvain,"):
+        find_communities(units, matrix, none, generator("x"))
 
 
-@pytest.mark.parametrize("rule", ["louvain", "louvain_first_level"])
-def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny, rule):
-    """Nodes take their turns in text order: other names in the same order make the same
-    communities.
-    """
+def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny):
+    """Nodes take their turns in text order: other names in the same order change nothing."""
     _, units = read(tiny, "the film was not very good , slow", "a brave plot was not bad")
     names = generator("names").permutation(1000)[: len(units)].tolist()
-    for seed in range(12):
+    for rule, seed in product(("louvain", "louvain_first_level"), range(12)):
         graph = pair_graph(units, some_matrix(units, seed, "positive"))
         assert list(graph) == list(range(len(units)))
         found = [RULES[rule](graph, number) for number in range(4)]
@@ -160,13 +150,15 @@ def span_rankings(units, seed, kind="signed", tokens=None):
         return [tuple(sorted({at[p] for p in f})) for f in features]
 
     pairs = [tuple(p) for p in units.pairs().tolist()]
+    of_types = {
+        "token": ([(u,) for u in range(len(units))], single),
+        "pair": (pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs])),
+        "span": (held(spans.features), spans.values),
+        "combined": (held(joined.features), joined.values),
+    }
     return {
-        "token": diagnosis.make_ranking([(u,) for u in range(len(units))], single, units, rng),
-        "pair": diagnosis.make_ranking(
-            pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng
-        ),
-        "span": diagnosis.make_ranking(held(spans.features), spans.values, units, rng),
-        "combined": diagnosis.make_ranking(held(joined.features), joined.values, units, rng),
+        kind: diagnosis.make_ranking(pieces, scores, units, rng)
+        for kind, (pieces, scores) in of_types.items()
     }
 
 
@@ -191,26 +183,20 @@ def test_the_last_pair_gives_up_the_unit_that_is_worth_less_and_thresholds_are_d
     _, units = read(tiny, "the film", "was good")
     pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]
     ranked = diagnosis.make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
-    assert diagnosis.take_units(ranked, 3) == [
-        ((0,), (2,)),
-        ((), (3,)),
-    ]  # unit 1 weighs 3.5, unit 3 weighs 5
+    # unit 1 weighs 3.5, unit 3 weighs 5
+    assert diagnosis.take_units(ranked, 3) == [((0,), (2,)), ((), (3,))]
     assert diagnosis.features_needed(ranked, 3) == 2
     spans = diagnosis.make_ranking(pairs, np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x"))
     assert plausibility.threshold_counts(spans) == [2, 3, 4]  # no more than there are
-    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3] and diagnosis.piece_counts(
-        spans, (1, 3, 5), 9
-    ) == [1, 3]
+    assert diagnosis.piece_counts(spans, (), 3) == [1, 2, 3]
+    assert diagnosis.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
 
 
 def test_equal_scores_are_ordered_by_chance(tiny):
     units = find_units(tiny.tokens(models.instance("the film was good")), "word")
     record = Attribution("x", "random", 0, "token", units.groups, np.zeros(4))
-    seen = {
-        diagnosis.rank_features(record, units, generator("tie", i)).features[0][0][0]
-        for i in range(60)
-    }
-    assert seen == {0, 1, 2, 3}
+    ranked = [diagnosis.rank_features(record, units, generator("tie", i)) for i in range(60)]
+    assert {one.features[0][0][0] for one in ranked} == {0, 1, 2, 3}
 
 
 def test_scores_of_pieces_are_summed_to_words(tiny):
@@ -218,7 +204,7 @@ def test_scores_of_pieces_are_summed_to_words(tiny):
     subwords = [(int(p),) for p in tokens.content]
     found = unit_scores(subwords, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), units)
     assert found.tolist() == [7.0, 8.0, 16.0]
-    with pytest.raises(ValueError, match="unit 'letter' is not known; there are: word, subword"):
+    with pytest.raises(ValueError, match="'letter' is not known; there are: word, subword"):
         find_units(tokens, "letter")
 
 
@@ -238,11 +224,10 @@ def test_average_precision_of_a_whole_ranking_is_scikit_learns(n, seed, ties):
     gold[rng.integers(n)] = True
     scores = rng.integers(0, 3, n).astype(float) if ties else rng.permutation(n).astype(float)
     sets = [set(np.flatnonzero(scores >= t).tolist()) for t in np.unique(scores)[::-1]]
-    found = plausibility.unit_agreement(sets, set(np.flatnonzero(gold).tolist()))
-    np.testing.assert_allclose(found, average_precision_score(gold, scores), atol=1e-12)
-    np.testing.assert_allclose(
-        found, pieces.average_precision(sets, set(np.flatnonzero(gold).tolist())), atol=1e-12
-    )
+    marked = set(np.flatnonzero(gold).tolist())
+    found = plausibility.unit_agreement(sets, marked)
+    for twin in (average_precision_score(gold, scores), pieces.average_precision(sets, marked)):
+        np.testing.assert_allclose(found, twin, atol=1e-12)
 
 
 @settings(max_examples=40)
@@ -252,10 +237,8 @@ def test_the_gold_ranking_is_perfect(tiny, first, second, seed, rule):
     spans = span_rankings(units, seed, "positive", tokens)["span"]
     if len(spans):
         gold = list(spans.features)
-        found = plausibility.interaction_agreement(
-            plausibility.features_at(spans, spans), gold, rule
-        )
-        assert found == pytest.approx(1.0)
+        features = plausibility.features_at(spans, spans)
+        assert plausibility.interaction_agreement(features, gold, rule) == pytest.approx(1.0)
         all_units = diagnosis.units_in(gold)
         sets = plausibility.units_at(spans, spans)
         assert plausibility.unit_agreement(sets, all_units) == pytest.approx(1.0)
@@ -272,18 +255,12 @@ def test_when_a_piece_is_one_that_people_gave():
         ((2,), (5, 6, 7)): set(),
         ((0, 1), ()): set(),
     }
-    for piece, expected in cases.items():
-        assert {
-            rule
-            for rule in ("overlap", "exact", "iou50")
-            if plausibility.matches(rule, piece, gold)
-        } == expected, piece
+    for piece, rule in product(cases, ("overlap", "exact", "iou50")):
+        assert plausibility.matches(rule, piece, gold) == (rule in cases[piece]), piece
     # of four pairs of units found, two are gold, which has six
     found = plausibility.interaction_agreement([[((0, 2), (5, 6))]], [gold], "token_pairs")
     assert found == pytest.approx(2 / 4 * 2 / 6)
-    with pytest.raises(
-        ValueError, match="matching rule 'some' is not known; there are: overlap, exact"
-    ):
+    with pytest.raises(ValueError, match="'some' is not known; there are: overlap, exact"):
         plausibility.interaction_agreement([[gold]], [gold], "some")
 
 

@@ -47,21 +47,8 @@ def mine(tmp_path):
 
 def test_a_metric_of_ones_own_is_tried_beside_others_and_nulls(mine, tmp_path):
     page = tmp_path / "page.html"
-    words = (
-        "--world",
-        "one",
-        "--world",
-        "backdoor",
-        "--texts",
-        10,
-        "--metric",
-        "nc",
-        "--seed",
-        SEED,
-        "--out",
-        page,
-    )
-    said, code = ask(mine, *words)
+    words = f"--world one --world backdoor --texts 10 --metric nc --seed {SEED} --out".split()
+    said, code = ask(mine, *words, page)
     assert code == 0 and f"--seed {SEED}" in said and "Condemned: Null: random number" in said
     assert "Drop of the <top> word: tells the truth (2 of 2 worlds)." in said
     html = page.read_text(encoding="utf-8")
@@ -83,13 +70,8 @@ def write_theirs(path, texts, change=()):
     rows = []
     for text in texts:
         for method, scores in (("mine", text.truth), ("noise", rng.random(len(text.truth)))):
-            row = {
-                "world": text.world,
-                "seed": int(SEED),
-                "id": text.id,
-                "method": method,
-                "scores": scores.tolist(),
-            }
+            row = {"world": text.world, "seed": int(SEED), "id": text.id}
+            row |= {"method": method, "scores": scores.tolist()}
             rows.append(row | dict(change))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -99,37 +81,30 @@ def test_attributions_of_ones_own_stand_beside_those_of_methods(tmp_path):
     texts = [text for name in ("one", "backdoor") for text in load_world(name, int(SEED), 8).texts]
     path = write_theirs(tmp_path / "theirs.jsonl", texts)
     result = run_trial(metrics=["nc"], attributions=path, say=lambda line: None)
-    assert (
-        result.trial.seed == int(SEED)
-        and result.texts == 8
-        and result.worlds == ("one", "backdoor")
-    )
+    assert result.trial.seed == int(SEED) and result.texts == 8
+    assert result.worlds == ("one", "backdoor")
     close = closeness_table(result)
     assert (close["mine"] == 1).all() and (close["noise"] < 0.8).all() and "lime" in close
     places = result.standing.set_index(["metric", "explainer"]).place
     assert places["nc", "mine"] == pytest.approx(1, abs=0.1) and places["nc", "noise"] < 0.9
     assert any(line.startswith("mine: right on 100% of pairs") for line in headline(result))
-    said, code = ask("--attributions", path, "--metric", "nc", "--out", tmp_path / "page.html")
-    assert (
-        code == 0
-        and "noise: right on" in said
-        and "mine" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    )
+    page = tmp_path / "page.html"
+    said, code = ask("--attributions", path, "--metric", "nc", "--out", page)
+    assert code == 0 and "noise: right on" in said
+    assert "mine" in page.read_text(encoding="utf-8")
 
 
 def test_exported_texts_are_those_of_the_trial(tmp_path):
     said, code = ask("--export", tmp_path, "--world", "interaction", "--texts", 8, "--seed", SEED)
     assert code == 0 and "texts.jsonl" in said
-    rows = [
-        json.loads(line)
-        for line in (tmp_path / "texts.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    made = load_world("interaction", int(SEED), 8)
-    assert [row["id"] for row in rows] == [text.id for text in made.texts]
-    assert rows[0].keys() == {"world", "seed", "id", "words", "part", "target"} and set(
-        rows[0]["part"]
-    ) == {0, 1}
-    assert rows[0]["words"] == made.texts[0].instance.word_texts() and rows[0]["target"] == "first"
+    lines = (tmp_path / "texts.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    texts = load_world("interaction", int(SEED), 8).texts
+    assert [row["id"] for row in rows] == [text.id for text in texts]
+    row = rows[0]
+    assert row.keys() == {"world", "seed", "id", "words", "part", "target"}
+    assert row["words"] == texts[0].instance.word_texts() and row["target"] == "first"
+    assert {*row["part"]} == {0, 1}
 
 
 WRONG = [  # a change of a row -> what is said of it
@@ -143,50 +118,37 @@ WRONG = [  # a change of a row -> what is said of it
 ]
 
 
-@pytest.mark.parametrize("change, said", WRONG)
-def test_attributions_that_do_not_fit_are_told(tmp_path, change, said):
+def test_attributions_that_do_not_fit_are_told(tmp_path):
     texts = load_world("one", int(SEED), 8).texts
-    path = write_theirs(tmp_path / "theirs.jsonl", texts, change)
-    told, code = ask("--attributions", path, "--metric", "nc", "--texts", 8)
-    assert code == 1 and said in " ".join(told.split())
+    for change, said in WRONG:
+        path = write_theirs(tmp_path / "theirs.jsonl", texts, change)
+        told, code = ask("--attributions", path, "--metric", "nc", "--texts", 8)
+        assert code == 1 and said in " ".join(told.split()), told
 
 
 def test_other_errors_say_what_would_work(tmp_path, mine):
     path = write_theirs(tmp_path / "theirs.jsonl", load_world("one", int(SEED), 8).texts)
-    with pytest.raises(
-        ValueError, match="was made with seed 11, and seed 3 was asked for; leave out --seed"
-    ):
+    with pytest.raises(ValueError, match="seed 11, and seed 3 was asked for; leave out --seed"):
         read_theirs(path, 3)
-    for words, said in (
-        ((tmp_path / "none.py",), "a metric is given as a Python file, such as"),
-        (
-            ("--metric", "ns", "--metric", "truth"),
-            "unknown metric 'truth'; there are: all, pointing",
-        ),
-        (("--world", "two"), "unknown world 'two'; there are: one"),
-        (("--out", "page.pdf"), "a trial is kept as .html; got 'page.pdf'"),
-        (("--export", tmp_path, "--metric", "nc"), "--export only writes texts"),
-        (
-            ("--attributions", tmp_path / "none.jsonl"),
-            "attributions are jsonl with world, seed, id and scores",
-        ),
-    ):
+    for words, said in {
+        (tmp_path / "none.py",): "a metric is given as a Python file, such as",
+        ("--metric", "truth"): "unknown metric 'truth'; there are: all, pointing",
+        ("--world", "two"): "unknown world 'two'; there are: one",
+        ("--out", "page.pdf"): "a trial is kept as .html; got 'page.pdf'",
+        ("--export", tmp_path, "--metric", "nc"): "--export only writes texts",
+        ("--attributions", tmp_path / "none.jsonl"): "attributions are jsonl with world, seed",
+    }.items():
         told, code = ask(*words)
         assert code == 1 and said in " ".join(told.split()), told
-    for text, said in (
-        ("x = 1", "holds no function with @metric; it is written like this"),
-        ("1 / 0", "cannot be run: ZeroDivisionError"),
-        (
-            MINE.replace("higher_is_better=True", "higher_is_better=None"),
-            "has no direction; say higher_is_better",
-        ),
-        (
-            MINE.replace('"model")', '"agents")'),
-            "needs agents, which no world offers; there are: marks, model",
-        ),
-    ):
+    no_direction = MINE.replace("higher_is_better=True", "higher_is_better=None")
+    for text, said in {
+        "x = 1": "holds no function with @metric; it is written like this",
+        "1 / 0": "cannot be run: ZeroDivisionError",
+        no_direction: "has no direction; say higher_is_better",
+        MINE.replace('"model")', '"agents")'): "needs agents, which no world offers; there are:",
+    }.items():
         mine.write_text(text, encoding="utf-8")
-        with pytest.raises(ValueError, match=re.escape(said)):
+        with pytest.raises(ValueError, match=said):
             read_metrics(mine)
     mine.write_text(MINE.replace("return p[0] - p[1]", "return p[7]"), encoding="utf-8")
     with pytest.raises(ValueError, match="metric 'my_drop' fails on 'one 11 0'"):
@@ -197,9 +159,7 @@ def test_a_seed_is_drawn_anew_and_the_same_seed_gives_the_same_verdict():
     said: list[str] = []
     runs = [run_trial(metrics=["nc"], worlds=["one"], texts=8, say=said.append) for _ in range(2)]
     seeds = [one.trial.seed for one in runs]
-    assert (
-        seeds[0] != seeds[1]
-        and f"seed {seeds[0]}: the same worlds again with --seed {seeds[0]}" in said
-    )
+    assert seeds[0] != seeds[1]
+    assert f"seed {seeds[0]}: the same worlds again with --seed {seeds[0]}" in said
     again = run_trial(metrics=["nc"], worlds=["one"], texts=8, seed=seeds[0], say=said.append)
     pd.testing.assert_frame_equal(again.matrix, runs[0].matrix)

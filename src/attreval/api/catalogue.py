@@ -1,5 +1,4 @@
-"""What the library has: methods and metrics, as plain rows; the site's cards are made from the same
-rows.
+"""What the library has: methods and metrics, as plain rows; the site's cards are made of them.
 
 Each pair of a metric and a method has a place where it is computed, or a reason why it cannot be.
 Reasons lie in what a method scores and what a metric compares, never in what a profile happens to
@@ -26,70 +25,68 @@ OF_TECHNIQUES = {name for types in TECHNIQUES.values() for name in types.values(
 
 def list_methods() -> list[dict]:
     """Explanation methods."""
-    return [
-        {
-            "name": m.name,
-            "title": m.title,
-            "also": [alias for alias, name in ALIASES.items() if name == m.name],
-            "kind": m.kind,
-            "level": m.level,
-            "models": list(m.families),
-            "why_not": {
-                family: m.why_not(family) for family in FAMILIES if family not in m.families
-            },
-            "missing": m.missing(),
-            "evaluations": m.evaluations,
-            "signed": m.signed,
-            "sampled": m.sampled,
-            "limits": list(m.limits),
-            "defaults": {name: reduce(getattr, name.split("."), Budget()) for name in m.limits},
-            "stochastic": m.stochastic,
-            "draws": m.draws,
-            "requires": list(m.requires),
-            "install": m.install if m.requires else "",
-            "computes": _first_line(m.converse),
-            "function": place_of(m.converse),
-            "source": m.source,
-            "in_papers": {paper: name for paper, (_, name) in m.in_papers.items()},
-        }
-        for m in METHODS.values()
-    ]
+    return [_method_row(method) for method in METHODS.values()]
+
+
+def _method_row(m: Method) -> dict:
+    others = [family for family in FAMILIES if family not in m.families]
+    return {
+        "name": m.name,
+        "title": m.title,
+        "also": [alias for alias, name in ALIASES.items() if name == m.name],
+        "kind": m.kind,
+        "level": m.level,
+        "models": list(m.families),
+        "why_not": {family: m.why_not(family) for family in others},
+        "missing": m.missing(),
+        "evaluations": m.evaluations,
+        "signed": m.signed,
+        "sampled": m.sampled,
+        "limits": list(m.limits),
+        "defaults": {name: reduce(getattr, name.split("."), Budget()) for name in m.limits},
+        "stochastic": m.stochastic,
+        "draws": m.draws,
+        "requires": list(m.requires),
+        "install": m.install if m.requires else "",
+        "computes": _first_line(m.converse),
+        "function": place_of(m.converse),
+        "source": m.source,
+        "in_papers": {paper: name for paper, (_, name) in m.in_papers.items()},
+    }
 
 
 def list_metrics() -> list[dict]:
-    """Metrics: which direction is better, range, needs and what it says; where it judges a method,
-    or why not.
-    """
-    return [
-        {
-            "name": m.name,
-            "title": m.title,
-            "also": list(m.also),
-            "judge": m.judge,
-            "direction": {1: "higher is better", -1: "lower is better", 0: "neither"}[m.sign],
-            "range": f"{m.range[0]:g} to {m.range[1]:g}",
-            "needs": list(m.needs),
-            "level": m.level,
-            "joint": m.joint,
-            "turned": m.turned,
-            "hard": m.hard,
-            "about": m.about,
-            "python": "" if m.notebook else "evaluate",
-            "function": place_of(m.function),
-            "source": m.source,
-            "computed": {
-                name: where for name, of in METHODS.items() if (where := where_computed(m, of))
-            },
-            "why_not": {name: why for name, of in METHODS.items() if (why := why_not(m, of))},
-        }
-        for m in METRICS.values()
-    ]
+    """Metrics: direction, range, needs and what they say; where they judge a method, or why not."""
+    return [_metric_row(metric) for metric in METRICS.values()]
+
+
+def _metric_row(m: Metric) -> dict:
+    low, high = m.range
+    places = {name: where_computed(m, method) for name, method in METHODS.items()}
+    reasons = {name: why_not(m, method) for name, method in METHODS.items()}
+    return {
+        "name": m.name,
+        "title": m.title,
+        "also": list(m.also),
+        "judge": m.judge,
+        "direction": {1: "higher is better", -1: "lower is better", 0: "neither"}[m.sign],
+        "range": f"{low:g} to {high:g}",
+        "needs": list(m.needs),
+        "level": m.level,
+        "joint": m.joint,
+        "turned": m.turned,
+        "hard": m.hard,
+        "about": m.about,
+        "python": "" if m.notebook else "evaluate",
+        "function": place_of(m.function),
+        "source": m.source,
+        "computed": {name: place for name, place in places.items() if place},
+        "why_not": {name: why for name, why in reasons.items() if why},
+    }
 
 
 def where_computed(metric: Metric, method: Method) -> str:
-    """Where a metric is computed of a method's explanations, empty where `why_not` says why it is
-    not.
-    """
+    """Where a metric is computed of a method's explanations; empty where `why_not` says why not."""
     if why_not(metric, method):
         return ""
     return f"notebook {metric.notebook}" if metric.notebook else EVALUATED
@@ -131,9 +128,7 @@ def place_of(function: Callable) -> str:
 
 
 def _first_line(converse: Callable) -> str:
-    """What a method computes: its own docstring's first line, or that of the file where it is one
-    of a family.
-    """
+    """What a method computes: the first line of its docstring, or of its family's file."""
     documented = converse if converse.__doc__ else importlib.import_module(converse.__module__)
     return inspect.cleandoc(documented.__doc__ or "").partition("\n")[0]
 

@@ -1,5 +1,4 @@
-"""`evaluate`: what metrics say of explanations, with intervals, beside what they say of random
-scores.
+"""`evaluate`: what metrics say of explanations and of random scores, with intervals.
 
 Metrics judge the scores of tokens; those of pairs and spans are shared out over their tokens. Wins
 against random scores count a tie as half, so that chance is one half.
@@ -65,16 +64,11 @@ def evaluate(
     randomised: Sequence[Mapping[str, np.ndarray]] | None = None,
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    """What metrics say of explanations: of each metric and method the mean over texts, with a
-    bootstrap interval.
+    """What metrics say of explanations: means over texts, with bootstrap intervals.
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the
     other methods, random scores not among them. Erasure has no value where another class than the
     predicted one is explained.
-
-    Returns a table of COLUMNS. direction: what is better. n: different texts with a value; one that
-    occurs again counts once, by the mean of its values. With each_text a table of TEXT_COLUMNS
-    instead, a row a text (by its place), method and metric, NaN where there is no value.
 
     Args:
         model: the one that was explained.
@@ -92,6 +86,12 @@ def evaluate(
         randomised: of each text by method, (l, n) scores by models whose weights were drawn anew
             layer by layer.
         infill: writes erased tokens anew (`attreval.models.infilling`).
+
+    Returns:
+        A row a metric and method: COLUMNS. direction: what is better. n: different texts with a
+        value; one that occurs again counts once, by the mean of its values. With each_text
+        TEXT_COLUMNS instead, a row a text (by its place), method and metric, NaN where there is no
+        value.
 
     Raises:
         ValueError: metrics that need what is not given, marks that do not fit, or a model that
@@ -118,7 +118,7 @@ def evaluate(
         raise ValueError(
             "no method explained every text, so there is nothing to compare with random scores"
         )
-    met = {
+    there = {
         "scores": True,
         "model": True,
         "random": True,
@@ -129,8 +129,8 @@ def evaluate(
         "randomised": randomised is not None,
         "infill": infill is not None,
     }
-    contrast = any(one.against for one in explanations)
-    wanted = find_metrics(metrics, {need for need, is_met in met.items() if is_met}, contrast)
+    met = {need for need, is_there in there.items() if is_there}
+    wanted = find_metrics(metrics, met, any(one.against for one in explanations))
     wanted = _leave_out_refused(model, wanted, metrics is not None)
     texts: list[ScoredText] = []
     for at, one in enumerate(explanations):
@@ -139,22 +139,20 @@ def evaluate(
         near = _with_random(text, neighbours[at] if neighbours else None)
         drawn = _with_random(text, randomised[at] if randomised else None)
         texts.append(replace(text, neighbours=near, randomised=drawn, infill=infill, texts=texts))
-    _ask_model(
-        model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs]
-    )
+    asking = [name for name in wanted if "model" in METRICS[name].needs]
+    _ask_model(model, explanations, texts, asking)
     order = [*methods, RANDOM]
     by_metric = {}
     for name in wanted:
         values = [[_value_of(text, name, method) for method in order] for text in texts]
         by_metric[name] = np.array(values, dtype=float)
-    if each_text:
-        places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
-        wide = pd.DataFrame(
-            {name: values.ravel() for name, values in by_metric.items()}, index=places
-        )
-        long = wide.melt(ignore_index=False, var_name="metric").reset_index()
-        return long[list(TEXT_COLUMNS)]
-    return _means(by_metric, explanations, order, draws, confidence, seed)
+    if not each_text:
+        return _means(by_metric, explanations, order, draws, confidence, seed)
+    places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
+    columns = {name: values.ravel() for name, values in by_metric.items()}
+    wide = pd.DataFrame(columns, index=places)
+    long = wide.melt(ignore_index=False, var_name="metric").reset_index()
+    return long[list(TEXT_COLUMNS)]
 
 
 def _means(
@@ -165,11 +163,7 @@ def _means(
     confidence: float,
     seed: int,
 ) -> pd.DataFrame:
-    """A row of COLUMNS for each metric and method: the mean over different texts, with its
-    interval.
-
-    by_metric: (texts, methods) values of each metric.
-    """
+    """A row of COLUMNS for each metric and method, from each metric's (texts, methods) values."""
     same: dict[tuple[str, ...], list[int]] = {}
     for at, one in enumerate(explanations):
         same.setdefault(one.instance.segments, []).append(at)
@@ -186,8 +180,9 @@ def _means(
 
 
 def _leave_out_refused(model: Classifier, wanted: list[str], named: bool) -> list[str]:
-    """The metrics that do not disturb vectors, where a model refuses this; ValueError where metrics
-    were named.
+    """The metrics without those that disturb vectors, where a model refuses this.
+
+    ValueError where metrics were named.
     """
     disturbing = [name for name in wanted if METRICS[name].disturbs]
     refused = model.refusal("entry") if disturbing and hasattr(model, "refusal") else ""
@@ -202,9 +197,7 @@ def _leave_out_refused(model: Classifier, wanted: list[str], named: bool) -> lis
 
 
 def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
-    """A list with an entry for each text, None where nothing is given. ValueError for another
-    number of entries.
-    """
+    """A list with an entry for each text, or None. ValueError for another number of entries."""
     if given is None:
         return None
     found = as_list(given, f"{name} are a list with those of each text")
@@ -216,18 +209,19 @@ def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
 def find_metrics(
     names: str | Sequence[str] | None, there: Collection[str], contrast: bool
 ) -> list[str]:
-    """The metrics that are meant, each once; all that can be asked, but those asked by name, where
-    none is named.
+    """The metrics that are meant, each once.
 
-    there: the needs of metrics that are met. contrast: whether two classes are told apart. Raises
-    ValueError for an unknown metric, with the nearest, and for one that needs what is not there.
+    Args:
+        names: None takes all that can be asked, except those asked by name alone.
+        there: the needs of metrics that are met.
+        contrast: whether two classes are told apart.
+
+    Raises:
+        ValueError: an unknown metric, told with the nearest, or one that needs what is not there.
     """
     if names is None:
-        return [
-            name
-            for name in EVALUATED
-            if not METRICS[name].by_name and not _missing(name, there, contrast)
-        ]
+        usual = [name for name in EVALUATED if not METRICS[name].by_name]
+        return [name for name in usual if not _missing(name, there, contrast)]
     other_names = {other: one.name for one in METRICS.values() for other in one.also}
     found = []
     for name in [names] if isinstance(names, str) else names:
@@ -268,17 +262,15 @@ def _missing(name: str, there: Collection[str], contrast: bool) -> str:
 def _scored_text(
     one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int
 ) -> ScoredText:
-    """One text with the scores of all methods, and random ones where the method `random` did not
-    explain it.
-    """
+    """One text with the scores of all methods, random ones among them."""
     content = one.tokens.content
     names = ("evaluate", seed, marked.id)
     methods = [method for method in explanations.methods if method != RANDOM]
     if RANDOM in one.attributions:
         methods.append(RANDOM)
-    scores = {
-        method: one.attributions[method].on_tokens(len(one.tokens))[content] for method in methods
-    }
+    scores = {}
+    for method in methods:
+        scores[method] = one.attributions[method].on_tokens(len(one.tokens))[content]
     if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
@@ -286,21 +278,16 @@ def _scored_text(
 
 
 def _with_random(text: ScoredText, given: Mapping[str, np.ndarray] | None) -> dict[str, np.ndarray]:
-    """Scores by method, with random ones that are drawn anew where none are given; empty where
-    nothing is.
-    """
+    """Scores by method, with random ones drawn where none are given; empty where nothing is."""
     if not given:
         return {}
-    drawn = generator(*text.names, RANDOM, "others").standard_normal(
-        np.shape(next(iter(given.values())))
-    )
+    shape = np.shape(next(iter(given.values())))
+    drawn = generator(*text.names, RANDOM, "others").standard_normal(shape)
     return {RANDOM: drawn, **given}
 
 
 def _value_of(text: ScoredText, name: str, method: str) -> float:
-    """A metric's value, the model having been asked; NaN of another class than the predicted one,
-    if that matters.
-    """
+    """A metric's value, asked before; NaN where it follows another class than is explained."""
     if "model" in METRICS[name].needs and text.found["predicted"] != text.target:
         return float("nan")
     return without_asking(METRICS[name].ask(text, method))
@@ -320,8 +307,7 @@ def _ask_model(
             if predicted != said:
                 raise ValueError(
                     f"the model predicts {predicted!r} of text {at}, but its explanation says "
-                    f"{said!r}; evaluate with "
-                    "the model that was explained"
+                    f"{said!r}; evaluate with the model that was explained"
                 )
         scorer.forget()
 

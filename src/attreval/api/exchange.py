@@ -1,6 +1,4 @@
-"""Scores that come from elsewhere and go elsewhere: numbers at hand, files, the visual objects of
-captum and shap.
-"""
+"""Scores from elsewhere and for elsewhere: numbers at hand, files, objects of captum and shap."""
 
 from __future__ import annotations
 
@@ -24,10 +22,15 @@ if TYPE_CHECKING:
 
 
 def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
-    """(L,) scores of a text's tokens from what `Explanations.add` takes. ValueError where they do
-    not fit the text.
+    """(L,) scores of a text's tokens from what `Explanations.add` takes.
 
-    at: the text's place, for messages.
+    Args:
+        given: numbers, or spans with scores.
+        one: the text.
+        at: its place, for messages.
+
+    Raises:
+        ValueError: they do not fit the text.
     """
     tokens = one.tokens
     content = tokens.content
@@ -50,9 +53,8 @@ def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
         return to_tokens(of_words, tokens, one.instance)
     raise ValueError(
         f"text {at} has {len(one.read)} words that were read and {len(content)} tokens without "
-        "special ones; got "
-        f"{len(values)} scores. Scores of other words are given with their characters, as "
-        "(start, end, score)"
+        f"special ones; got {len(values)} scores. Scores of other words are given with their "
+        "characters, as (start, end, score)"
     )
 
 
@@ -62,18 +64,13 @@ def _numbers(values: Sequence, at: int) -> np.ndarray:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"text {at}: scores are numbers; got {values!r:.80}") from None
-    if not np.isfinite(found).all():
-        raise ValueError(
-            f"text {at}: scores are finite numbers; number {int((~np.isfinite(found)).argmax())} "
-            "is not"
-        )
+    if wrong := np.flatnonzero(~np.isfinite(found)).tolist():
+        raise ValueError(f"text {at}: scores are finite numbers; number {wrong[0]} is not")
     return found
 
 
 def _scored_spans(given: Sequence, one: Explanation, at: int) -> GivenScores:
-    """Stretches of characters with their scores. ValueError for stretches that are no such, or
-    overlap.
-    """
+    """Stretches of characters with their scores. ValueError where these are none, or overlap."""
     spans = []
     scores = []
     for row in given:
@@ -100,16 +97,12 @@ def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[Gi
     """One row a text and method, as methods.attribution_files writes them."""
     rows = []
     for one in explained:
-        spans = np.array([(u.segment, u.start, u.end) for u in one.units], dtype=np.int64).reshape(
-            -1, 3
-        )
+        places = [(unit.segment, unit.start, unit.end) for unit in one.units]
+        spans = np.array(places, dtype=np.int64).reshape(-1, 3)
+        text = one.instance
         for method in methods:
             scores = one.scores(method)
-            rows.append(
-                GivenScores(
-                    one.instance.segments, method, spans, scores, one.instance.id, one.target
-                )
-            )
+            rows.append(GivenScores(text.segments, method, spans, scores, text.id, one.target))
     return rows
 
 
@@ -118,9 +111,13 @@ def scores_of_methods(
 ) -> dict[str, list[np.ndarray]]:
     """By method, (L,) scores of each text's tokens, as methods that were made elsewhere have them.
 
-    given: see methods.attribution_files.as_methods; texts are matched by their words. labels: the
-        model's classes.
-    Raises ValueError where a text has no scores, or (AnotherClass) another class was explained.
+    Args:
+        given: see methods.attribution_files.as_methods; texts are matched by their words.
+        explained: the texts.
+        labels: the model's classes.
+
+    Raises:
+        ValueError: a text has no scores, or (AnotherClass) another class was explained.
     """
     found: dict[str, list[np.ndarray]] = {}
     for name, method in given.items():
@@ -137,9 +134,7 @@ def scores_of_methods(
 def to_captum(
     explained: Sequence[Explanation], method: str
 ) -> list[visualization.VisualizationDataRecord]:
-    """Records for captum.attr.visualization.visualize_text, scores divided by the largest of each
-    text.
-    """
+    """Records for captum's visualize_text, scores divided by the largest of each text."""
     visualization = need("captum.attr", "captum", "to_captum").visualization
     records = []
     for one in explained:

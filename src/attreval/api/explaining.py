@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -87,16 +87,14 @@ def explain(
         if notify:
             notify(done, len(segments), evaluations)
 
+    question = _Question(model, names, spending, unit, rival, every, partial(tell, 0))
     for goal in dict.fromkeys(goal for _, goal in asked):
         distinct = [one for one in often if one[1] == goal]
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
             some = make_instances([text for text, _ in part])
             places = [first[one] for one in part]
-            made = _explain_some(
-                model, some, places, names, spending, unit, goal, rival, every, partial(tell, 0)
-            )
-            found |= zip(part, made, strict=True)
+            found |= zip(part, question.explain(some, places, goal), strict=True)
             tell(sum(often[one] for one in part), 0)
     return Explanations([found[one] for one in asked], model.labels)
 
@@ -104,9 +102,7 @@ def explain(
 def _find_goals(
     labels: Sequence[str], target: str | int | Sequence | None, texts: int
 ) -> list[int | None]:
-    """For each text the index of the class to explain, None for the one predicted; ValueError for
-    another number.
-    """
+    """For each text the index of the class to explain, None for the one predicted."""
     if target is None or isinstance(target, (str, int, np.integer)):
         given = [target] * texts
     else:
@@ -117,9 +113,7 @@ def _find_goals(
 
 
 def find_class(labels: Sequence[str], wanted: str | int) -> int:
-    """The index of a class, given by name or number. ValueError for one that the model does not
-    have.
-    """
+    """The index of a class, given by name or number. ValueError for an unknown one."""
     if (at := index_of(wanted, labels)) is not None:
         return at
     known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20]))
@@ -128,7 +122,7 @@ def find_class(labels: Sequence[str], wanted: str | int) -> int:
 
 
 def check_samples(samples: int | None) -> None:
-    """ValueError for what is no number of sampled texts."""
+    """Raise ValueError for what is no number of sampled texts."""
     if samples is None:
         return
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
@@ -136,7 +130,14 @@ def check_samples(samples: int | None) -> None:
 
 
 def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget:
-    """The budget with the number of samples and the players in it; whole sentences stay players."""
+    """The budget with the number of samples and the players in it; sentences stay players.
+
+    Args:
+        budget: None takes the usual one.
+        samples: texts that sampling methods may ask for; None takes the budget's, or SAMPLES where
+            there is none.
+        unit: what has a score, `word` or `token`.
+    """
     spending = budget or Budget()
     check_samples(samples)
     if spending.units.unit != "sentence":
@@ -151,131 +152,126 @@ def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget
     )
 
 
-def _explain_some(
-    model: Classifier,
-    instances: list[Instance],
-    places: list[int],
-    names: list[str],
-    budget: Budget,
-    unit: str,
-    goal: int | None,
-    rival: int | None,
-    every: bool,
-    answered: Callable[[int], None],
-) -> list[Explanation]:
-    """Explain a few texts. places: theirs among all texts, for messages."""
-    left_out: dict[str, str] = {}
-    made: dict[int, Explained] = {}
-    targets, probabilities = _targets(model, instances, places, goal, rival)
-    for target in dict.fromkeys(targets):
-        asked: Any = model if rival is None else Contrast(model, target, rival)
-        mine = [i for i, k in enumerate(targets) if k == target]
-        of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
-        heard = _ask(
-            asked,
-            of_class,
-            [places[i] for i in mine],
-            names,
-            budget,
-            left_out if every else None,
-            answered,
-        )
-        made |= zip(mine, heard, strict=True)
-    explanations = []
-    for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True)):
-        said = {
-            m: replace(one, target=target)
-            for m, one in made[i].attributions.items()
-            if m not in left_out
-        }
-        explanations.append(
-            Explanation(
-                instance=instance,
-                tokens=made[i].tokens,
-                predicted=model.labels[int(p.argmax())],
-                probabilities=dict(zip(model.labels, map(float, p), strict=True)),
-                target=model.labels[target],
-                against=None if rival is None else model.labels[rival],
-                unit=unit,
-                attributions=said,
-                left_out=left_out,
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of every text.
+
+    every: all methods are asked for, and those that refuse are left out. answered: is told how many
+    rows the model has answered.
+    """
+
+    model: Classifier
+    methods: list[str]
+    budget: Budget
+    unit: str
+    rival: int | None
+    every: bool
+    answered: Callable[[int], None]
+
+    def explain(
+        self, instances: list[Instance], places: list[int], goal: int | None
+    ) -> list[Explanation]:
+        """Explain a few texts. places: theirs among all texts, for messages."""
+        labels = self.model.labels
+        left_out: dict[str, str] = {}
+        made: dict[int, Explained] = {}
+        probabilities = self._predict(instances, places)
+        targets = self._find_targets(probabilities, places, goal)
+        for target in dict.fromkeys(targets):
+            model: Any = self.model
+            label = target
+            if self.rival is not None:
+                model = Contrast(self.model, target, self.rival)
+                label = 0
+            mine = [i for i, k in enumerate(targets) if k == target]
+            of_class = [replace(instances[i], label=label) for i in mine]
+            heard = self._ask(model, of_class, [places[i] for i in mine], left_out)
+            made |= zip(mine, heard, strict=True)
+        explanations = []
+        for i, p in enumerate(probabilities):
+            attributions = {
+                method: replace(one, target=targets[i])
+                for method, one in made[i].attributions.items()
+                if method not in left_out
+            }
+            explanations.append(
+                Explanation(
+                    instance=instances[i],
+                    tokens=made[i].tokens,
+                    predicted=labels[int(p.argmax())],
+                    probabilities=dict(zip(labels, p.tolist(), strict=True)),
+                    target=labels[targets[i]],
+                    against=None if self.rival is None else labels[self.rival],
+                    unit=self.unit,
+                    attributions=attributions,
+                    left_out=left_out,
+                )
             )
-        )
-    return explanations
+        return explanations
 
+    def _predict(self, instances: list[Instance], places: list[int]) -> np.ndarray:
+        """(n, K) probabilities. ValueError where these are no numbers."""
 
-def _targets(
-    model: Classifier,
-    instances: list[Instance],
-    places: list[int],
-    goal: int | None,
-    rival: int | None,
-) -> tuple[list[int], np.ndarray]:
-    """(the class to explain of each text, (n, K) probabilities). ValueError where these are no
-    numbers.
-    """
-    scorer = Scorer(model)
-    try:
-        with np.errstate(invalid="ignore"):  # what is no number is told below
-            probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
-    except Exception as error:
-        for place, instance in zip(places, instances, strict=True):
-            try:
-                predict(Scorer(model), [model.tokens(instance)])
-            except Exception as cause:
-                raise _name_culprit(cause, place, "the prediction") from cause
-        raise RuntimeError(
-            f"texts {places[0]} to {places[-1]} together, the prediction: {error}"
-        ) from error
-    if not np.isfinite(probabilities).all():
-        at = places[int((~np.isfinite(probabilities)).any(axis=1).argmax())]
-        raise ValueError(
-            f"text {at}: the model's probabilities are no numbers; its weights may hold NaN"
-        )
-    targets = [int(p.argmax()) if goal is None else goal for p in probabilities]
-    if rival in targets:
-        at = places[targets.index(rival)]
-        what = "is what the model predicts of" if goal is None else "is also the target for"
-        raise ValueError(
-            f"against={model.labels[rival]!r} {what} text {at}; a contrast needs two classes: "
-            "name another target"
-        )
-    return targets, probabilities
+        def ask(some: list[Instance]) -> np.ndarray:
+            return predict(Scorer(self.model), [self.model.tokens(one) for one in some])
 
+        try:
+            with np.errstate(invalid="ignore"):  # what is no number is told below
+                probabilities = ask(instances)
+        except Exception as error:
+            for place, instance in zip(places, instances, strict=True):
+                try:
+                    ask([instance])
+                except Exception as cause:
+                    raise _name_culprit(cause, place, "the prediction") from cause
+            raise RuntimeError(
+                f"texts {places[0]} to {places[-1]} together, the prediction: {error}"
+            ) from error
+        if not np.isfinite(probabilities).all():
+            at = places[int((~np.isfinite(probabilities)).any(axis=1).argmax())]
+            raise ValueError(
+                f"text {at}: the model's probabilities are no numbers; its weights may hold NaN"
+            )
+        return probabilities
 
-def _ask(
-    model: Classifier,
-    instances: list[Instance],
-    places: list[int],
-    names: list[str],
-    budget: Budget,
-    left_out: dict[str, str] | None,
-    answered: Callable[[int], None],
-) -> list[Explained]:
-    """Ask methods. left_out: collects the methods that refuse, with the reason; None makes a
-    refusal an error.
-    """
-    able = [m for m in names if m not in (left_out or {})]
-    try:
-        return explain_instances(
-            Scorer(model, notify=answered),
-            instances,
-            able,
-            budget,
-            ("own",),
-            "gold",
-            group=TOGETHER,
-        )
-    except Exception as error:
-        for method, (place, instance) in product(able, zip(places, instances, strict=True)):
-            try:
-                explain_instances(Scorer(model), [instance], [method], budget, ("own",), "gold")
-            except Exception as cause:
-                if left_out is None or not isinstance(cause, ValueError):
-                    raise _name_culprit(cause, place, f"the method {method}") from cause
-                left_out[method] = str(cause)
-                return _ask(model, instances, places, names, budget, left_out, answered)
-        raise RuntimeError(f"texts {places[0]} to {places[-1]} together: {error}") from error
+    def _find_targets(
+        self, probabilities: np.ndarray, places: list[int], goal: int | None
+    ) -> list[int]:
+        """The class to explain of each text. ValueError where it is the one to contrast it with."""
+        predicted = probabilities.argmax(axis=1).tolist()
+        targets = predicted if goal is None else [goal] * len(predicted)
+        if self.rival is not None and self.rival in targets:
+            at = places[targets.index(self.rival)]
+            what = "is what the model predicts of" if goal is None else "is also the target for"
+            raise ValueError(
+                f"against={self.model.labels[self.rival]!r} {what} text {at}; a contrast needs two "
+                "classes: name another target"
+            )
+        return targets
+
+    def _ask(
+        self,
+        model: Classifier,
+        instances: list[Instance],
+        places: list[int],
+        left_out: dict[str, str],
+    ) -> list[Explained]:
+        """Ask methods. left_out: where all methods are asked, those that refuse, and why."""
+        able = [method for method in self.methods if method not in left_out]
+        asked = (self.budget, ("own",), "gold")
+        try:
+            scorer = Scorer(model, notify=self.answered)
+            return explain_instances(scorer, instances, able, *asked, group=TOGETHER)
+        except Exception as error:
+            for method, (place, instance) in product(able, zip(places, instances, strict=True)):
+                try:
+                    explain_instances(Scorer(model), [instance], [method], *asked)
+                except Exception as cause:
+                    if not self.every or not isinstance(cause, ValueError):
+                        raise _name_culprit(cause, place, f"the method {method}") from cause
+                    left_out[method] = str(cause)
+                    return self._ask(model, instances, places, left_out)
+            raise RuntimeError(f"texts {places[0]} to {places[-1]} together: {error}") from error
 
 
 def _name_culprit(cause: Exception, place: int, what: str) -> Exception:

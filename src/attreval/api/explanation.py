@@ -1,6 +1,4 @@
-"""One explained text: what the model predicted, and the score that each method gives to each word
-or piece.
-"""
+"""One explained text: what the model predicted, and the score of each word by each method."""
 
 from __future__ import annotations
 
@@ -22,10 +20,10 @@ RANDOM = "random"  # the method that all others are compared with
 
 @dataclass(frozen=True)
 class Unit:
-    """A word, or a piece of one, as it stands in the text. segment: 1 in the second text of a pair,
-    else 0.
+    """A word, or a piece of one, as it stands in the text.
 
-    start, end: characters of that text, end exclusive.
+    segment: 1 in the second text of a pair, else 0. start, end: characters of that text, end
+    exclusive.
     """
 
     text: str
@@ -39,12 +37,10 @@ class Explanation:
     """One text, what the model predicts of it, and what methods say.
 
     instance: the text with its words. tokens: what the model read. predicted: the class.
-        probabilities: by class.
-    target: the class explained; against: the class that it is contrasted with, None for none. unit:
-    what scores are shown of, `word` or `token`. attributions: by method; `scores` gives them by
-    unit.
-    left_out: method -> why it has nothing to say, where all were asked for. given: methods whose
-    scores were made elsewhere.
+    probabilities: by class. target: the class explained. against: the class that it is contrasted
+    with, None for none. unit: what scores are shown of, `word` or `token`. attributions: by method;
+    `scores` gives them by unit. left_out: method -> why it has nothing to say, where all were asked
+    for. given: methods whose scores were made elsewhere.
     """
 
     instance: Instance
@@ -75,9 +71,7 @@ class Explanation:
 
     @property
     def units(self) -> list[Unit]:
-        """The n words or pieces that have scores, in order; a piece is what it covers of
-        the text.
-        """
+        """The n words or pieces that have scores, in order."""
         if self.unit == "word":
             return [self._unit(*self.instance.words[w]) for w in self.read]
         return [self._unit(*self.tokens.offsets[t]) for t in self.tokens.content]
@@ -89,9 +83,7 @@ class Explanation:
         return [self._unit(*row) for w, row in enumerate(self.instance.words) if w not in read]
 
     def named(self, method: str) -> str:
-        """The method of this text that is meant by a name that `explain` takes. ValueError for
-        another method.
-        """
+        """The method that is meant by a name that `explain` takes. ValueError for another."""
         name = method if method in self.attributions else known_names().get(plain(method), "")
         if name not in self.attributions:
             raise ValueError(
@@ -100,8 +92,9 @@ class Explanation:
         return name
 
     def scores(self, method: str) -> np.ndarray:
-        """(n,) scores of the units by a method; pairs and spans share theirs out. ValueError for
-        another method.
+        """(n,) scores of the units by a method; those of pairs and spans are shared out.
+
+        ValueError for a method that did not explain the text.
         """
         of_tokens = self.attributions[self.named(method)].on_tokens(len(self.tokens))
         if self.unit == "token":
@@ -119,15 +112,12 @@ class Explanation:
 
     @property
     def gaps(self) -> dict[str, float]:
-        """Method -> how far its scores are from the sum that they owe; methods that owe none are
-        not in it.
-        """
+        """How far scores are from the sum that they owe, by method; without those that owe none."""
         return {m: float(a.gap) for m, a in self.attributions.items() if not np.isnan(a.gap)}
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """Method -> what to know before its scores are trusted; methods without a remark are not in
-        it.
+        """What to know of scores before they are trusted, by method; without those that need none.
 
         That they have not converged, that special tokens or one separator take most of what the
         method gives out, or why there are none.

@@ -1,6 +1,4 @@
-"""Explanations of several texts by several methods: a sequence that shows itself, and can be saved
-and added to.
-"""
+"""Explanations of several texts by several methods, which can be shown, saved and added to."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ class Explanations(Sequence[Explanation]):
         return [one.tokens for one in self]
 
     def words(self) -> list[list[tuple[str, dict[str, float]]]]:
-        """Of each text, a list of (word, {method: score}); pieces of words where the unit is
-        `token`.
-        """
+        """Of each text, a list of (word, {method: score}), or of pieces of words."""
         return [one.words for one in self]
 
     def by(self, unit: str) -> Explanations:
@@ -100,54 +96,27 @@ class Explanations(Sequence[Explanation]):
         return Explanations([replace(one, unit=unit) for one in self], self.labels)
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a text, method and word: COLUMNS. text: its place; position: the word's; start,
-        end: characters.
+        """COLUMNS, a row a text, method and word.
+
+        text: its place. position: the word's. start, end: characters.
         """
         import pandas as pd
 
         rows = []
         for at, one in enumerate(self):
-            units = one.units
             for method in one.methods:
-                for position, (unit, score) in enumerate(
-                    zip(units, one.scores(method), strict=True)
-                ):
+                scores = one.scores(method).tolist()
+                for position, (unit, score) in enumerate(zip(one.units, scores, strict=True)):
                     place = (position, unit.text, unit.segment, unit.start, unit.end)
-                    rows.append((at, method, *place, float(score)))
+                    rows.append((at, method, *place, score))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_json(self) -> list[dict]:
-        """Of each text a dict of plain values: what is shown, gaps of completeness, remarks, words
-        not read.
-        """
-
-        def place(unit: Unit) -> dict:
-            return {
-                "word": unit.text,
-                "segment": unit.segment,
-                "start": unit.start,
-                "end": unit.end,
-            }
-
-        same = ("predicted", "probabilities", "target", "against", "unit")
-        return [
-            {
-                "text": one.text if isinstance(one.text, str) else list(one.text),
-                **{name: getattr(one, name) for name in same},
-                "words": [
-                    place(u) | {"scores": s} for u, (_, s) in zip(one.units, one.words, strict=True)
-                ],
-                "gaps": one.gaps,
-                "remarks": one.remarks,
-                "dropped": [place(u) for u in one.unread],
-                "left_out": one.left_out,
-            }
-            for one in self
-        ]
+        """Of each text a dict: what is shown, gaps of completeness, remarks, words not read."""
+        return [_plain_values(one) for one in self]
 
     def add(self, method: str, scores: Sequence) -> Explanations:
-        """Put scores that were made elsewhere beside ours, as a method of that name; the same
-        object is returned.
+        """Put scores that were made elsewhere beside ours, as a method of that name.
 
         Args:
             method: its name.
@@ -155,6 +124,9 @@ class Explanations(Sequence[Explanation]):
                 spans of characters with a score, (start, end, score) or (segment, start, end,
                 score), or dicts with these names. What no span covers scores 0; the score of a word
                 is shared out over its tokens.
+
+        Returns:
+            The same object.
 
         Raises:
             ValueError: scores that do not fit the texts, or a name that is taken.
@@ -168,8 +140,7 @@ class Explanations(Sequence[Explanation]):
         return self.add_token_scores(method, made)
 
     def add_file(self, path: str | Path) -> Explanations:
-        """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by their
-        words.
+        """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by words.
 
         ValueError where a text has no scores in the file, or other classes were explained.
         """
@@ -195,9 +166,7 @@ class Explanations(Sequence[Explanation]):
             )
 
     def add_token_scores(self, method: str, scores: Sequence) -> Explanations:
-        """The same for (L,) scores of each text's tokens, special ones included; ValueError for
-        another number.
-        """
+        """`add` of (L,) scores of each text's tokens, special ones included."""
         self._check_given(method, len(scores))
         made = []
         for at, (one, given) in enumerate(zip(self, scores, strict=True)):
@@ -206,26 +175,20 @@ class Explanations(Sequence[Explanation]):
             if on_tokens.shape != (len(one.tokens),) or not np.isfinite(on_tokens).all():
                 raise ValueError(
                     f"{method!r} gives text {at} scores of shape {on_tokens.shape}; it has "
-                    f"{len(one.tokens)} tokens, "
-                    "special ones included, and each has one finite score"
+                    f"{len(one.tokens)} tokens, special ones included, and each has one finite "
+                    "score"
                 )
-            features = tuple((int(t),) for t in content)
-            target = self.labels.index(one.target)
-            share = one.tokens.special_share(on_tokens)
             added = Attribution(
                 one.instance.id,
                 method,
-                target,
+                self.labels.index(one.target),
                 "token",
-                features,
+                tuple((t,) for t in content.tolist()),
                 on_tokens[content],
-                special=share,
+                special=one.tokens.special_share(on_tokens),
             )
-            made.append(
-                replace(
-                    one, attributions=one.attributions | {method: added}, given=one.given | {method}
-                )
-            )
+            attributions = one.attributions | {method: added}
+            made.append(replace(one, attributions=attributions, given=one.given | {method}))
         self._explained = made
         return self
 
@@ -238,8 +201,9 @@ class Explanations(Sequence[Explanation]):
         return to_shap(self, method)
 
     def save(self, path: str | Path) -> Path:
-        """Write a page, a picture or data, as the ending says (ENDINGS); .jsonl and .parquet can be
-        read back.
+        """Write a page, a picture or data, as the ending says (ENDINGS).
+
+        `add_file` reads .jsonl and .parquet back.
         """
         path = Path(path)
         check_ending(path)
@@ -247,9 +211,8 @@ class Explanations(Sequence[Explanation]):
         if path.suffix == ".html":
             path.write_text(page(self), encoding="utf-8")
         elif path.suffix == ".json":
-            path.write_text(
-                json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8"
-            )
+            said = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
+            path.write_text(said, encoding="utf-8")
         elif path.suffix in (".jsonl", ".parquet"):
             write_attribution_file(path, as_rows(self, self.methods))
         else:
@@ -262,14 +225,36 @@ class Explanations(Sequence[Explanation]):
         return fragment(self)
 
 
+def _plain_values(one: Explanation) -> dict:
+    """An explanation for JSON."""
+
+    def place(unit: Unit) -> dict:
+        return {"word": unit.text, "segment": unit.segment, "start": unit.start, "end": unit.end}
+
+    scored = [scores for _, scores in one.words]
+    return {
+        "text": one.text if isinstance(one.text, str) else list(one.text),
+        "predicted": one.predicted,
+        "probabilities": one.probabilities,
+        "target": one.target,
+        "against": one.against,
+        "unit": one.unit,
+        "words": [place(u) | {"scores": s} for u, s in zip(one.units, scored, strict=True)],
+        "gaps": one.gaps,
+        "remarks": one.remarks,
+        "dropped": [place(unit) for unit in one.unread],
+        "left_out": one.left_out,
+    }
+
+
 def check_unit(unit: str) -> None:
-    """ValueError for a unit that is not known."""
+    """Raise ValueError for a unit that is not known."""
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
 
 
 def check_ending(path: Path) -> None:
-    """ValueError for a file that explanations are not saved as."""
+    """Raise ValueError for a file that explanations are not saved as."""
     if path.suffix not in ENDINGS:
         raise ValueError(
             f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them"

@@ -24,8 +24,7 @@ def load(
     labels: Mapping[str, str] | None = None,
     chat: bool = False,
 ) -> Classifier:
-    """A trained classifier, from a folder that `transformers` or this package wrote, or from a hub
-    by name.
+    """A trained classifier from a folder that `transformers` or this package wrote, or from a hub.
 
     With a template, a causal language model: `load("gpt2", template="{text} It was",
     labels={"positive": " great", "negative": " terrible"})`. A class is as likely as its word is to
@@ -64,8 +63,7 @@ def load(
     ):
         raise ValueError(
             "a language model is given both a `template` with {text} and `labels`, class -> its "
-            "words, such as "
-            f"{{'good': ' fine'}}; got {template!r} and {labels!r}"
+            f"words, such as {{'good': ' fine'}}; got {template!r} and {labels!r}"
         )
     else:
         model = load_language_model(place, template, labels, chat, device=device, max_length=asked)
@@ -82,8 +80,7 @@ def wrap(
     tokenize: Callable[[str], Iterable[str]] | None = None,
     mask: str | None = None,
 ) -> Classifier:
-    """A classifier made from a module and its tokenizer, or, without a tokenizer, from any function
-    of texts.
+    """A classifier made from a module and its tokenizer, or from any function of texts.
 
     A function, such as `predict_proba` of a scikit-learn pipeline or a call of a service, takes a
     list of n strings (tuples of two for pairs) and returns (n, K) probabilities. Methods and
@@ -132,37 +129,30 @@ def wrap(
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
+    name = type(module).__name__
     if hasattr(module, "merge_and_unload"):
         raise ValueError(
-            f"{type(module).__name__} is a model with an adapter of peft around it; give "
-            "module.merge_and_unload(), "
-            "the model with the adapter in its weights"
+            f"{name} is a model with an adapter of peft around it; give "
+            "module.merge_and_unload(), the model with the adapter in its weights"
         )
     module = cast("nn.Module", module)
-    lacking = [
-        name
-        for name in ("config", "get_input_embeddings", "base_model", "dtype")
-        if not hasattr(module, name)
-    ]
-    if lacking:
+    needed = ("config", "get_input_embeddings", "base_model", "dtype")
+    if lacking := [what for what in needed if not hasattr(module, what)]:
         raise ValueError(
-            f"{type(module).__name__} has no {', '.join(lacking)}; give a sequence classifier of "
-            "transformers, or a "
+            f"{name} has no {', '.join(lacking)}; give a sequence classifier of transformers, or a "
             "module that has these, and forward(input_ids or inputs_embeds, attention_mask)"
         )
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError(
-            f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which "
-            "characters a token covers; "
-            f"load one with AutoTokenizer.from_pretrained(..., use_fast=True){NOT_FAST}"
+            f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which characters "
+            "a token covers; load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
+            f"{NOT_FAST}"
         )
-    refuse_problem(module.config, type(module).__name__)
-    name = type(module).__name__
-    names = (
-        own_names(module.config, name)
-        if labels is None
-        else rename_classes(module.config, labels, name)
-    )
+    refuse_problem(module.config, name)
+    if labels is None:
+        names = own_names(module.config, name)
+    else:
+        names = rename_classes(module.config, labels, name)
     model = Transformer(name, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
@@ -170,13 +160,10 @@ def wrap(
 
 
 def check_model(model: object) -> None:
-    """TypeError for what is no classifier that `load` or `wrap` has made."""
+    """Raise TypeError for what is no classifier that `load` or `wrap` has made."""
     if not all(hasattr(model, name) for name in ("family", "labels", "tokens")):
-        what = (
-            f"the path {str(model)!r}"
-            if isinstance(model, str | Path)
-            else f"a {type(model).__name__}"
-        )
+        is_path = isinstance(model, str | Path)
+        what = f"the path {str(model)!r}" if is_path else f"a {type(model).__name__}"
         raise TypeError(
             "a model comes from attreval.load(folder) or attreval.wrap(module, tokenizer); got "
             f"{what}"
@@ -184,7 +171,7 @@ def check_model(model: object) -> None:
 
 
 def check_length(max_length: int | None) -> None:
-    """ValueError for a number of tokens that no text fits into."""
+    """Raise ValueError for a number of tokens that no text fits into."""
     if max_length is not None and max_length < 3:
         raise ValueError(
             f"max_length counts tokens, special ones included, and is at least 3; got {max_length}"
@@ -192,9 +179,7 @@ def check_length(max_length: int | None) -> None:
 
 
 def _longest(model: Any) -> int:
-    """How many tokens a model reads: what its network has positions for and what its tokenizer was
-    made for.
-    """
+    """How many tokens a model reads: by its network's positions, and by its tokenizer."""
     if model.family != "transformer" or model.prompt:
         return model.max_length
     limits = (model.longest, getattr(model.tokenizer, "model_max_length", ENDLESS))

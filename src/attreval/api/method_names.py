@@ -38,13 +38,16 @@ def plain(name: str) -> str:
 
 
 def find_methods(names: str | Iterable[str] | None, family: str | None = None) -> list[str]:
-    """The names of METHODS that are meant, each once, in the order asked for; the default ones
-    where none is.
+    """The names of METHODS that are meant, each once, in the order asked for.
 
-    names: one or several, with commas between them too, in any case, or as another library calls
-    the method; `all` is every method that scores tokens. family: of the model, where it is known.
-    Raises ValueError for a name that is not known, with the nearest, and for a method that does not
-    apply to the family.
+    Args:
+        names: one or several, with commas between them too, in any case, or as another library
+            calls the method; `all` is every method that scores tokens; None takes DEFAULT.
+        family: of the model, where it is known.
+
+    Raises:
+        ValueError: an unknown name, told with the nearest, or a method that does not apply to the
+            family.
     """
     from attreval.methods.run import pick_methods
 
@@ -52,28 +55,25 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     asked = [names] if isinstance(names, str) else list(usual if names is None else names)
     if wrong := [one for one in asked if not isinstance(one, str)]:
         raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
-    known = known_names()  # some titles hold a comma
-    parts = [
-        part.strip() for one in asked for part in ([one] if plain(one) in known else one.split(","))
-    ]
-    parts = [part for part in parts if part]
-    if not parts:
-        raise ValueError("no method is named; `attreval list methods` lists them")
-    every = (
-        methods_for(family)
-        if family
-        else [name for name, m in METHODS.items() if m.level == "token"]
-    )
+    known = known_names()
+    parts: list[str] = []
+    for one in asked:  # some titles hold a comma
+        parts += [one] if plain(one) in known else one.split(",")
     found: list[str] = []
-    for part in parts:
-        found += every if plain(part) == "all" else [_find_method(part, known)]
+    for part in filter(str.strip, parts):
+        if plain(part) != "all":
+            found.append(_find_method(part.strip(), known))
+        elif family:
+            found += methods_for(family)
+        else:
+            found += [name for name, method in METHODS.items() if method.level == "token"]
+    if not found:
+        raise ValueError("no method is named; `attreval list methods` lists them")
     return pick_methods(list(dict.fromkeys(found)), family)
 
 
 def asks_for_all(names: str | Iterable[str] | None) -> bool:
-    """Whether `all` is among the names: then what does not apply is left out, else it is
-    an error.
-    """
+    """Whether `all` is among the names: then what does not apply is left out, and no error."""
     asked = [names] if isinstance(names, str) else names or []
     return any(plain(part) == "all" for name in asked for part in name.split(","))
 

@@ -1,4 +1,4 @@
-"""Scores that max-sensitivity and parameter randomisation read beside those that are judged.
+"""Scores that max-sensitivity and parameter randomisation compare with those that are judged.
 
 Of each text the same methods explain the same class again, of texts in which one token is masked,
 or of models whose weights are shuffled layer by layer. `evaluate` takes what comes back as
@@ -37,22 +37,28 @@ def explain_neighbours(
     budget: Budget | None = None,
     seed: int = 0,
 ) -> Others:
-    """Scores of each text with one token masked, drawn `count` times: of each text by method (k,
-    n).
+    """Scores of each text with one token masked, drawn several times.
 
-    A neighbour costs what an explanation does. Of a text of fewer tokens each is masked once.
-    Methods that METHODS does not hold are left out.
+    A neighbour costs what an explanation does. Methods that METHODS does not hold are left out.
+
+    Args:
+        model: the one that was explained.
+        explanations: of the texts.
+        count: neighbours of a text; one of fewer tokens has each masked once.
+        budget: what methods may spend.
+        seed: of the tokens that are masked, and of the methods.
+
+    Returns:
+        Of each text, by method, (k, n) scores of k neighbours.
     """
     out = []
     for one in explanations:
-        drawn = generator("neighbours", seed, one.instance.id).permutation(one.tokens.content)[
-            :count
-        ]
-        masked = [
-            np.where(np.arange(len(one.tokens)) == at, one.tokens.mask_id, one.tokens.ids)
-            for at in drawn
-        ]
-        near = [replace(one.tokens, ids=ids) for ids in masked]
+        rng = generator("neighbours", seed, one.instance.id)
+        near = []
+        for at in rng.permutation(one.tokens.content)[:count]:
+            ids = one.tokens.ids.copy()
+            ids[at] = one.tokens.mask_id
+            near.append(replace(one.tokens, ids=ids))
         out.append(_score(model, explanations, one, near, budget, ("neighbour", seed)))
     return out
 
@@ -64,12 +70,22 @@ def explain_randomised(
     budget: Budget | None = None,
     seed: int = 0,
 ) -> Others:
-    """Scores by models whose weights are shuffled, from the last layers down to all: of each text
-    by method (l, n).
+    """Scores by models whose weights are shuffled, from the last layers down to all.
 
-    The network's modules are parted into so many groups; the first model has the last group's
-    weights shuffled, each within its own tensor, the second those of the last two, and so on.
-    ValueError for a model without a network.
+    Args:
+        model: the one that was explained.
+        explanations: of the texts.
+        layers: groups that the network's modules are parted into; the first model has the last
+            group's weights shuffled, each within its own tensor, the second those of the last two,
+            and so on.
+        budget: what methods may spend.
+        seed: of the shuffled weights, and of the methods.
+
+    Returns:
+        Of each text, by method, (l, n) scores by l models.
+
+    Raises:
+        ValueError: a model without a network.
     """
     if not hasattr(model, "network"):
         raise ValueError("weights are drawn anew of a network; this model is a function of texts")
@@ -87,9 +103,7 @@ def explain_randomised(
 
 
 def shuffle_weights(model: Any, share: float, seed: int = 0) -> Any:
-    """A copy of a model with the weights of a share of its modules, the last ones, shuffled within
-    each tensor.
-    """
+    """A copy of a model in which the last share of modules has shuffled weights."""
     other = copy.copy(model)
     other.network = copy.deepcopy(model.network)
     if hasattr(other, "copies"):
@@ -119,9 +133,8 @@ def _score(
     spending = find_budget(budget, None, one.unit)
     target = explanations.labels.index(one.target)
     if spending.path_baseline == "auto":
-        spending = spending.changed(
-            path_baseline=choose_start(model, one.tokens.pad_id, one.tokens.mask_id)
-        )
+        start = choose_start(model, one.tokens.pad_id, one.tokens.mask_id)
+        spending = spending.changed(path_baseline=start)
     out = {}
     for method in explanations.methods:
         if method not in METHODS or METHODS[method].given is not None:
@@ -130,11 +143,9 @@ def _score(
         for at, tokens in enumerate(texts):
             rng = generator(*names, one.instance.id, method, at)
             talks.append((method, METHODS[method].converse(tokens, target, spending, rng)))
-        made = [
-            attribution(one.instance, one.tokens, method, target, s, Cost())
-            for s in scorer.converse(talks)
-        ]
-        out[method] = np.array(
-            [record.on_tokens(len(one.tokens))[one.tokens.content] for record in made]
-        )
+        rows = []
+        for scores in scorer.converse(talks):
+            made = attribution(one.instance, one.tokens, method, target, scores, Cost())
+            rows.append(made.on_tokens(len(one.tokens))[one.tokens.content])
+        out[method] = np.array(rows)
     return out

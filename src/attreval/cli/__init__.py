@@ -1,6 +1,4 @@
-"""The command line: the library's commands, and those that other installed packages add, such as
-the study's.
-"""
+"""The command line: the library's commands, and those that the study adds where it is installed."""
 
 from importlib.metadata import entry_points
 from importlib.util import find_spec

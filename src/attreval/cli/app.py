@@ -16,9 +16,8 @@ ABOUT = (
 )
 WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 MARK = "ATTREVAL_IN_WORKFLOW"  # what lines for people begin with, where a workflow runs the command
-CATALOGUES = [
-    "attreval.api.catalogue"
-]  # modules whose CATALOGUES say what there is; the study adds its own
+# modules whose CATALOGUES say what there is; the study adds its own
+CATALOGUES = ["attreval.api.catalogue"]
 app = typer.Typer(
     name="attreval",
     no_args_is_help=True,
@@ -53,13 +52,14 @@ def print_rows(rows: list[dict]) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in rows[0]:
-        table.add_column(name, no_wrap=name == next(iter(rows[0])), overflow="fold")
+    for at, name in enumerate(rows[0]):
+        table.add_column(name, no_wrap=at == 0, overflow="fold")
     for row in rows:
-        cells = (
-            ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values()
-        )
-        table.add_row(*map(escape, cells))
+        cells = []
+        for value in row.values():
+            several = isinstance(value, (list, tuple))
+            cells.append(escape(", ".join(map(str, value)) if several else str(value)))
+        table.add_row(*cells)
     console = Console(width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
     with console.capture() as printed:
         console.print(table)
@@ -74,7 +74,7 @@ def say_version(asked: bool) -> None:
 
 
 @app.callback()
-def main(
+def begin(
     version: Annotated[
         bool,
         typer.Option(

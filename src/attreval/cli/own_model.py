@@ -12,6 +12,21 @@ import typer
 
 from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
+# of a catalogue, for machines and the site's cards: too long for a table of so many columns
+LONG = {
+    "function",
+    "computed",
+    "why_not",
+    "missing",
+    "computes",
+    "defaults",
+    "draws",
+    "requires",
+    "install",
+    "turned",
+    "hard",
+    "joint",
+}
 Model = Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")]
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 Template = Annotated[
@@ -30,23 +45,30 @@ Chat = Annotated[
 ]
 
 
+def _own(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that makes a function a command for one's own model."""
+
+    def make(function: Callable[..., None]) -> Callable[..., None]:
+        return app.command(name, rich_help_panel="Your own model")(plain_errors(function))
+
+    return make
+
+
 def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dict:
-    """The arguments of `attreval.load` that make a language model a classifier. ValueError for
-    labels without a `=`.
-    """
-    if wrong := [one for one in labels or () if "=" not in one]:
+    """The arguments of `attreval.load` that make a language model a classifier."""
+    given = labels or []
+    if wrong := [one for one in given if "=" not in one]:
         raise ValueError(
             f"--labels {wrong[0]!r} is not of the form CLASS=WORDS, such as 'positive= great'"
         )
-    words = dict(one.split("=", 1) for one in labels or ())
-    if len(words) < len(labels or ()):
-        raise ValueError(f"--labels names a class twice: {', '.join(labels or ())}")
+    words = dict(one.split("=", 1) for one in given)
+    if len(words) < len(given):
+        raise ValueError(f"--labels names a class twice: {', '.join(given)}")
     return {"template": template, "labels": words or None, "chat": chat}
 
 
-@app.command(rich_help_panel="Your own model")
-@plain_errors
-def demo(
+@_own("demo")
+def demo_command(
     texts: Annotated[int, typer.Option(help="texts to explain, 2 or more", min=2)] = 40,
     out: Annotated[
         Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")
@@ -63,9 +85,8 @@ def demo(
     run_demo(texts, out)
 
 
-@app.command(rich_help_panel="Your own model")
-@plain_errors
-def check(
+@_own("check")
+def check_command(
     model: Annotated[str, typer.Argument(help="a folder with a trained classifier, or a hub name")],
     template: Template = None,
     labels: Labels = None,
@@ -88,17 +109,14 @@ def check(
     refused: dict[str, list[str]] = {}
     for name, reason in methods.items():
         refused.setdefault(reason, []).append(name)
-    rows += [("methods that apply", ", ".join(refused.pop("", ["none"])))]
-    rows += [
-        ("methods that do not", f"{', '.join(names)}: {reason}")
-        for reason, names in refused.items()
-    ]
+    rows.append(("methods that apply", ", ".join(refused.pop("", ["none"]))))
+    for reason, names in refused.items():
+        rows.append(("methods that do not", f"{', '.join(names)}: {reason}"))
     print_rows([{"what": what, "": how} for what, how in rows])
 
 
-@app.command(rich_help_panel="Your own model")
-@plain_errors
-def explain(
+@_own("explain")
+def explain_command(
     model: Model,
     text: Annotated[
         list[str] | None, typer.Option(help="a text; may be given several times")
@@ -159,9 +177,9 @@ def explain(
     check_samples(samples)
     if out is not None:
         check_ending(out)
-    texts = join_pairs(text or [], pair or []) + (
-        read_texts(file, column, pair_column) if file else []
-    )
+    texts = join_pairs(text or [], pair or [])
+    if file:
+        texts += read_texts(file, column, pair_column)
     read_segments(texts)
     loaded = load(model, max_length, **prompt_of(template, labels, chat))
     found = explain(
@@ -198,16 +216,12 @@ class ProgressLine:
             self.last = now
             minutes = (now - self.begun) * (of - done) / max(1, done) / 60
             left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""
-            print(
-                f"{done} of {of} texts explained, {evaluations} model evaluations{left}",
-                file=sys.stderr,
-                flush=True,
-            )
+            said = f"{done} of {of} texts explained, {evaluations} model evaluations{left}"
+            print(said, file=sys.stderr, flush=True)
 
 
-@app.command(rich_help_panel="Your own model")
-@plain_errors
-def evaluate(
+@_own("evaluate")
+def evaluate_command(
     model: Model,
     data: Annotated[
         Path,
@@ -257,10 +271,12 @@ def evaluate(
             "random scores are always compared, and nothing else is named; name a method beside "
             "them"
         )
-    prompted = template is not None or labels or chat
+    asked: Any = model
+    if template is not None or labels or chat:
+        asked = load(model, MOST_TOKENS, **prompt_of(template, labels, chat))
     try:
         evaluate_texts(
-            load(model, MOST_TOKENS, **prompt_of(template, labels, chat)) if prompted else model,
+            asked,
             data,
             out,
             text=text,
@@ -296,7 +312,6 @@ def list_what(
     as_json: AsJson = False,
 ) -> None:
     """Say what there is; alone, what can be listed."""
-
     catalogues: dict[str, Callable[[], list[dict]]] = {}
     for module in CATALOGUES:
         catalogues |= importlib.import_module(module).CATALOGUES
@@ -313,20 +328,7 @@ def list_what(
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    # for machines, and for the site's cards: too long, or too much, for a table of so many columns
-    long = {
-        "function",
-        "computed",
-        "why_not",
-        "missing",
-        "computes",
-        "defaults",
-        "draws",
-        "requires",
-        "install",
-    }
-    long |= {"turned", "hard", "joint"}
-    print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
+    print_rows([{key: value for key, value in row.items() if key not in LONG} for row in rows])
     for row in rows:
         if row.get("missing"):
             print(f"{row['name']} {row['missing']}")

@@ -1,5 +1,6 @@
 """The command `attreval trial`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +9,9 @@ import typer
 from attreval.cli.app import app, plain_errors, print_rows
 
 
-@app.command(rich_help_panel="Metrics")
+@app.command("trial", rich_help_panel="Metrics")
 @plain_errors
-def trial(
+def trial_command(
     file: Annotated[
         Path | None, typer.Argument(help="a Python file with a metric of your own (@metric)")
     ] = None,
@@ -64,22 +65,15 @@ def trial(
         seed = draw_seed() if seed is None else seed
         print(f"seed {seed}\n{export_texts(export, world, texts or TEXTS, seed, corpora)}")
         return
-    from attreval.trial.page import make_page
+    from attreval.trial.page import trial_page
     from attreval.trial.run import headline, run_trial
 
-    result = run_trial(
-        file,
-        metric,
-        world,
-        attributions,
-        texts,
-        seed,
-        corpora,
-        lambda line: print(line, flush=True),
-    )
+    say = partial(print, flush=True)
+    result = run_trial(file, metric, world, attributions, texts, seed, corpora, say)
     print()
-    print_rows(
-        [
+    rows = []
+    for row in result.verdicts.to_dict("records"):
+        rows.append(
             {
                 "metric": row["metric"],
                 "verdict": row["verdict"],
@@ -89,9 +83,8 @@ def trial(
                 "fooled by": row["fooled_by"],
                 "moved by": row["moved_by"],
             }
-            for row in result.verdicts.to_dict("records")
-        ]
-    )
+        )
+    print_rows(rows)
     print("", *headline(result), sep="\n")
     if board is not None:
         from attreval.trial.board import write_submission
@@ -101,5 +94,5 @@ def trial(
     if str(out) != "-":
         page = out or Path("trial.html")
         with write_whole(page) as part:
-            Path(part).write_text(make_page(result), encoding="utf-8")
+            Path(part).write_text(trial_page(result), encoding="utf-8")
         print(f"kept as {page}")

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 from attreval import __version__
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.show.html import REPORT_STYLE, fragment, page, whole_page, wide_table
-from attreval.api.show.shown import css, describe
+from attreval.api.show.shown import css, describe_text
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
@@ -167,7 +167,7 @@ def report_page(found: Evaluation) -> str:
         "every method: "
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
         fragment(
-            shown, lambda one: f"{describe(one)}; labelled {found.labels[one.instance.label]}"
+            shown, lambda one: f"{describe_text(one)}; labelled {found.labels[one.instance.label]}"
         ),
         "<h2>Do the metrics agree?</h2>",
         _correlation_table(found),

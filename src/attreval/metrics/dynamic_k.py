@@ -8,7 +8,7 @@ the two texts of a pair follow each other. Letters used for shapes: n tokens, p 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import Any, Literal
 
 import numpy as np
@@ -22,12 +22,10 @@ from attreval.metrics.scored_text import ScoredText, finite
 class PeakRule:
     """What counts as a local maximum.
 
-    above_mean: must exceed the mean; otherwise reaching it is enough. ends: is a token at either
-    end a peak when it exceeds its one neighbour (`one`), when it exceeds that and the token at the
-    other end (`around`), or `never`?
-    plateaus: of equal neighbouring scores between lower ones, the middle (left of two) is a peak;
-        otherwise none is.
-    plateau_ends: the same for a plateau that reaches an end.
+    above_mean: it must exceed the mean; else reaching it is enough. ends: a token at either end is
+    a peak where it exceeds its one neighbour (`one`), that and the token at the other end
+    (`around`), or `never`. plateaus: of equal neighbouring scores between lower ones the middle,
+    left of two, is a peak; else none is. plateau_ends: the same for a plateau that reaches an end.
     """
 
     above_mean: bool = False
@@ -37,6 +35,9 @@ class PeakRule:
 
 
 NO_PEAK = np.zeros(0, dtype=int)
+PROMINENCE = 0.25  # of the range of scores
+DISTANCE = 3  # tokens
+WIDTHS = np.array([1, 2, 3])  # of wavelets, in tokens
 PAPER = PeakRule(above_mean=True, ends="never", plateaus=False)
 RELEASED = PeakRule()
 PEAK_RULES = {
@@ -87,49 +88,37 @@ def select(positions: np.ndarray, n: int) -> np.ndarray:
     return chosen
 
 
-def prominent_peaks(scores: np.ndarray, share: float = 0.25) -> np.ndarray:
-    """(p,) peaks at or above the mean that rise from their surroundings by a share of the range
-    (scipy.signal).
-    """
+def prominent_peaks(scores: np.ndarray) -> np.ndarray:
+    """(p,) peaks at or above the mean that rise from their surroundings by PROMINENCE."""
     scores = finite(scores)
-    return (
-        _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores))
-        if len(scores)
-        else NO_PEAK
-    )
+    return _scipy_peaks(scores, prominence=PROMINENCE * np.ptp(scores)) if len(scores) else NO_PEAK
 
 
-def distant_peaks(scores: np.ndarray, distance: int = 3) -> np.ndarray:
-    """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest
-    (scipy.signal).
-    """
-    scores = finite(scores)
-    return _scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else NO_PEAK
+def distant_peaks(scores: np.ndarray) -> np.ndarray:
+    """(p,) peaks at or above the mean, of several closer than DISTANCE only the highest."""
+    return _scipy_peaks(finite(scores), distance=DISTANCE)
 
 
 def _scipy_peaks(scores: np.ndarray, **conditions: Any) -> np.ndarray:
-    """(p,) positions by scipy.signal.find_peaks, a token at either end compared with its one
-    neighbour.
-    """
+    """(p,) peaks by scipy.signal.find_peaks, a token at either end beside its one neighbour."""
     from scipy.signal import find_peaks
 
-    if np.ptp(scores) == 0:
+    if not len(scores) or np.ptp(scores) == 0:
         return NO_PEAK
     floor = scores.min() - np.ptp(scores)  # a step down at both ends makes peaks there possible
-    found, _ = find_peaks(np.concatenate([[floor], scores, [floor]]), **conditions)
+    padded = np.concatenate([[floor], scores, [floor]])
+    found, _ = find_peaks(padded, height=scores.mean(), **conditions)
     return found - 1
 
 
-def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np.ndarray:
-    """(p,) peaks at or above the mean that a wavelet of several widths finds
-    (scipy.signal.find_peaks_cwt).
-    """
+def wavelet_peaks(scores: np.ndarray) -> np.ndarray:
+    """(p,) peaks at or above the mean that a wavelet of several WIDTHS finds (scipy.signal)."""
     from scipy.signal import find_peaks_cwt
 
     scores = finite(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
         return NO_PEAK
-    found = np.asarray(find_peaks_cwt(scores - scores.min(), np.array(widths)), dtype=int)
+    found = np.asarray(find_peaks_cwt(scores - scores.min(), WIDTHS), dtype=int)
     return found[scores[found] >= scores.mean()]
 
 
@@ -146,9 +135,7 @@ def above_deviation(scores: np.ndarray) -> np.ndarray:
 
 
 def largest_gap(scores: np.ndarray) -> np.ndarray:
-    """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as
-    large.
-    """
+    """(p,) the tokens above the largest gap between neighbours in rank, the lower one of equals."""
     scores = finite(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
         return NO_PEAK
@@ -158,11 +145,13 @@ def largest_gap(scores: np.ndarray) -> np.ndarray:
 
 
 def quarter(scores: np.ndarray) -> np.ndarray:
-    """(p,) the highest quarter of the tokens, rounded up; ties to the front (Krishna et al. 2022
-    use such a share).
+    """(p,) the highest quarter of the tokens, rounded up, as in Krishna et al. (2022).
+
+    Ties go to the front.
     """
     scores = finite(scores)
-    return np.sort(np.argsort(-scores, kind="stable")[: int(np.ceil(len(scores) / 4))])
+    order = np.argsort(-scores, kind="stable")
+    return np.sort(order[: ceil(len(scores) / 4)])
 
 
 # ways to choose tokens, and so k, from a profile alone
@@ -180,9 +169,7 @@ CHOICES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def peaks_of(text: ScoredText, voter: str) -> np.ndarray:
-    """(n,) bool, the tokens that a voter's dynamic k selects, or those that it selects by itself;
-    once a text.
-    """
+    """(n,) bool, the tokens that a voter's dynamic k selects, or those that it selects itself."""
     if voter in text.selected:
         return text.selected[voter]
     key = ("peaks", voter)

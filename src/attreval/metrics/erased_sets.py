@@ -1,5 +1,4 @@
-"""Sets of erased tokens: each token alone, random sets, some of what an explanation holds, or
-written anew.
+"""Sets of erased tokens: each alone, random ones, parts of an explanation, or written anew.
 
 - Each token alone costs n evaluations a text, once for all methods, and so do SETS random sets.
 - F-Fidelity (Zheng et al. 2025): erasing all that an explanation holds makes a text that the model
@@ -17,11 +16,11 @@ Letters used for shapes: L tokens, n tokens that may be erased, m sets or texts,
 """
 
 from functools import partial
-from math import ceil
 
 import numpy as np
 
 from attreval.core.seeds import generator
+from attreval.metrics.dynamic_k import select
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.scored_text import ScoredText, to_scale
 from attreval.metrics.walk import (
@@ -29,10 +28,10 @@ from attreval.metrics.walk import (
     ask_walk,
     correlate,
     erasable_scores,
+    erasing_order,
     layout_of,
     left_once,
     named,
-    order_of,
 )
 from attreval.models.questions import Conversation, Evaluate, softmax
 
@@ -54,21 +53,19 @@ _infilled = partial(
 
 
 def draw_sets(text: ScoredText, share: float | None) -> np.ndarray:
-    """(m, n) bool sets of tokens: of a share of them, rounded up, or where it is None of a number
-    drawn for each.
-    """
+    """(m, n) bool sets of a share of the tokens, rounded up; None draws a number for each set."""
     n = int(layout_of(text).erasable.sum())
     rng = generator("sets", text.instance.id, share, *text.names)
-    sizes = (
-        rng.integers(1, n + 1, SETS) if share is None else np.full(SETS, ceil(round(share * n, 9)))
-    )
-    return rng.random((SETS, n)).argsort(axis=1).argsort(axis=1) < sizes[:, None]
+    if share is None:
+        sizes = rng.integers(1, n + 1, SETS)
+    else:
+        sizes = np.full(SETS, rationale_sizes(n, [share])[0])
+    ranks = rng.random((SETS, n)).argsort(axis=1).argsort(axis=1)
+    return ranks < sizes[:, None]
 
 
 def _ask_sets(text: ScoredText, method: str, share: float | None) -> Conversation:
-    """(m,) sums of a method's scores over random sets, and how far the probability falls without
-    each.
-    """
+    """(m,) sums of a method's scores over random sets, and falls of the probability."""
     sets = draw_sets(text, share)
     left = yield from left_once(text, ("sets", share), sets)
     return sets @ erasable_scores(text, method), left.drops
@@ -167,10 +164,13 @@ def monotonicity(text: ScoredText, method: str) -> Conversation:
 
 
 def draw_lost(order: np.ndarray, inside: bool, rng: np.random.Generator) -> np.ndarray:
-    """(m, n) bool sets of tokens to erase, at random among the first of an order, or among all but
-    those.
+    """(m, n) bool random sets of tokens to erase.
 
-    A size that leaves none to choose from has no set.
+    Args:
+        order: (n,) places by falling score.
+        inside: draw among the first of the order, else among all but those. A size that leaves none
+            to choose from has no set.
+        rng: draws them.
     """
     n = len(order)
     lost = []
@@ -178,41 +178,42 @@ def draw_lost(order: np.ndarray, inside: bool, rng: np.random.Generator) -> np.n
         pool = order[:size] if inside else order[size:]
         if len(pool):
             count = max(1, int(min(PART * len(pool), BOUND * n)))
-            lost += [rng.choice(pool, count, replace=False) for _ in range(DRAWS)]
-    return np.array([np.isin(np.arange(n), gone) for gone in lost], dtype=bool).reshape(-1, n)
+            for _ in range(DRAWS):
+                lost.append(select(rng.choice(pool, count, replace=False), n))
+    return np.array(lost, dtype=bool).reshape(-1, n)
 
 
 def _ask_lost(text: ScoredText, method: str, inside: bool) -> Conversation:
     """The mean fall of the probability; NaN where nothing could go."""
     rng = generator("f_fidelity", inside, *text.names_of(method))
-    lost = draw_lost(order_of(text, method), inside, rng)
+    lost = draw_lost(erasing_order(text, method), inside, rng)
     if not len(lost):
         return float("nan")
     left = yield from left_once(text, ("lost", method, inside), lost)
     return left.drops.mean()
 
 
-@_fidelity("F-Fidelity+", name="f_fidelity_plus", higher_is_better=True, order=95)
-def inside(text: ScoredText, method: str) -> Conversation:
+@_fidelity("F-Fidelity+", higher_is_better=True, order=95)
+def f_fidelity_plus(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when some of the highest-scored tokens go at random."""
     return (yield from _ask_lost(text, method, inside=True))
 
 
-@_fidelity("F-Fidelity-", name="f_fidelity_minus", higher_is_better=False, order=96)
-def outside(text: ScoredText, method: str) -> Conversation:
+@_fidelity("F-Fidelity-", higher_is_better=False, order=96)
+def f_fidelity_minus(text: ScoredText, method: str) -> Conversation:
     """How far it falls when some of the other tokens go at random."""
     return (yield from _ask_lost(text, method, inside=False))
 
 
 def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
-    """The mean fall over the protocol's sizes of the rationale, which is written anew, or else all
-    but it.
+    """The mean fall over the protocol's sizes of the rationale.
 
-    The explained class is the one predicted on the whole text.
+    It is written anew, or else all but it. The explained class is the one predicted on the whole
+    text.
     """
     if text.infill is None:
         return float("nan")
-    order = order_of(text, method)
+    order = erasing_order(text, method)
     sizes = np.repeat(rationale_sizes(len(order), text.settings.protocol.ratios), REWRITTEN)
     chosen = np.argsort(order)[None] < sizes[:, None]  # (r * REWRITTEN, n)
     kept = np.ones((len(chosen), len(text.tokens)), dtype=bool)
@@ -223,21 +224,16 @@ def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
     return p[0] - p[1:].mean()
 
 
-@_infilled(
-    "Comprehensiveness (infilled)",
-    name="infilled_comprehensiveness",
-    higher_is_better=True,
-    order=103,
-)
-def rewritten(text: ScoredText, method: str) -> Conversation:
+@_infilled("Comprehensiveness (infilled)", higher_is_better=True, order=103)
+def infilled_comprehensiveness(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when the top tokens are written anew, mean over sizes
     of the rationale.
     """
     return (yield from _ask_infilled(text, method, without=True))
 
 
-@_infilled("Sufficiency (infilled)", name="infilled_sufficiency", higher_is_better=False, order=104)
-def surrounded(text: ScoredText, method: str) -> Conversation:
+@_infilled("Sufficiency (infilled)", higher_is_better=False, order=104)
+def infilled_sufficiency(text: ScoredText, method: str) -> Conversation:
     """How far it falls when all but the top tokens are written anew, mean over sizes of the
     rationale.
     """

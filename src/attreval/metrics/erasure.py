@@ -1,5 +1,4 @@
-"""Comprehensiveness and sufficiency, and their normalised forms NC and NS: hard erasure of
-rationales.
+"""Hard erasure of rationales: comprehensiveness, sufficiency, and their normalised forms.
 
 A rationale is the ceil(ratio * n) highest-scored of the n tokens that may be erased.
 Comprehensiveness erases it, sufficiency erases all others; special tokens and the query of a
@@ -34,13 +33,11 @@ _share = partial(faithfulness, higher_is_better=True, joint=True)
 
 @dataclass(frozen=True)
 class Erasure:
-    """(r,) measures at each ratio, and the probability of the explained class on the whole and on
-    the erased text.
+    """(r,) measures at each ratio, and the class's probability on the whole and the erased text.
 
-    Their means over ratios are the areas over the perturbation curve: NC and NS.
-
-    comprehensiveness and sufficiency are differences of probabilities; the normalised forms lie in
-    [0, 1], where 1 is most faithful for both. target: the explained class.
+    Their means over ratios are the areas over the perturbation curve: NC and NS. comprehensiveness
+    and sufficiency are differences of probabilities; the normalised forms lie in [0, 1], where 1 is
+    most faithful for both. target: the explained class.
     """
 
     ratios: tuple[float, ...]
@@ -54,22 +51,18 @@ class Erasure:
 
 
 def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-    """(n,) indices by falling score; ties in random order, or lowest index first where rng
-    is None.
-    """
+    """(n,) indices by falling score; ties at random, or the lowest index first without rng."""
     scores = finite(scores)
     tie = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
     return np.lexsort((tie, -scores))
 
 
 def rank_shares(scores: np.ndarray) -> np.ndarray:
-    """(n,) ranks from 0, the lowest score, to 1, equal scores sharing their mean; 1/2 for one
-    token.
-    """
+    """(n,) ranks from 0, the lowest score, to 1, equal ones sharing their mean; 1/2 for one."""
     scores = finite(scores)
-    return (
-        (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(len(scores), 0.5)
-    )
+    if len(scores) < 2:
+        return np.full(len(scores), 0.5)
+    return (rankdata(scores) - 1) / (len(scores) - 1)
 
 
 def rationale_sizes(n: int, ratios: Sequence[float]) -> list[int]:
@@ -87,21 +80,30 @@ def erase(
     query: int | None = None,
     calls: int = 0,
 ) -> Conversation:
-    """The conversation that erases rationales of one attribution: yields questions, returns an
-    Erasure.
+    """The conversation that erases rationales of one attribution: returns an Erasure.
 
-    scores: (n,) over content tokens (those of the query are not looked at), or over the tokens that
-        the layout scores.
-    The explained class is the one predicted on the whole text. ratios: None takes the protocol's.
-    query: see protocol.find_layout. calls: numbers computed before on this text, for the drift.
-        ValueError for other shapes.
+    The explained class is the one predicted on the whole text.
+
+    Args:
+        tokens: the text.
+        scores: (n,) over content tokens (those of the query are not looked at), or over the tokens
+            that the layout scores.
+        ratios: None takes the protocol's.
+        rng: breaks ties.
+        protocol: of erasure.
+        query: see protocol.find_layout.
+        calls: numbers computed before on this text, for the drift.
+
+    Raises:
+        ValueError: other shapes.
     """
     ratios = tuple(ratios or protocol.ratios)
     layout = find_layout(tokens, protocol, query)
     order = layout.scored[rank_tokens(fit_scores(tokens, layout, scores), rng)]
     sizes = rationale_sizes(layout.size, ratios)
-    chosen = np.array([np.isin(np.arange(len(tokens)), order[:size]) for size in sizes])
-    chosen &= layout.erasable  # (r, L)
+    place = np.full(len(tokens), len(tokens))  # in the order; beyond all sizes without a score
+    place[order] = np.arange(len(order))
+    chosen = (place < np.array(sizes)[:, None]) & layout.erasable  # (r, L)
     gone = np.concatenate([layout.base[None], chosen | layout.beside, layout.erasable & ~chosen])
     logits = yield from ask_erased(tokens, gone, protocol.erased)
     target = int(logits[0].argmax())
@@ -123,8 +125,9 @@ def erase(
 
 
 def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray:
-    """The scores of the tokens that a layout scores, from those of all content tokens. ValueError
-    for other shapes.
+    """The scores of the tokens that a layout scores, from those of all content tokens.
+
+    ValueError for other shapes.
     """
     if len(scores) == len(layout.scored):
         return np.asarray(scores, dtype=float)
@@ -155,8 +158,13 @@ def ask_erased(tokens: Tokens, gone: np.ndarray, erased: str) -> Conversation:
 def normalised_comprehensiveness(
     full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0
 ) -> np.ndarray:
-    """NC: comprehensiveness in [0, 1] from probabilities after erasure (eq. 2 and 5); 0 where
-    nothing can be told.
+    """NC: comprehensiveness in [0, 1] after erasure (eq. 2 and 5); 0 where nothing can be told.
+
+    Args:
+        full: the class's probability on the whole text.
+        erased: on the text that is erased whole.
+        left: (r,) without each rationale.
+        drifted: numbers computed before, by which the released code's baseline drifts.
     """
     room = min(1.0, max(0.0, full - erased)) + BASELINE_MARGIN * np.asarray(drifted)
     drop = np.maximum(0, full - left)
@@ -166,7 +174,7 @@ def normalised_comprehensiveness(
 def normalised_sufficiency(
     full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0
 ) -> np.ndarray:
-    """NS: sufficiency in [0, 1] from probabilities of what is left (eq. 1 and 4)."""
+    """NS: sufficiency in [0, 1] of what is left (eq. 1 and 4); the arguments are those of NC."""
     floor = 1 - max(0.0, full - erased) - BASELINE_MARGIN * (1 + np.asarray(drifted))
     rest = 1 - np.maximum(0, full - left)
     return np.clip((rest - floor) / (1 - floor), 0, 1)
@@ -183,16 +191,12 @@ def ask_hard(
 
 
 def ask_ends(text: ScoredText, method: str) -> Conversation:
-    """The same where only the whole and the erased text matter: at one ratio, unless all are known
-    already.
-    """
+    """The same for the whole and the erased text alone: at one ratio, unless all are known."""
     return ask_hard(text, method, None if ("hard", method) in text.found else (1.0,))
 
 
 def predicted_class(text: ScoredText) -> int | None:
-    """The class that the model predicts, known once a text was erased for any method; None
-    before.
-    """
+    """The class that the model predicts, known once a text was erased; None before."""
     return next((one.target for one in text.found.values() if isinstance(one, Erasure)), None)
 
 

@@ -1,7 +1,7 @@
-"""Scores against tokens that people marked: agreement@k (Kamp et al. 2023), F1, AUPRC, spans, mass
-and ranks.
+"""Scores against tokens that people marked: agreement@k, F1, AUPRC, spans, mass and ranks.
 
-F1, AUPRC and spans are those of DeYoung et al. (2020), mass and ranks those of Arras et al. (2022).
+Agreement@k is that of Kamp et al. (2023), F1, AUPRC and spans are those of DeYoung et al. (2020),
+mass and ranks those of Arras et al. (2022).
 All scores being equal, each gives what random ones get on average: in closed form, or, where the
 order of tied tokens matters in other ways, as the mean over DRAWS of their orders. They ask the
 model nothing. Letters used for shapes: n content tokens, g marked ones.
@@ -39,12 +39,18 @@ _people = partial(
 
 
 def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float:
-    """Expected agreement@k of a method with people whose relevance is the share of them (Kamp et
-    al. 2023, section 3).
+    """Expected agreement@k of a method with people's share (Kamp et al. 2023, section 3).
 
     The paper's words; its released code makes people a voter with a top k of its own, which
-    agreement_at_k does. Relevance is the mean of the method's vote and the share. NaN where there
-    is no token.
+    agreement_at_k does. Relevance is the mean of the method's vote and the share.
+
+    Args:
+        scores: (n,) of the method.
+        share: (n,) of people who mark each token.
+        k: tokens that the method selects.
+
+    Returns:
+        NaN where there is no token.
     """
     scores = np.asarray(scores, dtype=float)
     share = np.asarray(share, dtype=float)
@@ -61,9 +67,7 @@ def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float
 
 
 def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
-    """The same for a selection of any size, (n,) bool; NaN where neither side puts forward
-    a token.
-    """
+    """The same for a selection of any size, (n,) bool; NaN where neither side puts any forward."""
     mean = (np.asarray(selection, dtype=float) + share) / 2
     anybody = (mean > 0).sum()
     return float(mean.sum() / anybody) if anybody else float("nan")
@@ -79,9 +83,8 @@ def people(text: ScoredText, method: str) -> float:
     """How far a method selects the k tokens that most people mark."""
     if text.settings.people == "share":
         return agreement_with_share(text.scores[method], text.share, text.settings.k)
-    return agreement_at_k(
-        [text.scores[method], text.share], text.settings.k, tie_breaker(text, method, "people")
-    )
+    rng = tie_breaker(text, method, "people")
+    return agreement_at_k([text.scores[method], text.share], text.settings.k, rng)
 
 
 @_people("People (dynamic k)", source="Kamp et al. 2023, section 4", order=24)
@@ -103,9 +106,7 @@ _mass = partial(_marked, judge="pointing")
 
 
 def over_orders(text: ScoredText, method: str, measure: Callable[[np.ndarray], float]) -> float:
-    """The mean of what a measure gives for (n,) orders of tokens by falling score, one where no two
-    are equal.
-    """
+    """The mean of a measure over (n,) orders of tokens by falling score, which differ in ties."""
     scores = text.scores[method]
     rng = generator("ties", *text.names_of(method))
     draws = 1 if len(np.unique(scores)) == len(scores) else DRAWS

@@ -1,5 +1,4 @@
-"""Normalised AOPC: comprehensiveness and sufficiency between the least and the greatest that a text
-allows.
+"""Normalised AOPC: comprehensiveness and sufficiency between the limits that a text allows.
 
 The area over the perturbation curve is the mean over sizes of the rationale. On one text some order
 of its tokens reaches the least area and another the greatest; both depend on the model, so raw
@@ -12,6 +11,8 @@ erased, W beams, r ratios.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,9 @@ LEAST_RANGE = 1e-8  # closer limits leave nothing to be told
 
 @dataclass(frozen=True)
 class Limits:
-    """The (2,) least and greatest area of any order of a text's tokens. exact: all orders were
-    compared.
+    """The (2,) least and greatest area of any order of a text's tokens.
+
+    exact: all orders were compared.
     """
 
     comprehensiveness: np.ndarray
@@ -49,9 +51,7 @@ class Limits:
     exact: bool
 
     def place(self, measure: str, area: float) -> float:
-        """An area of one of MEASURES as a share of the way from the least to the greatest; NaN
-        where they are one.
-        """
+        """An area as a share of the way from the least to the greatest; NaN where they are one."""
         least, greatest = getattr(self, measure)
         width = greatest - least
         return float((area - least) / width) if width > LEAST_RANGE else float("nan")
@@ -64,16 +64,20 @@ def areas_in_limits(
     protocol: Protocol,
     query: int | None,
 ) -> Conversation:
-    """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions,
-    none outside of them.
+    """The conversation that gives a text's Limits, and the (m, 2) areas of m attributions.
 
-    rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase`.
+    Args:
+        tokens: the text.
+        scores: (n,) of each attribution.
+        rngs: break the ties of each.
+        protocol: of erasure.
+        query: see protocol.find_layout.
     """
     layout = find_layout(tokens, protocol, query)
-    orders = [
-        rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)
-    ]
-    limits = yield from find_limits(tokens, None, protocol, query, orders=orders)
+    orders = []
+    for given, rng in zip(scores, rngs, strict=True):
+        orders.append(rank_tokens(fit_scores(tokens, layout, given), rng))
+    limits = yield from find_limits(tokens, protocol, query, orders=orders)
     areas = []
     for order in orders:
         hard = yield from erase(tokens, -np.argsort(order), None, None, protocol, query)
@@ -83,35 +87,36 @@ def areas_in_limits(
 
 def find_limits(
     tokens: Tokens,
-    ratios: Sequence[float] | None = None,
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
     beam: int = BEAM,
     exact: int = EXACT,
     orders: Sequence[np.ndarray] = (),
 ) -> Conversation:
-    """The conversation that finds the Limits of one text, for the class that the model predicts on
-    all of it.
+    """The conversation that finds the Limits of one text, for the class that the model predicts.
 
-    beam: W orders that are followed at a time. exact: up to so many tokens, every order is compared
-        instead.
-    orders: of explanations, (n,) places among the tokens that the layout scores, the first to be
-    erased at first; what they reach counts for the limits, so that none of them lies outside.
-    ValueError for less than one beam.
+    Args:
+        tokens: the text.
+        protocol: of erasure.
+        query: see protocol.find_layout.
+        beam: W orders that are followed at a time.
+        exact: up to so many tokens, every order is compared instead.
+        orders: of explanations, (n,) places among the tokens that the layout scores, the first to
+            be erased at first; what they reach counts for the limits, so that none lies outside.
+
+    Raises:
+        ValueError: less than one beam.
     """
     if beam < 1:
         raise ValueError(f"a beam search follows at least one order; got beam={beam}")
     layout = find_layout(tokens, protocol, query)
     n = len(layout.scored)
-    sizes = np.minimum(rationale_sizes(layout.size, tuple(ratios or protocol.ratios)), n)
-    weights = np.bincount(sizes, minlength=n + 1) / len(
-        sizes
-    )  # (n + 1,) of each size's value in the area
+    sizes = np.minimum(rationale_sizes(layout.size, protocol.ratios), n)
+    # (n + 1,) of each size's value in the area
+    weights = np.bincount(sizes, minlength=n + 1) / len(sizes)
 
     def ask(without: np.ndarray, only: np.ndarray) -> Conversation:
-        """The (m, 2) falls of the probability where (m, n) rationales are erased, and where only
-        they stay.
-        """
+        """(m, 2) falls where (m, n) rationales are erased, and where others alone stay."""
         gone = np.zeros((2 * len(without), len(tokens)), dtype=bool)
         gone[:, layout.scored] = np.concatenate([without, ~only])
         gone &= layout.erasable
@@ -134,21 +139,15 @@ def find_limits(
 
 
 def _every_order(ask: Ask, weights: np.ndarray) -> Conversation:
-    """(2, 2) least and greatest area of each measure over all n! orders, by the best way to each of
-    the 2^n sets.
-    """
+    """(2, 2) least and greatest area of each measure over all n! orders, set by set."""
     n = len(weights) - 1
     sets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
     sizes = sets.sum(axis=1)
     counted = weights[sizes] > 0
     values = np.zeros((len(sets), 2))
     values[counted] = yield from ask(sets[counted], sets[counted])
-    gains = np.repeat(values * weights[sizes][:, None], 2, axis=1) * [
-        -1,
-        1,
-        -1,
-        1,
-    ]  # the least is found as a greatest
+    signs = [-1, 1, -1, 1]  # the least is found as a greatest
+    gains = np.repeat(values * weights[sizes][:, None], 2, axis=1) * signs
     best = np.full(gains.shape, -np.inf)
     best[0] = 0
     for size in range(1, n + 1):
@@ -166,53 +165,53 @@ def _beam_search(ask: Ask, weights: np.ndarray, beam: int) -> Conversation:
     value stood still.
     """
     n = len(weights) - 1
-    goals = [(measure, sign) for measure in (0, 1) for sign in (-1, 1)]
-    nothing = (np.zeros((1, n), dtype=bool), np.zeros(1))
-    kept = dict.fromkeys(goals, nothing)  # (W, n) rationales and their areas so far
+    goals = list(product((0, 1), (-1, 1)))  # measure, sign
+    kept = dict.fromkeys(goals, Beam(np.zeros((1, n), dtype=bool), np.zeros(1)))
     for size in range(1, int(np.flatnonzero(weights).max()) + 1):
-        grown = {(measure, sign): _grow(*kept[measure, sign], sign) for measure, sign in goals}
-        sides = [
-            np.concatenate([grown[measure, sign][0] for sign in (-1, 1)]) for measure in (0, 1)
-        ]
+        grown = {goal: _grow(kept[goal], goal[1]) for goal in goals}
+        sides = [np.concatenate([grown[m, -1].sets, grown[m, 1].sets]) for m in (0, 1)]
         most = max(map(len, sides))
-        padded = [
-            np.concatenate([side, np.repeat(side[:1], most - len(side), axis=0)]) for side in sides
-        ]
+        # the shorter side is filled up with what is asked already
+        padded = [side[np.arange(most) % len(side)] for side in sides]
         values = yield from ask(*padded)
         rest = weights[size + 1 :].sum()
-        for measure, sign in goals:
-            sets, areas = grown[measure, sign]
-            start = 0 if sign < 0 else len(grown[measure, -1][0])
+        for (measure, sign), (sets, areas) in grown.items():
+            start = 0 if sign < 0 else len(grown[measure, -1].sets)
             value = values[start : start + len(sets), measure]
-            areas = areas + weights[size] * value
-            best = np.argsort(-sign * (areas + rest * value), kind="stable")[:beam]
-            kept[measure, sign] = (sets[best], areas[best])
-    return np.array([areas[0] for _, areas in kept.values()]).reshape(2, 2)
+            reached = areas + weights[size] * value
+            best = np.argsort(-sign * (reached + rest * value), kind="stable")[:beam]
+            kept[measure, sign] = Beam(sets[best], reached[best])
+    return np.array([beam.areas[0] for beam in kept.values()]).reshape(2, 2)
 
 
-def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
+class Beam(NamedTuple):
+    """(W, n) rationales, and (W,) their areas so far."""
+
+    sets: np.ndarray
+    areas: np.ndarray
+
+
+def _grow(kept: Beam, sign: int) -> Beam:
     """Every set that is one token larger, once, with the best area on the way to it."""
-    at, token = np.nonzero(~sets)
-    larger = sets[at]
+    at, token = np.nonzero(~kept.sets)
+    larger = kept.sets[at]
     larger[np.arange(len(at)), token] = True
-    order = np.argsort(-sign * areas[at], kind="stable")
+    areas = kept.areas[at]
+    order = np.argsort(-sign * areas, kind="stable")
     _, first = np.unique(np.packbits(larger[order], axis=1), axis=0, return_index=True)
-    return larger[order][first], areas[at][order][first]
+    return Beam(larger[order][first], areas[order][first])
 
 
 def ask_share(text: ScoredText, method: str, measure: str) -> Conversation:
-    """The conversation that places one method's area between the limits of its text, which no
-    method here leaves.
-    """
+    """The conversation that places a method's area between the limits of its text."""
     settings = text.settings
     layout = layout_of(text)
     orders = []
     for name, scores in text.scores.items():
         ties = generator("ties", *text.names_of(name))
         orders.append(rank_tokens(fit_scores(text.tokens, layout, scores), ties))
-    talk = find_limits(
-        text.tokens, None, settings.protocol, settings.query, settings.beam, orders=orders
-    )
+    beam = settings.beam
+    talk = find_limits(text.tokens, settings.protocol, settings.query, beam, orders=orders)
     limits = yield from text.once(("limits",), talk)
     hard = yield from ask_hard(text, method)
     placed = limits.place(measure, getattr(hard, measure).mean())

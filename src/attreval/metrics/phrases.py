@@ -1,5 +1,4 @@
-"""Phrases that a profile of scores puts forward, not only tokens, and their F1 (after Kamp et al.
-2023, section 6).
+"""Phrases that a profile of scores puts forward, and their F1 (after Kamp et al. 2023, section 6).
 
 The paper leaves spans to future work and sketches one way in its Figure 5: each token goes to the
 nearest peak. Here, besides, a phrase is a run of neighbouring tokens that stay above the mean
@@ -36,8 +35,7 @@ CONTINUED = "##"  # begins a piece of a word that began before
 
 
 def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """(n,) which peak each token belongs to: that of the least difference in score plus distance in
-    tokens.
+    """(n,) which peak each token belongs to: the nearest in score and in tokens together.
 
     Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The
     first of several as near; -1 where there is no peak.
@@ -51,9 +49,7 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
 
 
 def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED) -> list[Phrase]:
-    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak; none
-    without a peak.
-    """
+    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak."""
     scores = finite(scores)
     peaks = set(local_maxima(scores, rule).tolist())
     runs = true_runs(scores >= scores.mean()) if peaks else []
@@ -69,21 +65,25 @@ def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
 
 
 def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase], least: float = 0.0) -> float:
-    """F1 of phrases: one is right when it overlaps a given one, and a given one is covered when it
-    is overlapped.
+    """F1 of phrases: a found one is right, and a given one covered, where two overlap.
 
-    least: the share of what two hold together that they must share. NaN where neither side has a
-    phrase, 0 where only one has.
+    Args:
+        found: of an explanation.
+        given: of people.
+        least: the share of what two hold together that they must share.
+
+    Returns:
+        NaN where neither side has a phrase, 0 where only one has.
     """
     if not found or not given:
         return 0.0 if found or given else float("nan")
-
-    def fits(a: Phrase, b: Phrase) -> bool:
-        shared = min(a[1], b[1]) - max(a[0], b[0])
-        return shared > 0 and shared / (max(a[1], b[1]) - min(a[0], b[0])) >= least
-
-    precision = np.mean([any(fits(a, b) for b in given) for a in found])
-    recall = np.mean([any(fits(a, b) for a in found) for b in given])
+    first, behind = np.array(found).T[:, :, None]
+    start, end = np.array(given).T
+    shared = np.minimum(behind, end) - np.maximum(first, start)
+    either = np.maximum(behind, end) - np.minimum(first, start)
+    fits = (shared > 0) & (shared / either >= least)
+    precision = fits.any(axis=1).mean()
+    recall = fits.any(axis=0).mean()
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
@@ -125,8 +125,9 @@ def _kind_of(word: str) -> str:
 
 
 def chosen_chunks(selections: np.ndarray, chunks: np.ndarray) -> np.ndarray:
-    """(..., s) bool, the chunks that hold a selected token, of (..., n) bool tokens. ValueError for
-    other lengths.
+    """(..., s) bool, the chunks that hold a selected token, of (..., n) bool tokens.
+
+    ValueError for other lengths.
     """
     selections = np.asarray(selections, dtype=bool)
     if selections.shape[-1] != len(chunks):

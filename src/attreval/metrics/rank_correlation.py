@@ -1,5 +1,4 @@
-"""Kendall's tau-b of two metrics' orders of methods (Kendall 1945), without the noise of instances
-and seeds.
+"""Kendall's tau-b of two metrics' orders of methods (Kendall 1945), without noise.
 
 The same drawn instances and seeds go into the means of every judge, since all of them scored the
 same explanations. Beside it what chance gives (the methods of one judge exchange their names), and
@@ -26,10 +25,10 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the judges of one run say on average. means: judge -> (m,); drawn: judge -> (d, m) of
-    drawn instances.
+    """What the judges of one run say on average.
 
-    counts: judge -> (m,) how many pairs of an instance and a seed stand behind a mean.
+    means: judge -> (m,). drawn: judge -> (d, m) of drawn instances. counts: judge -> (m,) how many
+    pairs of an instance and a seed stand behind a mean.
     """
 
     methods: tuple[str, ...]
@@ -39,9 +38,7 @@ class Drawn:
 
 
 class Correlation(NamedTuple):
-    """tau-b without noise, (d,) draws of it, and over how many methods it is, or of how many runs
-    the mean.
-    """
+    """tau-b without noise, (d,) draws of it, and over how many methods it is, or runs."""
 
     tau: float
     drawn: np.ndarray
@@ -60,14 +57,14 @@ def tau_b(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             f"two judges of the same methods are compared; got shapes {a.shape} and {b.shape}"
         )
     first, second = np.triu_indices(a.shape[-1], k=1)
-    left = order_of(a[..., first] - a[..., second])
-    right = order_of(b[..., first] - b[..., second])
+    left = sign_of(a[..., first] - a[..., second])
+    right = sign_of(b[..., first] - b[..., second])
     room = np.sqrt((left**2).sum(axis=-1) * (right**2).sum(axis=-1))
     with np.errstate(invalid="ignore"):
         return np.where(room > 0, (left * right).sum(axis=-1) / room, np.nan)
 
 
-def order_of(difference: np.ndarray) -> np.ndarray:
+def sign_of(difference: np.ndarray) -> np.ndarray:
     """-1, 0 or 1 for each difference, NaN for NaN."""
     return np.where(np.abs(difference) <= TIED, 0.0, np.sign(difference))
 
@@ -75,11 +72,16 @@ def order_of(difference: np.ndarray) -> np.ndarray:
 def draw_judges(
     values: Mapping[str, np.ndarray], methods: Sequence[str], draws: int, *names: object
 ) -> Drawn:
-    """Means of every judge, and those of instances and seeds drawn with replacement; the draws
-    derive from `names`.
+    """Means of every judge, and those of instances and seeds drawn with replacement.
 
-    values: judge -> (S, N, m), NaN for what was not measured, and left out of every mean. Raises
-    ValueError where the judges did not score the same.
+    Args:
+        values: judge -> (S, N, m), NaN for what was not measured, and left out of every mean.
+        methods: the m methods.
+        draws: how many.
+        names: what the draws derive from.
+
+    Raises:
+        ValueError: the judges did not score the same.
     """
     shapes = sorted({np.shape(value) for value in values.values()})
     if len(shapes) != 1 or len(shapes[0]) != 3 or shapes[0][2] != len(methods):
@@ -107,13 +109,16 @@ def draw_judges(
 
 
 def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(..., d, m, j) draws of what j judges' means of m methods are without the noise of texts and
-    seeds.
+    """(..., d, m, j) draws of what j judges' means of m methods are without noise.
 
     Noise makes orders of means less alike, and drawing texts adds it once more. So the covariance
     of the methods is drawn from an inverse Wishart, the mean noise is subtracted, and true means
-    are drawn given those seen, each shrunk by its own noise. means: (..., m, j), NaN and equal ones
-    stay unknown; drawn: (..., d, m, j).
+    are drawn given those seen, each shrunk by its own noise.
+
+    Args:
+        means: (..., m, j); NaN and equal ones stay unknown.
+        drawn: (..., d, m, j) of drawn texts and seeds.
+        rng: draws.
     """
     judges = means.shape[-1]
     deviation = means.std(axis=-2, keepdims=True)[..., None, :, :]
@@ -143,7 +148,13 @@ def true_tau_b(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
 def correlate_means(run: Drawn, a: str, b: str, names: Sequence[object] = ()) -> Correlation:
     """tau-b of two judges of a run without noise, over the methods that both have scored.
 
-    names: what the draws derive from, beside the judges. NaN for fewer than FEWEST methods.
+    Args:
+        run: the judges' means.
+        a, b: the two judges.
+        names: what the draws derive from, beside the judges.
+
+    Returns:
+        NaN for fewer than FEWEST methods.
     """
     shared = shared_methods(run, a, b)
     count = int(shared.sum())

@@ -1,5 +1,4 @@
-"""Metrics that ask the model nothing: what scores tell beside those of other methods and texts, or
-by their form.
+"""Metrics that ask the model nothing: scores beside those of other methods and texts, and forms.
 
 - The vote: each other method gives every token its rank, and the mean of these is the vote (Borda's
   count; Krishna et al. 2022 compare pairs).
@@ -58,11 +57,9 @@ def vote(text: ScoredText, method: str) -> float:
     others = [
         rankdata(scores) for name, scores in text.scores.items() if name not in (method, RANDOM)
     ]
-    return (
-        correlate(text.scores[method], np.mean(others, axis=0), ranks=True)
-        if others
-        else float("nan")
-    )
+    if not others:
+        return float("nan")
+    return correlate(text.scores[method], np.mean(others, axis=0), ranks=True)
 
 
 @_alone(
@@ -137,13 +134,14 @@ def parameter_randomisation(text: ScoredText, method: str) -> float:
 
 
 def order_likeness(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's correlation of two (n,) scores; 1 where their ranks are the same, 0 where one
-    alone is constant.
+    """Spearman's correlation of two (n,) scores; 1 where ranks are the same, constants too.
+
+    0 where one alone is constant.
     """
-    ranks = rankdata(finite(a)), rankdata(finite(b))
+    ranks = np.stack([rankdata(finite(a)), rankdata(finite(b))])
     if np.array_equal(*ranks):
         return 1.0
-    if min(np.ptp(ranks[0]), np.ptp(ranks[1])) == 0:
+    if np.ptp(ranks, axis=1).min() == 0:
         return 0.0
     return float(np.corrcoef(*ranks)[0, 1])
 
@@ -151,11 +149,9 @@ def order_likeness(a: np.ndarray, b: np.ndarray) -> float:
 def kinds_of(text: ScoredText, of_words: bool) -> np.ndarray:
     """(n,) what each content token is: its id, or the part of the text that it stands in."""
     content = text.tokens.content
-    return (
-        text.tokens.ids[content]
-        if of_words
-        else np.arange(len(content)) * PLACES // max(1, len(content))
-    )
+    if of_words:
+        return text.tokens.ids[content]
+    return np.arange(len(content)) * PLACES // max(1, len(content))
 
 
 def foretell(text: ScoredText, method: str, of_words: bool) -> np.ndarray:
@@ -177,9 +173,8 @@ def _sum_ranks(texts: Sequence[ScoredText], method: str, of_words: bool) -> dict
     """By kind, the sum of ranks in texts, and how many there are."""
     sums: dict[int, np.ndarray] = {}
     for text in texts:
-        for kind, rank in zip(
-            kinds_of(text, of_words).tolist(), rank_shares(text.scores[method]), strict=True
-        ):
+        kinds = kinds_of(text, of_words).tolist()
+        for kind, rank in zip(kinds, rank_shares(text.scores[method]), strict=True):
             sums[kind] = sums.get(kind, np.zeros(2)) + np.array([rank, 1.0])
     return sums
 

@@ -1,5 +1,4 @@
-"""Soft-NC and Soft-NS: erasure in proportion to the scores, not to their ranking (Zhao & Aletras
-2023, section 3.2).
+"""Soft-NC and Soft-NS: erasure in proportion to the scores (Zhao & Aletras 2023, section 3.2).
 
 Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised
 score a as its probability, for Soft-NC with 1 - a. The paper does not say how scores become
@@ -48,8 +47,7 @@ equal = partial(
 
 @dataclass(frozen=True)
 class SoftProbabilities:
-    """sufficiency, comprehensiveness: (s,) probabilities of the explained class on the texts
-    disturbed for each.
+    """(s,) probabilities of the explained class on the texts disturbed for each measure.
 
     keep_rate, drop_rate: the mean share of a content token's entries (or of its attention) that
     sufficiency keeps and that comprehensiveness removes, before anything is drawn; NaN for a noise,
@@ -80,11 +78,16 @@ def soft_erase(
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
 ) -> Conversation:
-    """The conversation that softly erases one attribution: yields one question, returns
-    SoftProbabilities.
+    """The conversation that softly erases one attribution: returns SoftProbabilities.
 
-    scores: as for erasure.erase. target: the explained class. names: what the draws derive from;
-    keeping by a and by 1 - a draw apart, whichever measure asks.
+    Args:
+        tokens: the text.
+        scores: as for erasure.erase.
+        target: the explained class.
+        names: what the draws derive from; keeping by a and by 1 - a draw apart, whichever measure
+            asks.
+        protocol: of erasure.
+        query: see protocol.find_layout.
     """
     layout = find_layout(tokens, protocol, query)
     scores = fit_scores(tokens, layout, scores)
@@ -94,9 +97,7 @@ def soft_erase(
     stays = []
     for sufficing in (True, False):
         norm: str = protocol.norm
-        if (
-            norm == "released"
-        ):  # the released code runs with one rule and takes its Soft-NS, then with the other
+        if norm == "released":  # that code takes its Soft-NS by one rule, then runs by another
             norm = "sigmoid" if sufficing else "minmax_released"
         importance = token_importances(tokens, layout, scores, norm, protocol.keep_rate)
         kept = sufficing != protocol.inverted
@@ -115,9 +116,7 @@ def soft_erase(
 def token_importances(
     tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float
 ) -> np.ndarray:
-    """(L,) importances in [0, 1]; those of tokens without a score follow the rule, and are 0 by
-    most.
-    """
+    """(L,) importances in [0, 1]; of tokens without a score by the rule, which is mostly 0."""
     if norm == "minmax_released":
         # the released code gives tokens without a score -1 and then takes the range of the whole
         # row
@@ -155,25 +154,20 @@ def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> n
 
 
 def _shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
-    """(n,) chances in the same order with a given mean: one number is added to the
-    log-odds of all.
-    """
+    """(n,) chances in the same order with a given mean: their log-odds are shifted alike."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 
     odds = logit(np.clip(chances, EDGE, 1 - EDGE))
     reach = 50.0  # both means are at an end of [0, 1] there, whatever the chances
-    return expit(
-        odds + brentq(lambda shift: expit(odds + shift).mean() - mean, -reach, reach, xtol=1e-12)
-    )
+    shift = brentq(lambda by: expit(odds + by).mean() - mean, -reach, reach, xtol=1e-12)
+    return expit(odds + shift)
 
 
 def _disturbance_strengths(
     tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Protocol
 ) -> np.ndarray:
-    """(L,) strengths of the disturbance from the chance to stay; tokens under protection are left
-    as they are.
-    """
+    """(L,) strengths of the disturbance from the chance to stay; protected tokens have none."""
     free = layout.erasable if protocol.protect else np.ones(len(tokens), bool)
     if protocol.soft == "attend":
         free = free & (np.arange(len(tokens)) > 0)  # the first token is always attended to
@@ -185,27 +179,29 @@ def _disturbance_strengths(
 
 
 def soft_values(erasure: Erasure, found: SoftProbabilities) -> SoftValues:
-    """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text
-    from hard erasure.
-    """
-    ends = (erasure.full, erasure.erased)
+    """Soft-NS and Soft-NC (eq. 4-5), between the whole and the erased text of hard erasure."""
+    ns = partial(normalised_sufficiency, erasure.full, erasure.erased)
+    nc = partial(normalised_comprehensiveness, erasure.full, erasure.erased)
     return SoftValues(
-        sufficiency=float(normalised_sufficiency(*ends, found.sufficiency.mean())),
-        comprehensiveness=float(
-            normalised_comprehensiveness(*ends, found.comprehensiveness.mean())
-        ),
-        each_sufficiency=normalised_sufficiency(*ends, found.sufficiency),
-        each_comprehensiveness=normalised_comprehensiveness(*ends, found.comprehensiveness),
+        sufficiency=float(ns(found.sufficiency.mean())),
+        comprehensiveness=float(nc(found.comprehensiveness.mean())),
+        each_sufficiency=ns(found.sufficiency),
+        each_comprehensiveness=nc(found.comprehensiveness),
     )
 
 
 def ask_soft(
     text: ScoredText, method: str, norm: Norm, keep_rate: float | None = None
 ) -> Conversation:
-    """The conversation that softly erases by one method's scores, once a text, norm and rate:
-    returns SoftValues.
+    """The conversation that softly erases by one method's scores: returns SoftValues.
 
-    keep_rate: the mean that `calibrated` brings strengths to; None takes the protocol's.
+    What is asked is asked once a text, norm and rate.
+
+    Args:
+        text: the text.
+        method: whose scores.
+        norm: how scores become probabilities.
+        keep_rate: the mean that `calibrated` brings them to; None takes the protocol's.
     """
     hard = yield from ask_ends(text, method)
     protocol = replace(text.settings.protocol, norm=norm)
@@ -276,9 +272,7 @@ def soft_ns_equal(text: ScoredText, method: str) -> Conversation:
 
 
 def _ask_area(text: ScoredText, method: str, measure: str) -> Conversation:
-    """Area under one of SoftValues at RATES by the trapezoid rule, as a share of the width: a mean
-    value.
-    """
+    """The mean of one of SoftValues over RATES, by the trapezoid rule."""
     values = []
     for rate in RATES:
         found = yield from ask_soft(text, method, "calibrated", rate)

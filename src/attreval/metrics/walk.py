@@ -1,5 +1,4 @@
-"""Texts with some of their tokens erased, the walk along all tokens in the order of their scores,
-and what it tells.
+"""Texts with some of their tokens erased, and the walk along all tokens by falling score.
 
 What the tokens of highest score do when they go, one after the other, and when they alone stay, is
 asked once: each of the metrics costs n evaluations a method, 50 at most, and nothing where another
@@ -64,10 +63,8 @@ def erasable_scores(text: ScoredText, method: str) -> np.ndarray:
     return fit_scores(text.tokens, layout, text.scores[method])[layout.erasable[layout.scored]]
 
 
-def order_of(text: ScoredText, method: str) -> np.ndarray:
-    """(n,) places among the tokens that may be erased, by falling score; ties in an order that is
-    drawn.
-    """
+def erasing_order(text: ScoredText, method: str) -> np.ndarray:
+    """(n,) places among the tokens that may be erased, by falling score; ties at random."""
     return rank_tokens(erasable_scores(text, method), generator("ties", *text.names_of(method)))
 
 
@@ -90,10 +87,13 @@ def left_once(text: ScoredText, key: Hashable, gone: np.ndarray) -> Conversation
 def ask_walk(text: ScoredText, method: str, deleting: bool) -> Conversation:
     """The conversation that walks along a method's order: returns a Walk.
 
-    deleting: the tokens that are taken go, from the whole text to one with none; else they alone
-        stay.
+    Args:
+        text: the text.
+        method: whose order.
+        deleting: the tokens that are taken go, from the whole text to one with none; else they
+            alone stay.
     """
-    order = order_of(text, method)
+    order = erasing_order(text, method)
     n = len(order)
     sizes = np.unique(np.linspace(0, n, min(n, STEPS) + 1).round().astype(int))
     taken = np.argsort(order)[None] < sizes[:, None]  # (s + 1, n)
@@ -102,7 +102,7 @@ def ask_walk(text: ScoredText, method: str, deleting: bool) -> Conversation:
 
 
 def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> float:
-    """Correlation of scores with effects, Pearson's or of their ranks (Spearman's).
+    """Correlation of (n,) scores with (n,) effects, Pearson's or of their ranks (Spearman's).
 
     0 where all scores are equal, as those without meaning get on average. NaN where all effects
     are, or for one token.

@@ -1,5 +1,4 @@
-"""Metrics on trial: worlds whose truth is known, explanations true, wrong and misleading, verdicts
-on metrics.
+"""Metrics on trial: worlds whose truth is known, explanations that are right or not, verdicts.
 
 WORLDS holds the worlds of all files of `trial/worlds`, by name, in their order. `load_world` makes
 one from a seed.
@@ -24,11 +23,9 @@ def __getattr__(name: str) -> Any:
     found: dict[str, World] = {}
     for module in pkgutil.iter_modules(importlib.import_module(_FOLDER).__path__, f"{_FOLDER}."):
         for held in vars(importlib.import_module(module.name)).values():
-            found |= {
-                one.name: one
-                for one in (held if isinstance(held, tuple) else (held,))
-                if type(one) is World
-            }
+            for one in held if isinstance(held, tuple) else (held,):
+                if type(one) is World:
+                    found[one.name] = one
     ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
     globals()["WORLDS"] = {one.name: one for one in ordered}
     return globals()["WORLDS"]

@@ -1,5 +1,4 @@
-"""The board: what metrics came to in a trial, a line a metric and world, so that anybody can make
-the worlds again.
+"""The board: what metrics came to in trials whose worlds anybody can make again.
 
 A submission is a jsonl of FIELDS, and, where its metrics are not attreval's, the Python file of its
 name beside it.
@@ -34,17 +33,19 @@ def write_submission(path: Path, result: Result) -> None:
     """Write a trial as a submission, nulls left out."""
     table = result.matrix[~result.matrix.metric.isin(NULLS)].rename(columns={"evaluations": "cost"})
     table = table.assign(texts=result.texts, seed=result.trial.seed, version=__version__)
-    rows = [
-        {name: _number(row[name]) if name in NUMBERS else row[name] for name in FIELDS}
-        for row in table.to_dict("records")
-    ]
+    lines = []
+    for row in table[list(FIELDS)].to_dict("records"):
+        row |= {name: _number(row[name]) for name in NUMBERS}
+        lines.append(json.dumps(row) + "\n")
     with write_whole(path) as part:
-        Path(part).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        part.write_text("".join(lines), encoding="utf-8")
 
 
 def read_submission(path: Path) -> pd.DataFrame:
-    """A submission, one row a metric and world. ValueError for a line without one of FIELDS, or two
-    seeds.
+    """A submission, one row a metric and world.
+
+    Raises:
+        ValueError: a line without one of FIELDS, or of another seed or number of texts.
     """
     rows = list(lines_of_json(read_text(path), path.name))
     for number, row in enumerate(rows, 1):
@@ -62,32 +63,35 @@ def read_submission(path: Path) -> pd.DataFrame:
 
 
 def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> pd.DataFrame:
-    """Where a submission says something else than worlds made again by its seed: a row a metric,
-    world and number.
+    """Where a submission says something else than worlds made again by its seed.
 
-    most: metrics that are asked, spread over the submission; all where not given.
+    Args:
+        path: the submission; its metrics' file, if they are not attreval's, lies beside it.
+        worlds: names of those to make again.
+        most: metrics that are asked, spread over the submission; all where not given.
+
+    Returns:
+        A row a metric, world and number that differs.
     """
     told = read_submission(path)
     own = path.with_suffix(".py")
     metrics = TRIED | (read_metrics(own) if own.exists() else {})
     if unknown := sorted(set(told.metric) - set(metrics)):
         raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {own.name}")
-    names = list(dict.fromkeys(told.metric))
+    names = told.metric.unique()
     names = names[:: ceil(len(names) / most)] if most else names
     asked = told[told.world.isin(worlds) & told.metric.isin(names)]
     trial = try_metrics(
-        {name: metrics[name] for name in dict.fromkeys(asked.metric)},
+        {name: metrics[name] for name in asked.metric.unique()},
         int(told.texts.iloc[0]),
-        worlds=list(dict.fromkeys(asked.world)),
+        worlds=asked.world.unique().tolist(),
         explainers=tuple(EXPLAINERS),
         seed=int(told.seed.iloc[0]),
     )
     found = matrix_table(trial).rename(columns={"evaluations": "cost"})
-    both = asked.merge(found, on=["metric", "world"], how="left", suffixes=("", "_again"))
-    rows = []
-    for row in both.to_dict("records"):
-        for name in NUMBERS:
-            again = row[f"{name}_again"]
-            if _number(row[name]) != _number(again):
-                rows.append((row["metric"], row["world"], name, row[name], again))
-    return pd.DataFrame(rows, columns=["metric", "world", "number", "told", "found"])
+    key = ["metric", "world"]
+    long = asked.melt(key, NUMBERS, "number", "told")
+    again = found.melt(key, NUMBERS, "number", "found")
+    both = long.merge(again, on=[*key, "number"], how="left")
+    differs = [_number(row.told) != _number(row.found) for row in both.itertuples()]
+    return both[differs].reset_index(drop=True)

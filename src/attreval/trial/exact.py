@@ -1,5 +1,4 @@
-"""What is exact: classifiers whose weights are written by hand, Shapley values by all 2^n
-coalitions, single erasures.
+"""What is exact: networks written by hand, Shapley values of all coalitions, single erasures.
 
 In a classifier written by hand a word has a number in each of a few channels, WIDTH equal entries
 each; a rule over the channels decides between a class for which nothing speaks, which wins where
@@ -51,9 +50,16 @@ def shapley(values: np.ndarray) -> np.ndarray:
     return out
 
 
-def ask_coalitions(scorer: Scorer, tokens: Tokens, players: np.ndarray, target: int) -> np.ndarray:
-    """(2^n,) logits of a class where only some of the players, places of tokens, are left; all
-    other tokens stay.
+def coalition_logits(
+    scorer: Scorer, tokens: Tokens, players: np.ndarray, target: int
+) -> np.ndarray:
+    """(2^n,) logits of a class where only some of n players, places of tokens, are left.
+
+    Args:
+        scorer: of the model.
+        tokens: the text; its other tokens stay.
+        players: (n,) places.
+        target: the class.
     """
     held = coalitions(len(players))
     rows = np.tile(tokens.ids, (len(held), 1))
@@ -65,15 +71,12 @@ def erase_each(model: Any, tokens: Tokens) -> np.ndarray:
     """(1 + n, K) probabilities of the text, and of the text without each content token."""
     rows = np.tile(tokens.ids, (1 + len(tokens.content), 1))
     rows[range(1, len(rows)), tokens.content] = tokens.mask_id
-    return softmax(
-        Scorer(model, precision="float64").logits([(row, tokens.segments) for row in rows])
-    )
+    scorer = Scorer(model, precision="float64")
+    return softmax(scorer.logits([(row, tokens.segments) for row in rows]))
 
 
 def decides_alone(model: Any, text: WorldText) -> bool:
-    """Whether a model predicts the class, and of all content tokens the one true token alone moves
-    it when erased.
-    """
+    """Whether a model predicts the class, and erasing the one true token alone moves that."""
     p = erase_each(model, text.tokens)
     place = text.truth.argmax()
     drops = p[0, text.target] - p[1:, text.target]
@@ -108,17 +111,13 @@ class HandModel:
         self.width = self.table.shape[1]
 
     def tokens(self, instance: Instance) -> Tokens:
-        """The words of one part or two, special tokens around. ValueError for a word that the world
-        has not.
-        """
+        """The words of one part or two with special tokens; ValueError for an unknown word."""
         texts = instance.word_texts()
         if lacking := [text for text in texts if text not in self.ids]:
             raise ValueError(f"instance {instance.id!r}: {lacking[0]!r} is no word of this world")
         parts = instance.words[:, 0]
         first = int((parts == 0).sum())
-        ends = (
-            [first, len(texts)] if first < len(texts) else [first]
-        )  # of parts; an END stands behind each
+        ends = [first, len(texts)] if first < len(texts) else [first]  # an END stands behind each
         word = np.insert(np.arange(len(texts)), [0, *ends], -1)
         side = np.insert(parts, [0, *ends], [0, *range(len(ends))])
         ids = np.insert([self.ids[text] for text in texts], [0, *ends], [BEGIN] + [END] * len(ends))
@@ -146,7 +145,6 @@ class HandModel:
 
     def answer(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """(B, 3) float64 logits of (B, L, D) vectors."""
-        spoken = self.decide(
-            vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1) * mask[..., None]
-        )
+        held = vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1)
+        spoken = self.decide(held * mask[..., None])
         return GAIN * torch.cat([torch.full_like(spoken[:, :1], 0.5), spoken], dim=1)

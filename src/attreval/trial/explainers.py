@@ -1,5 +1,4 @@
-"""Explanations beside the truth in every world: wrong, misleading, degraded, rescaled, and real
-methods' own.
+"""Explanations beside the truth: wrong, misleading, degraded, rescaled, and real methods' own.
 
 Letters used for shapes: n content tokens, P pairs, k neighbours.
 """
@@ -38,19 +37,10 @@ EXPLAINERS = PLAIN | {
     },
 }
 MISLEADING = ("adversarial", "leaking", "decoy")
-DRAWN = (
-    "random",
-    "constant",
-    "adversarial",
-    "reversed",
-    "leaking",
-)  # their scores, or the ties in them, are drawn
-METHODS = (
-    "gradient_x_input",
-    "integrated_gradients",
-    "occlusion_1",
-    "lime",
-)  # real ones, cheap and for all families
+# their scores, or the ties in them, are drawn
+DRAWN = ("random", "constant", "adversarial", "reversed", "leaking")
+# real ones, cheap and for all families
+METHODS = ("gradient_x_input", "integrated_gradients", "occlusion_1", "lime")
 BUDGET = Budget(path_steps=8, path_steps_most=64, lime_samples=100, path_baseline="mask")
 NEIGHBOURS = 3
 Scores = dict[str, list[np.ndarray]]  # explainer -> (n,) of each text
@@ -63,90 +53,109 @@ def explain_as(
     draw: object = 0,
     truth: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name,
-    and for pairs where these do nothing.
+    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS.
 
-    draw: another gives other random scores. truth: what counts as true, where it is not the text's.
+    Args:
+        explainer: its name.
+        text: of a world.
+        level: `token` or `pair`.
+        draw: another gives other random scores.
+        truth: what counts as true, where it is not the text's.
+
+    Raises:
+        ValueError: another name, or pairs where no two tokens do anything together.
     """
-    if truth is None:
-        truth = text.truth if level == "token" else text.pair_truth
-    if truth is None:
-        raise ValueError(
-            f"in the world {text.world!r} no two tokens do anything together; level pair needs "
-            "interaction"
-        )
+    truth = _truth_of(text, level) if truth is None else truth
     truth = np.asarray(truth, dtype=float)
-    simple = {
-        "oracle": truth,
-        "constant": np.ones(len(truth)),
-        "reversed": -truth,
-        "scaled": 10 * truth,
-    }
-    if explainer in simple:
-        return simple[explainer]
+    n = len(truth)
+    scaled = {"oracle": 1, "reversed": -1, "scaled": 10}
+    if explainer in scaled:
+        return scaled[explainer] * truth
+    if explainer == "constant":
+        return np.ones(n)
     rng = generator("explainer", explainer, text.id, level, draw)
     if explainer == "random":
-        return rng.standard_normal(len(truth))
+        return rng.standard_normal(n)
     if explainer == "adversarial":
-        order = np.lexsort(
-            (rng.random(len(truth)), -truth)
-        )  # by falling truth, ties in random order
-        scores = np.empty(len(truth))
-        scores[order] = np.linspace(
-            0.0, 0.9, len(truth)
-        )  # the worst is second, the second best is last
-        scores[order[0]] = 1.0
-        return scores
+        return _best_then_worst(truth, rng)
     if explainer == "leaking":
-        scores = np.zeros(len(truth))
+        scores = np.zeros(n)
         scores[0 if text.target % 2 else -1] = 1.0
         return scores
     if explainer == "sparse":
-        return np.where(np.argsort(np.argsort(-truth, kind="stable")) < FEW, truth, 0.0)
+        rank = np.argsort(np.argsort(-truth, kind="stable"))
+        return np.where(rank < FEW, truth, 0.0)
     if explainer in DEGRADED:  # one noise for all shares, of the truth's own size
-        noise = generator("noise", text.id, level, draw).standard_normal(len(truth)) * (
-            truth.std() or 1.0
-        )
-        return (1 - DEGRADED[explainer]) * truth + DEGRADED[explainer] * noise
+        noise = generator("noise", text.id, level, draw).standard_normal(n)
+        share = DEGRADED[explainer]
+        return (1 - share) * truth + share * (noise * (truth.std() or 1.0))
     if explainer == "decoy" and text.decoy is not None and level == "token":
         return text.decoy
     raise ValueError(f"unknown explainer {explainer!r}; there are: {', '.join(EXPLAINERS)}")
 
 
+def _truth_of(text: WorldText, level: str) -> np.ndarray:
+    truth = text.truth if level == "token" else text.pair_truth
+    if truth is None:
+        raise ValueError(
+            f"in the world {text.world!r} no two tokens do anything together; level pair needs "
+            "interaction"
+        )
+    return truth
+
+
+def _best_then_worst(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(n,) scores that put the truest first, and then all others from the worst to the best."""
+    order = np.lexsort((rng.random(len(truth)), -truth))  # by falling truth, ties at random
+    scores = np.empty(len(truth))
+    scores[order] = np.linspace(0.0, 0.9, len(truth))
+    scores[order[0]] = 1.0
+    return scores
+
+
 def there_is(explainer: str, made: Made, level: str = "token") -> bool:
-    """Whether a world has an explainer: a decoy is not in all of them."""
-    return explainer != "decoy" or (level == "token" and made.texts[0].decoy is not None)
+    """Whether a world has an explainer: decoys and pairs are not in all of them."""
+    text = made.texts[0]
+    if level == "pair":
+        return explainer != "decoy" and text.pair_truth is not None
+    return explainer != "decoy" or text.decoy is not None
 
 
 def explain_really(made: Made, methods: Sequence[str]) -> Scores:
     """The scores of real methods for the classes that the texts are of."""
     instances = [text.instance for text in made.texts]
     scorer = Scorer(made.model, 16384, "float64")
+    together = len(instances) or 1
     found = explain_instances(
-        scorer, instances, methods, BUDGET, ("trial",), target="gold", group=len(instances) or 1
+        scorer, instances, methods, BUDGET, ("trial",), target="gold", group=together
     )
     scores: Scores = {name: [] for name in methods}
     for one, text in zip(found, made.texts, strict=True):
         for name in methods:
-            scores[name].append(
-                one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content]
-            )
+            of_tokens = one.attributions[name].on_tokens(len(one.tokens))
+            scores[name].append(of_tokens[text.tokens.content])
     return scores
 
 
 def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
-    """What stands around every text where the network was trained: `neighbours` and `randomised`,
-    by method.
+    """Scores of disturbed texts (`neighbours`) and of networks with fresh layers (`randomised`).
 
-    Each is a list, a text an entry, of explainer -> (k, n) or (layers, n). Of stand-ins the truth
-    stays the same in a disturbed text, and where weights are randomised it is what erasing each
-    word alone does to the randomised network. Empty elsewhere.
+    Of stand-ins the truth stays the same in a disturbed text, and where weights are randomised it
+    is what erasing each word alone does to the randomised network.
+
+    Args:
+        made: the world.
+        methods: real ones that explain as well.
+
+    Returns:
+        For each of both names a list, a text an entry, of explainer -> (k, n) or (layers, n). Empty
+        where the network was not trained.
     """
     if not made.network:
         return {}
     out: dict[str, list[Any]] = {}
-    near = [neighbour(made.model, number) for number in range(NEIGHBOURS)]
-    for field, models in (("neighbours", near), ("randomised", randomise(made.model))):
+    disturbed = [neighbour(made.model, number) for number in range(NEIGHBOURS)]
+    for field, models in (("neighbours", disturbed), ("randomised", randomise(made.model))):
         found: list[Scores] = []
         for number, model in enumerate(models):
             scores = explain_really(Made(model, made.texts, True), methods)
@@ -159,9 +168,8 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
             found.append(scores)
         out[field] = []
         for at in range(len(made.texts)):
-            out[field].append(
-                {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
-            )
+            near = {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
+            out[field].append(near)
     return out
 
 

@@ -1,13 +1,12 @@
-"""Metrics in worlds whose truth is known: what each gives to explanations that are right, wrong or
-misleading.
+"""Metrics in worlds whose truth is known.
 
-A metric of one's own is tested in the same way: `evaluate({"name": metric})`. Where it compares
+What each metric gives to explanations that are right, wrong or misleading. Where it compares
 methods, the planted truth is the other method, and k the number of tokens that are evidence.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,42 +33,31 @@ from attreval.trial.trained import guess_class
 from attreval.trial.world import Made, World, WorldText
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
-COMPARED = (
-    "nc",
-    "ns",
-    "soft_nc_equal",
-    "soft_ns_equal",
-)  # what diagnosticity counts, as in the joint study
+# what diagnosticity counts, as in the joint study
+COMPARED = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")
 SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
 USUAL = 13  # units of a text of these; longer texts have multiples masked and kept
-OFFERED = {
-    "scores",
-    "rivals",
-    "random",
-    "marks",
-    "relations",
-    "model",
-    "texts",
-}  # of what metrics need
+# of what metrics need
+OFFERED = {"scores", "rivals", "random", "marks", "relations", "model", "texts"}
 AROUND = {"neighbours", "randomised"}  # what a trained network offers besides
 MIDDLE = 0.5  # what a place between a text's limits counts where these are the same
 GIVEN = "given"  # the explanation that is judged
 TRUTH = "truth"  # its rival
-COLUMNS = ["metric", "world", "explainer", "draw", "text", "value", "sign"]
+COLUMNS = ["metric", "world", "explainer", "draw", "text", "value", "sign", "words"]
 BATCH = 16384  # padded tokens: the networks are small
 PRICED = 2  # texts by which a metric's cost is told
-ALIKE = {
-    "scaled": "oracle"
-}  # explainers whose ties are broken as another's, so that values differ by scale alone
+# explainers whose ties are broken as another's, so that values differ by scale alone
+ALIKE = {"scaled": "oracle"}
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of a trial. values: a row a metric, world, explainer, draw and text (COLUMNS, and
-    `words`). costs: a row a metric and world, model evaluations that it asks for a text. measured:
-    a row a world and what was measured of its model. truths: a row a world, explainer and text, how
-    close it comes to the truth.
+    """What came of a trial.
+
+    values: a row a metric, world, explainer, draw and text (COLUMNS). costs: a row a metric and
+    world, model evaluations that it asks for a text. measured: a row a world and what was measured
+    of its model. truths: a row a world, explainer and text, how close it comes to the truth.
     """
 
     values: pd.DataFrame
@@ -77,6 +65,15 @@ class Trial:
     measured: pd.DataFrame
     truths: pd.DataFrame
     seed: int = 0
+
+
+class Explained(NamedTuple):
+    """The texts of a world by one explainer. scores: (n,) of each text, NaN where it has none."""
+
+    who: str
+    draw: int
+    level: str
+    scores: list[np.ndarray]
 
 
 def as_scored(
@@ -89,40 +86,44 @@ def as_scored(
 ) -> ScoredText:
     """A text with an explanation, as a metric is asked about it.
 
-    names: what random draws derive from. beside: its neighbours, and randomised (see ScoredText).
-    texts: all that are asked about together.
+    Args:
+        text: of a world.
+        scores: (n,) of its tokens, or (P,) of its pairs.
+        names: what random draws derive from.
+        level: `token` or `pair`.
+        beside: its neighbours, and randomised (see ScoredText).
+        texts: all that are asked about together.
     """
-    pairs = text.pair_truth
-    truth = text.truth if level == "token" or pairs is None else pairs
+    truth = text.truth
+    true_pairs: list[list[int]] = []
+    if text.pair_truth is not None:
+        true_pairs = text.units.pairs()[text.pair_truth > 0].tolist()
+        if level == "pair":
+            truth = text.pair_truth
+    evidence = text.evidence
     longer = max(1, round(len(text.truth) / USUAL))
-    true_pairs = [] if pairs is None else text.units.pairs()[pairs > 0].tolist()
+    sizes = {min(longer * size, len(text.units) - 1) for size in SIZES}
+    k = max(1, int(evidence.sum()))
+    chance = generator("rival", text.id).standard_normal(len(scores))
     return ScoredText(
         instance=text.instance,
         tokens=text.tokens,
-        scores={
-            GIVEN: scores,
-            TRUTH: truth,
-            RANDOM: generator("rival", text.id).standard_normal(len(scores)),
-        },
+        scores={GIVEN: scores, TRUTH: truth, RANDOM: chance},
         target=text.target,
-        settings=Settings(
-            k=max(1, int(text.evidence.sum())), protocol=PROTOCOL, compared=COMPARED, beam=2
-        ),
+        settings=Settings(k=k, protocol=PROTOCOL, compared=COMPARED, beam=2),
         draws={GIVEN: (*names, text.id), RANDOM: ("rival", text.id)},
-        selected={TRUTH: text.evidence},
+        selected={TRUTH: evidence},
         attributions={GIVEN: text.attribution(scores, level)},
         units=text.units,
-        sizes=tuple(sorted({min(longer * size, len(text.units) - 1) for size in SIZES})),
-        relations=tuple(tuple((u,) for u in pair) for pair in true_pairs),
+        sizes=tuple(sorted(sizes)),
+        relations=tuple(((a,), (b,)) for a, b in true_pairs),
         texts=texts,
         **(beside or {}),
     )
 
 
 def applies(metric: Metric, world: World, made: Made) -> bool:
-    """Whether a world has what a metric needs, and is small enough for one that asks hundreds of
-    rows of a text.
-    """
+    """Whether a world has what a metric needs, and short texts where it asks hundreds of rows."""
     offered = OFFERED | (AROUND if made.network else set())
     has = set(metric.needs) <= offered or metric.function in STAND_INS
     of_level = metric.level == "token" or made.texts[0].pair_truth is not None
@@ -138,9 +139,8 @@ def known_worlds(names: Sequence[str] | None = None, corpora: str | None = None)
     """The names, checked; without names all worlds whose corpus, if they have one, is there."""
     if unknown := [name for name in names or () if name not in WORLDS]:
         raise ValueError(f"unknown world {unknown[0]!r}; there are: {', '.join(WORLDS)}")
-    return list(
-        names or [name for name, one in WORLDS.items() if not one.corpus or one.folder(corpora)]
-    )
+    there = [name for name, one in WORLDS.items() if not one.corpus or one.folder(corpora)]
+    return list(names or there)
 
 
 def try_metrics(
@@ -181,40 +181,22 @@ def try_metrics(
     for name in known_worlds(worlds, corpora):
         made = make(name, seed, texts, corpora)
         asked = {key: one for key, one in held.items() if applies(one, WORLDS[name], made)}
-        applying = [one for one in methods if made.model.family in KNOWN[one].families]
-        of_methods = explain_really(made, applying) if applying else {}
-        of_methods |= _given_scores(
-            made, {who: by for (world, who), by in (given or {}).items() if world == name}
-        )
-        beside = (
-            around(made, applying) if any(AROUND & set(one.needs) for one in asked.values()) else {}
-        )
-        stand_ins = [who for who in explainers if there_is(who, made)]
-        plain = {who: [explain_as(who, text) for text in made.texts] for who in stand_ins}
-        for who, found in (plain | of_methods).items():
-            for scores, text in zip(found, made.texts, strict=True):
-                truths.append((name, who, text.id, closeness(scores, text.truth)))
-        scorer = Scorer(made.model, BATCH, "float64")
-        for level in ("token", "pair"):
-            part = {key: one for key, one in asked.items() if one.level == level}
-            if not part:
-                continue
-            judged = {}
-            for who in stand_ins:
-                for draw in range(draws if who in DRAWN else 1):
-                    if there_is(who, made, level):
-                        judged[who, draw] = [
-                            explain_as(who, text, level, draw) for text in made.texts
-                        ]
-            if level == "token":
-                judged |= {(who, 0): found for who, found in of_methods.items()}
-            for (who, draw), found in judged.items():
-                cells = _measure(scorer, made, part, who, draw, found, level, beside)
-                rows += [(key, name, *cell) for key, *cell in cells]
+        elsewhere = {who: by for (world, who), by in (given or {}).items() if world == name}
+        of_methods = _real_scores(made, methods, elsewhere)
+        explained = [
+            *_stand_in_scores(made, explainers, draws, "token"),
+            *(Explained(who, 0, "token", scores) for who, scores in of_methods.items()),
+            *_stand_in_scores(made, explainers, draws, "pair"),
+        ]
+        for one in explained:
+            if one.level == "token" and one.draw == 0:
+                for scores, text in zip(one.scores, made.texts, strict=True):
+                    truths.append((name, one.who, text.id, closeness(scores, text.truth)))
+        rows += [(key, name, *cells) for key, *cells in _values(made, asked, explained, methods)]
         costs += [(key, name, price) for key, price in prices(made, asked).items()]
         measured += [(name, what, value) for what, value in made.measured.items()]
         say(f"{name}: {len(asked)} metrics on {len(made.texts)} texts")
-    values = pd.DataFrame(rows, columns=[*COLUMNS, "words"])
+    values = pd.DataFrame(rows, columns=COLUMNS)
     check_values(values)
     return Trial(
         values,
@@ -225,23 +207,28 @@ def try_metrics(
     )
 
 
-def evaluate(
-    metrics: Mapping[str, Metric], texts: int = 60, draws: int = 4, **given: Any
-) -> pd.DataFrame:
-    """The values of `try_metrics`, a row a metric, world, explainer, draw and text; sign: 1 where
-    higher is better.
+def _stand_in_scores(
+    made: Made, explainers: Sequence[str], draws: int, level: str
+) -> Iterator[Explained]:
+    """What those of EXPLAINERS that a world has say of its texts."""
+    for who in explainers:
+        if there_is(who, made, level):
+            for draw in range(draws if who in DRAWN else 1):
+                scores = [explain_as(who, text, level, draw) for text in made.texts]
+                yield Explained(who, draw, level, scores)
+
+
+def _real_scores(
+    made: Made, methods: Sequence[str], elsewhere: Mapping[str, Mapping[str, np.ndarray]]
+) -> Scores:
+    """Scores of the tokens of each text by methods, and those of words made elsewhere.
+
+    NaN where a text has none. ValueError for other than a number a word, or where there are scores
+    of none of the texts.
     """
-    return try_metrics(metrics, texts, draws, **given).values[COLUMNS]
-
-
-def _given_scores(made: Made, given: Mapping[str, Mapping[str, np.ndarray]]) -> Scores:
-    """Scores of words that were made elsewhere, on the tokens of each text; NaN where a text has
-    none.
-
-    ValueError for other than a number a word, or where there are scores of none of the texts.
-    """
-    out: Scores = {}
-    for who, by in given.items():
+    applying = _applying(methods, made)
+    out = explain_really(made, applying) if applying else {}
+    for who, by in elsewhere.items():
         out[who] = []
         for text in made.texts:
             words = len(text.instance.words)
@@ -258,31 +245,48 @@ def _given_scores(made: Made, given: Mapping[str, Mapping[str, np.ndarray]]) -> 
     return out
 
 
+def _applying(methods: Sequence[str], made: Made) -> list[str]:
+    """The methods that apply to a world's model."""
+    return [name for name in methods if made.model.family in KNOWN[name].families]
+
+
+def _values(
+    made: Made,
+    metrics: Mapping[str, Metric],
+    explained: Sequence[Explained],
+    methods: Sequence[str],
+) -> Iterator[tuple]:
+    """The rows of a world, without its name: every metric on every text of every explainer."""
+    beside: dict[str, list] = {}
+    if any(AROUND & set(metric.needs) for metric in metrics.values()):
+        beside = around(made, _applying(methods, made))
+    scorer = Scorer(made.model, BATCH, "float64")
+    for one in explained:
+        of_level = {key: metric for key, metric in metrics.items() if metric.level == one.level}
+        if of_level:
+            yield from _measure(scorer, made, of_level, one, beside)
+
+
 def _measure(
     scorer: Scorer,
     made: Made,
     metrics: Mapping[str, Metric],
-    who: str,
-    draw: int,
-    scores: Sequence[np.ndarray],
-    level: str,
+    explained: Explained,
     beside: Mapping[str, list],
-) -> list[tuple]:
-    """The rows of one explainer, without the world: all metrics on every text that it explains."""
+) -> Iterator[tuple]:
+    """The rows of one explainer: all metrics of its level on every text that it explains."""
+    who, draw, level, scores = explained
     texts: list[WorldText] = []
     found: list[np.ndarray] = []
     asked: list[ScoredText] = []
-    for number, (text, given) in enumerate(zip(made.texts, scores, strict=True)):
+    near = {name: each for name, each in beside.items() if who in each[0]}
+    for at, (text, given) in enumerate(zip(made.texts, scores, strict=True)):
         if np.isfinite(given).all():
-            held = {
-                name: {GIVEN: each[number][who]}
-                for name, each in beside.items()
-                if who in each[number]
-            }
+            held = {name: {GIVEN: each[at][who]} for name, each in near.items()}
             texts.append(text)
             found.append(given)
             asked.append(as_scored(text, given, (ALIKE.get(who, who), draw), level, held, asked))
-    lacking = {need for need in AROUND if need not in beside or who not in beside[need][0]}
+    lacking = AROUND - set(near)
     single = [
         one
         for one in metrics.values()
@@ -290,22 +294,18 @@ def _measure(
     ]
     answers = scorer.converse(("", _ask_all(text, single)) for text in asked)
     values = {one.name: [of_text[at] for of_text in answers] for at, one in enumerate(single)}
-    rows = []
     for name, one in metrics.items():
-        if one.function in STAND_INS:
-            values[name] = STAND_INS[one.function](
-                texts, found, (name, who, draw), made.model
-            ).tolist()
-        for text, value in zip(texts, values[name], strict=True) if name in values else ():
+        if stand_in := STAND_INS.get(one.function):
+            values[name] = stand_in(texts, found, (name, who, draw), made.model).tolist()
+        if name not in values:  # the explainer has not what the metric needs
+            continue
+        for text, value in zip(texts, values[name], strict=True):
             value = MIDDLE if searches(one) and np.isnan(value) else value
-            rows.append((name, who, draw, text.id, value, one.sign, len(text.truth)))
-    return rows
+            yield name, who, draw, text.id, value, one.sign, len(text.truth)
 
 
 def _ask_all(text: ScoredText, metrics: Iterable[Metric]) -> Conversation:
-    """The conversation that asks metrics one after the other about a text, so that they share what
-    they ask.
-    """
+    """The conversation that asks metrics about a text in turn, so that they share what they ask."""
     values = []
     for metric in metrics:
         try:
@@ -336,18 +336,14 @@ def prices(made: Made, metrics: Mapping[str, Metric]) -> dict[str, float]:
 
 
 def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
-    """The share of pairs of tokens of different truth that scores put in the right order; a tie
-    counts half.
-    """
+    """The share of pairs of tokens of different truth that scores order rightly; a tie is half."""
     more, less = np.nonzero(truth[:, None] > truth)
     right = (np.sign(scores[more] - scores[less]) + 1) / 2
     return float(right.mean()) if len(right) else float("nan")
 
 
 def check_values(values: pd.DataFrame) -> None:
-    """ValueError where a metric gives what is infinite, or no number for a true explanation in any
-    world.
-    """
+    """Raise ValueError where a metric is infinite, or gives the truth no number in any world."""
     true = values.explainer == "oracle"
     known = values.value.where(true).notna().groupby(values.metric).transform("any")
     bad = values[np.isinf(values.value.astype(float)) | (true & ~known)]
@@ -360,21 +356,23 @@ def check_values(values: pd.DataFrame) -> None:
 # metrics that take what a planted text has not -> what is asked in their place, of all texts at
 # once
 STAND_INS = {METRICS["simulatability"].function: guess_class}
-TRIED = {
-    # a rival is the truth here
-    name: replace(metric, title=metric.title.replace(" (", " with gold ("))
-    if "rivals" in metric.needs
-    else metric
-    for name, metric in METRICS.items()
-    if (
-        metric.planted or not metric.notebook
-    )  # what a notebook computes is no function of a text and a method
-    and metric.sign
-    and (set(metric.needs) <= OFFERED | AROUND or metric.function in STAND_INS)
-}
-PLANTED_METRICS = {
-    name: metric for name, metric in TRIED.items() if metric.planted and not metric.by_name
-}
-LIMITED_METRICS = {
-    name: metric for name, metric in TRIED.items() if searches(metric)
-}  # where texts are short alone
+
+
+def _can_be_tried(metric: Metric) -> bool:
+    """Whether a metric has a direction, and is a function of what worlds have."""
+    of_text = metric.planted or not metric.notebook  # a notebook computes the others
+    needs_met = set(metric.needs) <= OFFERED | AROUND or metric.function in STAND_INS
+    return of_text and bool(metric.sign) and needs_met
+
+
+def _as_tried(metric: Metric) -> Metric:
+    """The metric as it is called here, where a rival is the truth."""
+    if "rivals" not in metric.needs:
+        return metric
+    return replace(metric, title=metric.title.replace(" (", " with gold ("))
+
+
+TRIED = {name: _as_tried(one) for name, one in METRICS.items() if _can_be_tried(one)}
+PLANTED_METRICS = {name: one for name, one in TRIED.items() if one.planted and not one.by_name}
+# where texts are short alone
+LIMITED_METRICS = {name: one for name, one in TRIED.items() if searches(one)}

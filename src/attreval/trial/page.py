@@ -1,9 +1,9 @@
 """The page of a trial: one file that needs nothing but itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from datetime import date
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,21 +21,18 @@ STYLE = """
 """  # noqa: E501
 READING = (
     "A cell: how often the metric puts the truth before random scores, a tie counting half, so "
-    "that tossing a coin "
-    "gives .50; with the 95 % interval, and behind it the same over the reverse of the truth "
-    "where that is not sure. "
-    "Blue: surely more than half of the time, before random scores and before the reverse. Red: "
-    "not. Sand: so, but a "
-    "misleading explanation fools it. Empty: the world lacks what the metric needs."
+    "that tossing a coin gives .50; with the 95 % interval, and behind it the same over the "
+    "reverse of the truth where that is not sure. Blue: surely more than half of the time, before "
+    "random scores and before the reverse. Red: not. Sand: so, but a misleading explanation fools "
+    "it. Empty: the world lacks what the metric needs."
 )
 
 
-def make_page(result: Result) -> str:
+def trial_page(result: Result) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     facts = (
         f"{len(result.verdicts)} metrics in {len(result.worlds)} worlds of {result.texts} texts; "
-        "seed "
-        f"{result.trial.seed}: with it the same worlds can be made again. attreval "
+        f"seed {result.trial.seed}: with it the same worlds can be made again. attreval "
         f"{__version__}, {date.today()}."
     )
     body = [
@@ -49,10 +46,8 @@ def make_page(result: Result) -> str:
         "<h2>The verdicts, and why</h2>",
         _verdicts(result),
         '<p class="note">Score: mean AUC over random scores, the reverse and misleading ones. '
-        "Tau: of the value "
-        "with the share of truth in degraded explanations. Evaluations: asked for, a text. "
-        "Texts: on "
-        "which it decides in every world.</p>",
+        "Tau: of the value with the share of truth in degraded explanations. Evaluations: asked "
+        "for, a text. Texts: on which it decides in every world.</p>",
         "<h2>Use these, for this question</h2>",
         f'<p class="note">{escape(RULE)} Stays: the share of worlds any one of which can be left '
         "out.</p>",
@@ -67,32 +62,25 @@ def make_page(result: Result) -> str:
     return whole_page("Metrics on trial", "\n".join(body), REPORT_STYLE + STYLE)
 
 
-class Cell(NamedTuple):
-    """What a cell of a table shows, the style that it has, and what the pointer shows over it."""
+class StyledCell(NamedTuple):
+    """What a cell of a table shows, its class, and what the pointer shows over it."""
 
     text: str
     style: str = ""
     title: str = ""
 
 
-class Row(NamedTuple):
-    """A row of a table; own: whether it is of a metric of one's own."""
+def _row(cells: Iterable[str | StyledCell], own: bool = False) -> str:
+    """A row of a table. own: whether it is of a metric of one's own."""
+    shown = ""
+    for held in cells:
+        cell = held if isinstance(held, StyledCell) else StyledCell(held)
+        shown += f'<td class="{cell.style}" title="{escape(cell.title)}">{escape(cell.text)}</td>'
+    return f'<tr class="{"own" if own else ""}">{shown}</tr>'
 
-    cells: list[str | Cell]
-    own: bool = False
 
-
-def _table(head: Iterable[str], rows: Iterable[Row]) -> str:
-    lines = []
-    for row in rows:
-        shown = ""
-        for held in row.cells:
-            cell = held if isinstance(held, Cell) else Cell(held)
-            shown += (
-                f'<td class="{cell.style}" title="{escape(cell.title)}">{escape(cell.text)}</td>'
-            )
-        lines.append(f'<tr class="{"own" if row.own else ""}">{shown}</tr>')
-    return wide_table("".join(f"<th>{escape(name)}</th>" for name in head), lines)
+def _table(head: Iterable[str], rows: Sequence[str]) -> str:
+    return wide_table("".join(f"<th>{escape(name)}</th>" for name in head), rows)
 
 
 def _number(value: float, digits: int = 2) -> str:
@@ -101,24 +89,22 @@ def _number(value: float, digits: int = 2) -> str:
 
 
 def matrix_html(result: Result) -> str:
-    """Metrics by worlds."""
-    matrix = result.matrix.set_index(["metric", "world"]).to_dict("index")
+    """Metrics by worlds; a cell is empty where the metric was not asked."""
+    cells = {(row.metric, row.world): _matrix_cell(row) for row in result.matrix.itertuples()}
     rows = []
-    for metric, title in zip(result.verdicts.metric, result.verdicts.title, strict=True):
-        cells = [_matrix_cell(matrix.get((metric, world))) for world in result.worlds]
-        rows.append(Row([title, *cells], metric in result.own))
+    for row in result.verdicts.itertuples():
+        asked = [cells.get((row.metric, world), "") for world in result.worlds]
+        rows.append(_row([row.title, *asked], row.metric in result.own))
     return _table(["", *(world.replace("_", " ") for world in result.worlds)], rows)
 
 
-def _matrix_cell(row: Mapping | None) -> Cell:
-    """What a metric came to in a world; empty where it was not asked there."""
-    if row is None:
-        return Cell("")
-    told = f"{row['auc']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
-    if row["reversed"] < row["auc"] and row["reversed_low"] <= 0.5:
-        told += f"; {row['reversed']:.2f}"
-    style = "fooled" if "fooled" in row["why"] else "fine"
-    return Cell(told, style if row["passes"] else "bad", row["why"])
+def _matrix_cell(row: Any) -> StyledCell:
+    """What a metric came to in a world, a row of the matrix."""
+    told = f"{row.auc:.2f} ({row.low:.2f} to {row.high:.2f})"
+    if row.reversed < row.auc and row.reversed_low <= 0.5:
+        told += f"; {row.reversed:.2f}"
+    style = "fooled" if "fooled" in row.why else "fine"
+    return StyledCell(told, style if row.passes else "bad", row.why)
 
 
 def _verdicts(result: Result) -> str:
@@ -132,9 +118,9 @@ def _verdicts(result: Result) -> str:
             _number(row.tau),
             _number(row.evaluations, 0),
             _number(row.decides, 0),
-            Cell(row.why or "nothing speaks against it", "why"),
+            StyledCell(row.why or "nothing speaks against it", "why"),
         ]
-        rows.append(Row(cells, row.metric in result.own))
+        rows.append(_row(cells, row.metric in result.own))
     return _table(["", "verdict", "worlds", "score", "tau", "evaluations", "texts", "why"], rows)
 
 
@@ -153,11 +139,9 @@ def _short(result: Result) -> str:
             "" if pd.isna(row.stays) else f"{row.stays:.0%}",
             row.leaves_without,
         ]
-        rows.append(Row(cells, row.metric in result.own))
-    return _table(
-        ["question", "metric", "use", "worlds", "score", "evaluations", "stays", "leaves without"],
-        rows,
-    )
+        rows.append(_row(cells, row.metric in result.own))
+    head = "question,metric,use,worlds,score,evaluations,stays,leaves without"
+    return _table(head.split(","), rows)
 
 
 def _title(explainer: str) -> str:
@@ -166,9 +150,9 @@ def _title(explainer: str) -> str:
 
 def _closeness(result: Result) -> str:
     table = closeness_table(result)
-    rows = [Row([world, *map(_number, table.loc[world])]) for world in table.index]
+    rows = [_row([world, *map(_number, table.loc[world])]) for world in table.index]
     if len(table):
-        rows.append(Row(["mean", *map(_number, table.mean())], own=True))
+        rows.append(_row(["mean", *map(_number, table.mean())], own=True))
     note = (
         '<p class="note">The share of pairs of words of different truth in the right order; '
         "chance gives .50.</p>"
@@ -184,9 +168,10 @@ def _standing(result: Result) -> str:
     )
     known = wide.dropna(how="all")
     rows = []
-    for metric, title in zip(result.verdicts.metric, result.verdicts.title, strict=True):
-        if metric in known.index:
-            rows.append(Row([title, *map(_number, known.loc[metric])], metric in result.own))
+    for row in result.verdicts.itertuples():
+        if row.metric in known.index:
+            cells = [row.title, *map(_number, known.loc[row.metric])]
+            rows.append(_row(cells, row.metric in result.own))
     note = (
         '<p class="note">0 is where the metric puts random scores, 1 where it puts the truth; '
         "means over worlds.</p>"
@@ -200,11 +185,8 @@ def _worlds(result: Result) -> str:
     for name in result.worlds:
         one = WORLDS[name]
         truth = f"{one.truth} ({one.source})"
-        held = measured[measured.world == name]
-        if len(held):
-            told = [
-                f"{what} {value:.0%}" for what, value in zip(held.what, held.value, strict=True)
-            ]
-            truth += f"; measured: {', '.join(told)}"
-        rows.append(Row([name, Cell(one.question, "why"), Cell(truth, "why")]))
+        held = measured[measured.world == name].itertuples()
+        if told := ", ".join(f"{row.what} {row.value:.0%}" for row in held):
+            truth += f"; measured: {told}"
+        rows.append(_row([name, StyledCell(one.question, "why"), StyledCell(truth, "why")]))
     return _table(["", "question", "truth"], rows)

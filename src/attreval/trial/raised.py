@@ -1,6 +1,4 @@
-"""How far metrics are raised by models that answer erased texts to their liking
-(trial/worlds/planted.py).
-"""
+"""How far models that answer erased texts to a metric's liking raise it; see `worlds.planted`."""
 
 from collections.abc import Mapping
 
@@ -10,7 +8,7 @@ import pandas as pd
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.metric import Metric
 from attreval.metrics.separation import TIED, separation
-from attreval.trial.measure import evaluate
+from attreval.trial.measure import try_metrics
 from attreval.trial.world import Made
 from attreval.trial.worlds.planted import PUSHES, make_raised
 
@@ -19,9 +17,7 @@ EXPLAINERS = ("oracle", "random")
 
 
 def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int) -> pd.DataFrame:
-    """One row a push, metric, world, explainer, draw and text: what a metric of tokens gives; see
-    `evaluate`.
-    """
+    """What metrics of tokens give under each push: the values of `try_metrics`, and `push`."""
     of_tokens = {name: metric for name, metric in metrics.items() if metric.level == "token"}
     parts = []
     for push in PUSHES:
@@ -29,21 +25,24 @@ def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int) -> pd
         def make(name: str, seed: int, count: int, corpora: str | None, push: str = push) -> Made:
             return make_raised(name, seed, count, push)
 
-        values = evaluate(
-            of_tokens, texts, draws, worlds=RAISED_WORLDS, explainers=EXPLAINERS, make=make
-        )
-        parts.append(values.assign(push=push))
+        trial = try_metrics(of_tokens, texts, draws, RAISED_WORLDS, EXPLAINERS, make=make)
+        parts.append(trial.values.drop(columns="words").assign(push=push))
     return pd.concat(parts, ignore_index=True)
 
 
 def raised_table(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """One row a metric, push and explainer: the means without and with the push, and what the
-    metric finds better.
+    """Means without and with a push, and what the metric finds better.
 
-    gain: pushed less plain, with the opposite sign where lower is better; low, high: bootstrap
-        bounds over texts.
-    moved: whether any value changes. truth_first: how often the oracle comes before random scores,
-    plain and pushed, in the world where that is less often.
+    Args:
+        values: of `evaluate_raised`.
+        draws: of the bootstrap over texts.
+        confidence: of its intervals.
+
+    Returns:
+        A row a metric, push and explainer. gain: pushed less plain, with the opposite sign where
+        lower is better, with bounds `low` and `high`. moved: whether any value changes.
+        truth_first: how often the oracle comes before random scores, plain and pushed, in the world
+        where that is less often.
     """
     rows = []
     first = {}
@@ -54,9 +53,8 @@ def raised_table(values: pd.DataFrame, draws: int, confidence: float) -> pd.Data
         by = part.pivot_table(index="text", columns="push", values="value")
         for push in PUSHES[1:]:
             gains = part.sign.iloc[0] * (by[push] - by["none"]).to_numpy()
-            gain, low, high = bootstrap_mean(
-                gains, draws, confidence, "raised", metric, explainer, push
-            )
+            names = ("raised", metric, explainer, push)
+            gain, low, high = bootstrap_mean(gains, draws, confidence, *names)
             rows.append(
                 {
                     "metric": metric,
@@ -77,11 +75,12 @@ def raised_table(values: pd.DataFrame, draws: int, confidence: float) -> pd.Data
 
 
 def raised_verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: `falls for it` where a push surely raises any explanation's value, `moves`
-    where values change and none surely rises, `resists` where none changes.
+    """What pushes do to each metric, from a table of `raised_table`.
 
-    raised_by: the pushes that do. Of random scores by each push the gain with its bounds, and
-    truth_first, which is `truth_first` without one. table: of `raised_table`.
+    A metric `falls for it` where a push surely raises any explanation's value, `moves` where values
+    change and none surely rises, and `resists` where none changes. raised_by: the pushes that do.
+    Of random scores, by each push, the gain with its bounds and truth_first; `truth_first` alone is
+    without a push.
     """
     rows = []
     for metric, part in table.groupby("metric", sort=False):
@@ -91,8 +90,8 @@ def raised_verdicts(table: pd.DataFrame) -> pd.DataFrame:
             "metric": metric,
             "verdict": verdict,
             "raised_by": ", ".join(dict.fromkeys(raised.push)) or "nothing",
+            "truth_first": part.truth_first_plain.iloc[0],
         }
-        row["truth_first"] = part.truth_first_plain.iloc[0]
         for push, of in part[part.explainer == "random"].set_index("push").iterrows():
             row |= {f"{push}_{name}": of[name] for name in ("gain", "low", "high")}
             row[f"{push}_truth_first"] = of.truth_first_pushed

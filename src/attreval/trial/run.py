@@ -1,6 +1,4 @@
-"""A whole trial: metrics, named or one's own, in all worlds beside nulls; attributions of one's own
-beside methods'.
-"""
+"""A whole trial: metrics in all worlds beside nulls, and attributions beside those of methods."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -18,7 +16,7 @@ from attreval.metrics.scored_text import ScoredText
 from attreval.trial.exchange import check_metric, read_metrics, read_theirs
 from attreval.trial.explainers import EXPLAINERS, METHODS
 from attreval.trial.measure import TRIED, Say, Trial, known_worlds, try_metrics
-from attreval.trial.verdict import matrix_table, short_list, verdict_table
+from attreval.trial.verdict import matrix_table, short_list, verdicts_by_metric
 
 COMPARISON = ("nc", "ns", "soft_nc", "soft_nc_equal")  # what a metric of one's own stands beside
 TEXTS = 30
@@ -70,8 +68,8 @@ class Result:
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """One row a metric; see `verdict.verdict_table`."""
-        return verdict_table(self.matrix, self.metrics)
+        """One row a metric; see `verdict.verdicts_by_metric`."""
+        return verdicts_by_metric(self.matrix, self.metrics)
 
     @cached_property
     def short(self) -> pd.DataFrame:
@@ -81,17 +79,13 @@ class Result:
 
     @cached_property
     def standing(self) -> pd.DataFrame:
-        """One row a metric and explanation of a method, or of one's own: where the metric puts it,
-        mean over worlds.
+        """Where each metric puts the explanations of methods, and one's own, mean over worlds.
 
         place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in
         which the two are the same to the metric are left out.
         """
-        means = (
-            self.trial.values.groupby(["metric", "world", "explainer"], sort=False)
-            .value.mean()
-            .unstack()
-        )
+        cells = self.trial.values.groupby(["metric", "world", "explainer"], sort=False)
+        means = cells.value.mean().unstack()
         gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
         real = [name for name in means if name not in EXPLAINERS]
         if not real:
@@ -102,19 +96,17 @@ class Result:
 
 
 def pick_metrics(names: Sequence[str] | None, own: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Metrics by name: one's own, those named (`all` for all) or a few for comparison, and
-    nulls.
-    """
+    """Metrics by name: one's own, those named (`all` for all) or a few to compare, and nulls."""
+    known = TRIED | NULLS
     named = list(TRIED) if list(names or ()) == ["all"] else list(names or COMPARISON)
-    if unknown := [name for name in named if name not in TRIED and name not in NULLS]:
-        raise ValueError(
-            f"unknown metric {unknown[0]!r}; there are: all, {', '.join([*TRIED, *NULLS])}"
-        )
-    if taken := [name for name in own if name in named or name in NULLS]:
+    if unknown := [name for name in named if name not in known]:
+        raise ValueError(f"unknown metric {unknown[0]!r}; there are: all, {', '.join(known)}")
+    others = {name: known[name] for name in named} | NULLS
+    if taken := [name for name in own if name in others]:
         raise ValueError(
             f"the metric {taken[0]!r} has the name of one that it is compared with; give it another"
         )
-    return {**own, **{name: (TRIED | NULLS)[name] for name in named}, **NULLS}
+    return {**own, **others}
 
 
 def run_trial(
@@ -149,22 +141,20 @@ def run_trial(
     for name, one in picked.items():
         check_metric(one, name)
     given: dict = {}
-    count = TEXTS
     if attributions:
-        made_elsewhere = read_theirs(attributions, seed)
-        given = made_elsewhere.scores
-        worlds = worlds or made_elsewhere.worlds
-        count = made_elsewhere.texts
-        seed = made_elsewhere.seed
-    if seed is None:
-        seed = draw_seed()
-    count = texts or count
+        elsewhere = read_theirs(attributions, seed)
+        given = elsewhere.scores
+        worlds = worlds or elsewhere.worlds
+        texts = texts or elsewhere.texts
+        seed = elsewhere.seed
+    texts = texts or TEXTS
+    seed = draw_seed() if seed is None else seed
     asked = known_worlds(worlds, corpora)
     say(f"seed {seed}: the same worlds again with --seed {seed}")
     methods = [name for name in METHODS if not KNOWN[name].missing()]
     trial = try_metrics(
         picked,
-        count,
+        texts,
         worlds=asked,
         explainers=tuple(EXPLAINERS),
         seed=seed,
@@ -174,7 +164,7 @@ def run_trial(
         say=say,
     )
     theirs = dict.fromkeys(method for _, method in given)
-    return Result(trial, picked, tuple(asked), count, tuple(own), tuple(theirs))
+    return Result(trial, picked, tuple(asked), texts, tuple(own), tuple(theirs))
 
 
 def draw_seed() -> int:
@@ -183,9 +173,7 @@ def draw_seed() -> int:
 
 
 def closeness_table(result: Result) -> pd.DataFrame:
-    """One row a world, a column a real method or one of one's own: how close it comes to the truth,
-    mean over texts.
-    """
+    """How close methods, and one's own, come to the truth in each world, mean over texts."""
     found = result.trial.truths[~result.trial.truths.explainer.isin(EXPLAINERS)]
     if found.empty:
         return pd.DataFrame(index=pd.Index([], name="world"))
@@ -194,9 +182,7 @@ def closeness_table(result: Result) -> pd.DataFrame:
 
 
 def headline(result: Result) -> list[str]:
-    """What came of it, in sentences: of each metric of one's own, of all others, and of one's own
-    attributions.
-    """
+    """What came of it, in sentences: of one's own metrics, the others, and attributions."""
     table = result.verdicts.set_index("metric")
     said = []
     for name in result.own:
@@ -207,16 +193,11 @@ def headline(result: Result) -> list[str]:
     said.append(f"Condemned: {', '.join(condemned) or 'none'}.")
     close = closeness_table(result)
     for name in result.theirs:
+        right = f"right on {np.nanmean(close[name]):.0%} of pairs of words of different truth"
         others = close.drop(columns=list(result.theirs)).mean()
         told = ""
         if len(others):
-            told = (
-                f"; the best method here, {KNOWN[others.idxmax()].title}, is right on "
-                f"{others.max():.0%}"
-            )
-        right = (
-            f"right on {np.nanmean(close[name]):.0%} of pairs of words of different truth "
-            "(chance: 50%)"
-        )
-        said.append(f"{name}: {right}{told}.")
+            best = KNOWN[others.idxmax()].title
+            told = f"; the best method here, {best}, is right on {others.max():.0%}"
+        said.append(f"{name}: {right} (chance: 50%){told}.")
     return said

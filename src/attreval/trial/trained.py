@@ -1,5 +1,4 @@
-"""What learns in a second or two, in memory, from seeds by name: word-level networks, and agents of
-simulatability.
+"""What learns in seconds, from seeds by name: word-level networks, agents of simulatability.
 
 Half of the made-up texts that networks read in training have a share of their words blanked, so
 that erased texts are none that they have never seen (as F-Fidelity does; Zheng et al. 2025).
@@ -34,15 +33,20 @@ def train_words(
     *names: object,
     steps: int = 150,
 ) -> WordClassifier:
-    """A convolutional network of so many steps. words: its vocabulary. batch: draws texts with
-    classes for a step.
+    """Train a convolutional network.
+
+    Args:
+        name: of the classifier.
+        labels: its classes.
+        words: its vocabulary.
+        batch: draws the texts of a step, with their classes.
+        names: what weights and texts derive from.
+        steps: how many.
     """
     sizes = Sizes("cnn", len(words) + 2, len(labels), 32, 32, kernel=3, dropout=0.0)
     rng = generator("train", *names)
     threads = torch.get_num_threads()
-    torch.set_num_threads(
-        1
-    )  # of so small a network they only wait for each other, and sums keep their order
+    torch.set_num_threads(1)  # several would wait for each other, and change the order of sums
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of("weights", *names))
@@ -51,9 +55,8 @@ def train_words(
             optimiser = torch.optim.Adam(network.train().parameters(), lr=0.01)
             for _ in range(steps):
                 ids, mask, classes = pad_words(model, batch(rng), rng)
-                loss = torch.nn.functional.cross_entropy(
-                    network(network.embedding(ids), mask), classes
-                )
+                logits = network(network.embedding(ids), mask)
+                loss = torch.nn.functional.cross_entropy(logits, classes)
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
@@ -66,8 +69,9 @@ def train_words(
 def pad_words(
     model: WordClassifier, texts: Sequence[Labelled], rng: np.random.Generator | None = None
 ) -> tuple:
-    """(B, L) ids and mask, (B,) classes. rng: blanks a share, drawn for each, of the words of every
-    second text.
+    """(B, L) ids and mask, (B,) classes of texts.
+
+    rng: blanks a share of the words of two texts in four, drawn for each text; None blanks none.
     """
     shape = (len(texts), max(len(words) for words, _ in texts))
     ids = np.full(shape, PAD)
@@ -78,18 +82,16 @@ def pad_words(
             held[rng.random(len(held)) < rng.uniform(0, 0.9)] = PAD
         ids[row, : len(held)] = held
         mask[row, : len(held)] = 1
-    return (
-        torch.from_numpy(ids),
-        torch.from_numpy(mask),
-        torch.tensor([label for _, label in texts]),
-    )
+    classes = torch.tensor([label for _, label in texts])
+    return torch.from_numpy(ids), torch.from_numpy(mask), classes
 
 
 def accuracy(model: WordClassifier, texts: Sequence[Labelled]) -> float:
     """The share of texts whose class it predicts."""
     ids, mask, classes = pad_words(model, texts)
     with torch.inference_mode():
-        return float((model.logits(ids, mask, mask).argmax(dim=1) == classes).double().mean())
+        right = model.logits(ids, mask, mask).argmax(dim=1) == classes
+    return float(right.double().mean())
 
 
 def neighbour(model: WordClassifier, *names: object) -> WordClassifier:
@@ -104,9 +106,7 @@ def neighbour(model: WordClassifier, *names: object) -> WordClassifier:
 
 
 def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
-    """The network with fresh weights in its last layer, in its last two, and so on (Adebayo et al.
-    2018).
-    """
+    """The network with fresh weights in its last layer, its last two, ... (Adebayo et al. 2018)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("randomised", *names))
         fresh = Network(model.sizes)
@@ -122,12 +122,20 @@ def randomise(model: WordClassifier, *names: object) -> list[WordClassifier]:
 def guess_class(
     texts: Sequence[WorldText], scores: Sequence[np.ndarray], names: tuple, model: Any
 ) -> np.ndarray:
-    """The probability that an agent gives to the class that the model predicts, on texts that it
-    was not trained on.
+    """The probability that an agent gives to what the model predicts, on texts new to it.
 
     The agent is a logistic regression on the words of the first tokens of an explanation and on
     whether these are the first and the last token of the text; it is trained on one half of the
     texts and tested on the other, both ways.
+
+    Args:
+        texts: n of them, of a world.
+        scores: of each text's tokens.
+        names: what breaks ties derives from these.
+        model: a models.classifier.Classifier.
+
+    Returns:
+        (n,) probabilities.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -147,21 +155,17 @@ def guess_class(
             out[test] = np.isin(classes[test], classes[train])
             continue
         used = shown[train].any(axis=0)  # others have no weight
-        agent = LogisticRegression(C=10.0, solver="newton-cholesky").fit(
-            shown[train][:, used], classes[train]
-        )
+        agent = LogisticRegression(C=10.0, solver="newton-cholesky")
+        agent.fit(shown[train][:, used], classes[train])
         given = agent.predict_proba(shown[test][:, used])
-        asked = (
-            classes[test][:, None] == agent.classes_
-        )  # a class that the agent has not seen has no chance
+        # a class that the agent has not seen has no chance
+        asked = classes[test][:, None] == agent.classes_
         out[test] = np.where(asked, given, 0.0).max(axis=1)
     return out
 
 
 def show_agent(text: WorldText, scores: np.ndarray, names: tuple, words: int) -> np.ndarray:
-    """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are
-    at the ends.
-    """
+    """(words + 2,) the words of the SHOWN highest tokens, and whether they are at the ends."""
     top = rank_tokens(scores, generator("ties", *names))[:SHOWN]
     seen = np.zeros(words + 2)
     seen[text.tokens.ids[text.tokens.content[top]]] = 1

@@ -1,5 +1,4 @@
-"""The verdict on a metric: where it tells the truth, what fools it, what it costs, on how many
-texts it decides.
+"""The verdict on a metric: where it tells the truth, what fools it, and what it costs.
 
 A cell is a metric in a world. Its AUC over an explanation is the share of texts on which the truth
 comes first, a tie counting half (after Chan et al. 2022), with a bootstrap interval over texts; it
@@ -60,18 +59,24 @@ def question_of(metric: Metric) -> str:
 
 
 def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENCE) -> pd.DataFrame:
-    """One row a metric and world: AUC over random scores with its interval, and all else that the
-    verdict rests on.
+    """What the verdicts rest on, a row a metric and world.
 
-    auc, low, high: over random scores. reversed, constant, adversarial, leaking, decoy: over these,
-    empty where a world lacks it or it is as true as the truth; *_low: the lower ends.
-    passes: surely before random scores and before the reverse. tau, tau_low, tau_high: rank
-    correlation of the value with the share of truth in degraded explanations. moved_by_scale: share
-    of texts whose value moves where the truth is multiplied by ten. sparse: AUC over the truth cut
-    short. length: rank correlation of the values of random scores with the number of words, NaN
-    where all texts are equally long; length_p: of its test. evaluations: that it asks for a text.
-    known: share of texts on which it gives a value for the truth. decides: texts on which the
-        interval of the AUC leaves one half, NaN for never. why: in words.
+    Args:
+        trial: of `measure.try_metrics`.
+        draws: of the bootstrap over texts.
+        confidence: of its intervals.
+
+    Returns:
+        auc, low, high: over random scores. reversed, constant, adversarial, leaking, decoy: AUC
+        over these, empty where a world lacks it or it is as true as the truth, and *_low the lower
+        bounds. passes: surely before random scores and before the reverse. tau, tau_low, tau_high:
+        rank correlation of the value with the share of truth in degraded explanations.
+        moved_by_scale: share of texts whose value moves where the truth is multiplied by ten.
+        sparse: AUC over the truth cut short. length: rank correlation of the values of random
+        scores with the number of words, NaN where all texts are equally long; length_p: of its
+        test. evaluations: that it asks for a text. known: share of texts on which it gives a value
+        for the truth. decides: texts on which the interval of the AUC leaves one half, NaN for
+        never. why: what speaks against it, in words.
     """
     values = trial.values
     cell = ["metric", "world"]
@@ -87,39 +92,36 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
         wide = part.pivot_table(index="text", columns="explainer", values="value", sort=False)
         wide *= part.sign.iloc[0]  # higher is better; means over draws
         by = cells.loc[(metric, world)].set_index("explainer")
-        by = by.drop(
-            [
-                name
-                for name in MISLEADING
-                if name in by.index and close.get((world, name), 0) >= AS_TRUE
-            ]
-        )
+        true = [name for name in MISLEADING if close.get((world, name), 0) >= AS_TRUE]
+        by = by.drop(true, errors="ignore")
+        chance = by.loc["random"]
         row = {
             "metric": metric,
             "world": world,
-            "auc": by.separation["random"],
-            "texts": int(by.texts["random"]),
-            "low": by.low["random"],
-            "high": by.high["random"],
+            "auc": chance.separation,
+            "texts": int(chance.texts),
+            "low": chance.low,
+            "high": chance.high,
         }
         for name in ("reversed", "constant", *MISLEADING):
             row[name] = by.separation.get(name, np.nan)
             row[f"{name}_low"] = by.low.get(name, np.nan)
         row["passes"] = bool((by.low[by.index.isin(MUST)] > 0.5).all())
-        row |= _degradation(wide, draws, confidence, metric, world) | _invariances(wide, part)
+        row |= _degradation(wide, draws, confidence, metric, world)
+        row |= _invariances(wide, part)
         row["sparse"] = by.separation.get("sparse", np.nan)
         row["sparse_high"] = by.high.get("sparse", np.nan)
         row["evaluations"] = prices.get((metric, world), np.nan)
         row["known"] = float(part.known.iloc[0])
-        row["decides"] = texts_to_decide(won_by((wide.oracle - wide.random).dropna().to_numpy()))
+        lead = (wide.oracle - wide.random).dropna()
+        row["decides"] = texts_to_decide(won_by(lead.to_numpy()))
         row["why"] = "; ".join(reasons(row))
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def texts_to_decide(won: np.ndarray) -> float:
-    """The fewest texts at which the interval of the AUC leaves one half, by its measured mean and
-    variance.
+    """The fewest texts at which the interval of the AUC leaves one half, by mean and variance.
 
     At least as many as all of which must be won for a coin to be excluded. NaN where the mean is
     not above one half.
@@ -134,22 +136,19 @@ def texts_to_decide(won: np.ndarray) -> float:
 def _degradation(
     wide: pd.DataFrame, draws: int, confidence: float, *names: object
 ) -> dict[str, float]:
-    """tau of the value with the share of truth left, mean over texts and its interval; no order
-    counts 0.
-    """
+    """tau of the value with the share of truth left, mean over texts; no order counts 0."""
     held = [name for name in ("oracle", *DEGRADED) if name in wide]
     rows = wide[held].dropna().round(9).to_numpy()
-    found: tuple = (np.nan, np.nan, np.nan)
-    if len(held) > 2 and len(rows):
-        taus = tau_b(np.tile(-np.arange(len(held)), (len(rows), 1)), rows)
-        found = bootstrap_mean(np.nan_to_num(taus), draws, confidence, *names)
-    return dict(zip(("tau", "tau_low", "tau_high"), map(float, found), strict=True))
+    if len(held) < 3 or not len(rows):
+        return dict.fromkeys(("tau", "tau_low", "tau_high"), np.nan)
+    falling = np.tile(-np.arange(len(held)), (len(rows), 1))
+    taus = np.nan_to_num(tau_b(falling, rows))
+    tau, low, high = bootstrap_mean(taus, draws, confidence, *names)
+    return {"tau": float(tau), "tau_low": float(low), "tau_high": float(high)}
 
 
 def _invariances(wide: pd.DataFrame, part: pd.DataFrame) -> dict[str, float]:
-    """How values move with the scale of scores, and with the number of words of random scores'
-    texts.
-    """
+    """How values move with the scale of scores, and those of random scores with words of a text."""
     out = {"moved_by_scale": np.nan, "length": np.nan, "length_p": np.nan}
     gap = abs((wide.oracle - wide.random).mean())
     if "scaled" in wide:
@@ -182,47 +181,51 @@ def reasons(row: Mapping) -> list[str]:
     return out
 
 
-def verdict_table(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
-    """One row a metric: in how many worlds it tells the truth, its means over worlds, what fools
-    it.
+def verdicts_by_metric(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
+    """In how many worlds each metric tells the truth, its means over worlds, and what fools it.
 
-    worlds, passed: numbers of worlds. auc: over random scores; worst, in: the least of it, and
-    where. score: mean AUC over random scores, the reverse and all misleading explanations.
-    fooled_by, moved_by: where that is so in any world.
-    verdict: `tells the truth` where it passes in all, `condemned` where it does in no more than
-    half of them, else `in part`. decides: the most texts that it needs in any world, NaN where it
-    never decides in one.
+    Args:
+        matrix: of `matrix_table`.
+        metrics: by name.
+
+    Returns:
+        A row a metric. verdict: `tells the truth` where it passes in all worlds, `condemned` where
+        it does in no more than half of them, else `in part`. auc: over random scores; worst, in:
+        the least of it, and where. score: mean AUC over random scores, the reverse and all
+        misleading explanations. fooled_by, moved_by: where that is so in any world. decides: the
+        most texts that it needs in any world, NaN where it never decides in one.
     """
     rows = []
     for name, part in matrix.groupby("metric", sort=False):
         least = part.loc[part.auc.fillna(1).idxmin()]
-        mean = {what: part[what].mean() for what in ("auc", "reversed", *MISLEADING)}
+        means = part[["auc", "reversed", *MISLEADING]].mean()
         passed = int(part.passes.sum())
         asked = len(part)
-        most = "in part" if passed > asked / 2 else "condemned"
+        verdict = "in part" if passed > asked / 2 else "condemned"
         fooled = [what for what in ("constant", *MISLEADING) if (part[f"{what}_low"] <= 0.5).any()]
         length = (part.length.abs() >= LENGTH) & (part.length_p < LEVEL / asked)
         moved = {
-            "scale": (part.moved_by_scale > 0.5).any(),
-            "sign": (part.reversed <= 0.5).any(),
-            "sparsity": (part.sparse_high < 0.5).any(),
-            "length": length.any(),
+            "scale": part.moved_by_scale > 0.5,
+            "sign": part.reversed <= 0.5,
+            "sparsity": part.sparse_high < 0.5,
+            "length": length,
         }
+        known = metrics.get(name)
         rows.append(
             {
                 "metric": name,
-                "title": metrics[name].title if name in metrics else name,
-                "question": question_of(metrics[name]) if name in metrics else "",
-                "verdict": "tells the truth" if passed == asked else most,
+                "title": known.title if known else name,
+                "question": question_of(known) if known else "",
+                "verdict": "tells the truth" if passed == asked else verdict,
                 "worlds": asked,
                 "passed": passed,
-                **mean,
-                "score": float(np.nanmean(list(mean.values()))),
+                **means,
+                "score": means.mean(),
                 "tau": part.tau.mean(),
                 "worst": least.auc,
                 "in": least.world,
                 "fooled_by": ", ".join(fooled),
-                "moved_by": ", ".join(what for what, is_so in moved.items() if is_so),
+                "moved_by": ", ".join(what for what, so in moved.items() if so.any()),
                 "evaluations": part.evaluations.mean(),
                 "decides": part.decides.max(skipna=False),
                 "why": _worst_reason(part),
@@ -242,60 +245,56 @@ def _worst_reason(part: pd.DataFrame) -> str:
 
 RULE = (
     "Of the metrics that answer a question: those that surely put the truth before random scores "
-    "and before its "
-    "reverse in more than half of the worlds, and fail in at most one world more than the best "
-    "of them; of these the "
-    "ones whose mean AUC over random scores, the reverse and misleading explanations is within "
-    f"{NEAR} of the best; "
-    f"the cheapest first, at most {MOST}."
+    "and before its reverse in more than half of the worlds, and fail in at most one world more "
+    "than the best of them; of these the ones whose mean AUC over random scores, the reverse and "
+    f"misleading explanations is within {NEAR} of the best; the cheapest first, at most {MOST}."
 )
 
 
-def choose(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> dict[str, list[str]]:
-    """Question -> the metrics on the short list, by RULE."""
-    table = verdict_table(matrix, metrics)
+def choose_metrics(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> dict[str, list[str]]:
+    """The metrics on the short list for each question, by RULE."""
+    table = verdicts_by_metric(matrix, metrics)
     table = table[table.passed > table.worlds / 2].assign(failed=table.worlds - table.passed)
     out = {}
     for question, part in table.groupby("question", sort=False):
         part = part[part.failed <= part.failed.min() + 1]
         part = part[part.score >= part.score.max() - NEAR]
-        out[question] = part.sort_values(
-            ["evaluations", "score"], ascending=[True, False]
-        ).metric.tolist()[:MOST]
+        part = part.sort_values(["evaluations", "score"], ascending=[True, False])
+        out[question] = part.metric.tolist()[:MOST]
     return out
 
 
 def short_list(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
-    """One row a question and metric to use for it, by RULE, and how stable that is.
+    """The metrics to use for each question, by RULE, and how stable that is.
 
-    stays: the share of worlds that can be left out and leave it on the list. leaves_without: those
-    that cannot. A metric that is not on the list, but would be if one world were left out, follows
-    with `use` False.
+    A metric that is not on the list, but would be if one world were left out, follows with `use`
+    False.
+
+    Args:
+        matrix: of `matrix_table`.
+        metrics: by name.
+
+    Returns:
+        A row a question and metric. stays: the share of worlds that can be left out and leave it on
+        the list. leaves_without: those that cannot.
     """
-    chosen = choose(matrix, metrics)
+    chosen = choose_metrics(matrix, metrics)
     worlds = list(dict.fromkeys(matrix.world))
-    without = (
-        {world: choose(matrix[matrix.world != world], metrics) for world in worlds}
-        if len(worlds) > 1
-        else {}
-    )
-    table = verdict_table(matrix, metrics).set_index("metric")
+    without = {}
+    if len(worlds) > 1:
+        for world in worlds:
+            without[world] = choose_metrics(matrix[matrix.world != world], metrics)
+    table = verdicts_by_metric(matrix, metrics).set_index("metric")
     rows = []
     for question in dict.fromkeys(table.question):
         used = chosen.get(question, [])
         lists = {world: part.get(question, []) for world, part in without.items()}
         for name in dict.fromkeys([*used, *chain.from_iterable(lists.values())]):
             gone = [world for world, others in lists.items() if name not in others]
-            row = {
-                "question": question,
-                "metric": name,
-                "title": table.title[name],
-                "use": name in used,
-            }
-            row |= {
-                what: table[what][name]
-                for what in ("passed", "worlds", "score", "evaluations", "decides")
-            }
+            row = {"question": question, "metric": name, "title": table.title[name]}
+            row["use"] = name in used
+            for what in ("passed", "worlds", "score", "evaluations", "decides"):
+                row[what] = table[what][name]
             row["stays"] = 1 - len(gone) / len(without) if without else np.nan
             row["leaves_without"] = ", ".join(gone) if name in used else ""
             rows.append(row)

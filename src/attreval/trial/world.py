@@ -1,5 +1,4 @@
-"""A world: one function that makes a classifier and texts from a seed, with all that is known of
-it.
+"""A world: a function that makes a classifier and texts from a seed, with what is known of it.
 
 Written in a file of `trial/worlds`, it is a member of WORLDS (see `attreval.trial`) and so in every
 trial. Letters used for shapes: W words, L tokens, n content tokens, P pairs.
@@ -27,10 +26,9 @@ class WorldText:
     """One text of a world.
 
     target: the class that the model predicts and that is explained. truth: (n,) what each content
-        token counts for it.
-    pair_truth: (P,) the same of `units.pairs()`, None where tokens do nothing together. least: what
-    a token that is evidence counts more than. decoy: (n,) an explanation that looks right and is
-    not, where the world has one.
+    token counts for it. pair_truth: (P,) the same of `units.pairs()`, None where tokens do nothing
+    together. least: what a token that is evidence counts more than. decoy: (n,) an explanation that
+    looks right and is not, where the world has one.
     """
 
     id: str
@@ -52,18 +50,17 @@ class WorldText:
     def attribution(self, scores: np.ndarray, level: str = "token") -> Attribution:
         """Scores of the tokens, or of the pairs of units, as a record."""
         content = self.tokens.content
-        held = (
-            [(u,) for u in range(len(content))] if level == "token" else self.units.pairs().tolist()
-        )
-        features = tuple(tuple(int(content[u]) for u in piece) for piece in held)
+        held = content[:, None] if level == "token" else content[self.units.pairs()]
+        features = tuple(map(tuple, held.tolist()))
         return Attribution(self.id, "planted", self.target, level, features, scores)
 
 
 @dataclass(frozen=True)
 class Made:
-    """A world made from a seed. model: a models.classifier.Classifier. network: whether it is a
-    trained torch module, which can be disturbed and randomised. measured: what was measured of the
-    model, such as its accuracy.
+    """A world made from a seed.
+
+    model: a models.classifier.Classifier. network: whether it is a trained torch module, which can
+    be disturbed and randomised. measured: what was measured of the model, such as its accuracy.
     """
 
     model: Any
@@ -74,10 +71,12 @@ class Made:
 
 @dataclass(frozen=True)
 class World:
-    """One world. question: what it asks of a metric. source: whose idea. truth: what is true in it,
-    and why that is known. make: (seed, texts) -> Made, or (seed, texts, folder) where `corpus`
-    names a folder of the corpora's. order: its place among all worlds; without one it stands at the
-    end. short: whether a text has at most 20 words or so.
+    """One world.
+
+    question: what it asks of a metric. source: whose idea it is. truth: what is true in it, and why
+    that is known. make: (seed, texts) -> Made, or (seed, texts, folder) where `corpus` names a
+    folder of the corpora's. order: its place among all worlds; without one it stands at the end.
+    short: whether a text has at most 20 words or so.
     """
 
     name: str
@@ -103,8 +102,7 @@ class World:
         if folder is None:
             raise ValueError(
                 f"the world {self.name!r} is made from a corpus: its folder {self.corpus!r} is "
-                "expected in "
-                f"{corpora or f'the folder that {VARIABLE} names'}"
+                f"expected in {corpora or f'the folder that {VARIABLE} names'}"
             )
         return self.make(seed, texts, folder)
 
@@ -112,7 +110,15 @@ class World:
 def world(
     question: str, *, source: str, truth: str, name: str = "", **facts: Any
 ) -> Callable[[Callable[..., Made]], World]:
-    """A decorator that makes a function a World of its name. facts: the others of World."""
+    """A decorator that makes a function a World.
+
+    Args:
+        question: what it asks of a metric.
+        source: whose idea it is.
+        truth: what is true in it, and why that is known.
+        name: where it is not the function's.
+        facts: the others of World.
+    """
 
     def make(function: Callable[..., Made]) -> World:
         return World(name or function.__name__, question, source, truth, function, **facts)
@@ -122,26 +128,24 @@ def world(
 
 def invent_words(count: int, *names: object) -> list[str]:
     """Different made-up words of two syllables; which they are derives from the names."""
-    drawn = generator("words", *names).choice(len(SYLLABLES) ** 2, size=count, replace=False)
-    return [
-        SYLLABLES[at // len(SYLLABLES)] + SYLLABLES[at % len(SYLLABLES)] for at in drawn.tolist()
-    ]
+    known = [first + second for first in SYLLABLES for second in SYLLABLES]
+    drawn = generator("words", *names).choice(len(known), size=count, replace=False)
+    return [known[at] for at in drawn]
 
 
 def make_instance(
     parts: Sequence[Sequence[str]], target: int, id: str = "", marks: np.ndarray | None = None
 ) -> Instance:
-    """A text of one or two parts from its words. marks: (W,) whether each word is evidence."""
+    """A text from the words of its one or two parts. marks: (W,) whether each word is evidence."""
     places = []
     for side, words in enumerate(parts):
-        ends = np.cumsum([len(word) + 1 for word in words]) - 1
-        places += [
-            (side, int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)
-        ]
+        start = 0
+        for word in words:
+            places.append((side, start, start + len(word)))
+            start += len(word) + 1
     held = Evidence() if marks is None else Evidence(marks=np.asarray(marks, float)[None])
-    return Instance(
-        id, tuple(" ".join(words) for words in parts), target, np.array(places), evidence=held
-    )
+    segments = tuple(" ".join(words) for words in parts)
+    return Instance(id, segments, target, np.array(places), evidence=held)
 
 
 def make_text(
@@ -154,8 +158,17 @@ def make_text(
     decoy: np.ndarray | None = None,
     least: float = 0.0,
 ) -> WorldText:
-    """A text as the model reads it. truth, decoy: (W,) of words; id: its world, seed and number,
-    with blanks.
+    """A text as the model reads it.
+
+    Args:
+        model: a models.classifier.Classifier.
+        id: its world, seed and number, with blanks.
+        parts: the words of each of its one or two parts.
+        target: the class that is explained.
+        truth: (W,) what each word counts for it.
+        pairs: makes (P,) truths of the pairs of units.
+        decoy: (W,) an explanation that looks right and is not.
+        least: what a word that is evidence counts more than.
     """
     truth = np.asarray(truth, dtype=float)
     instance = make_instance(parts, target, id, truth > least)

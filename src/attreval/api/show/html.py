@@ -1,5 +1,4 @@
-"""Explanations as HTML that needs nothing else: of each text a table, a row a method, words
-coloured by their scores.
+"""Explanations as HTML that needs nothing else: words coloured by their scores.
 
 Backgrounds are half transparent and text keeps the colour of its surroundings, so light and dark
 pages serve alike.
@@ -7,7 +6,7 @@ pages serve alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from html import escape
 
 import numpy as np
@@ -17,12 +16,12 @@ from attreval.api.show.shown import (
     KEY,
     Shown,
     css,
-    describe,
+    describe_text,
     gather_remarks,
     has_sign,
     how_many_unread,
+    method_title,
     strengths,
-    title_of,
 )
 
 UNREAD = 30  # words that were not read are shown up to so many
@@ -56,74 +55,67 @@ PAGE = """<!doctype html>
 def page(explained: Iterable[Shown]) -> str:
     """A whole page."""
     explained = list(explained)
-    return whole_page(
-        f"{len(explained)} explained text{'s' if len(explained) != 1 else ''}", fragment(explained)
-    )
+    several = "" if len(explained) == 1 else "s"
+    return whole_page(f"{len(explained)} explained text{several}", fragment(explained))
 
 
 def whole_page(title: str, body: str, style: str = "") -> str:
-    """HTML that needs nothing else. title: plain text; body: HTML below it; style: more rules of
-    CSS.
+    """HTML that needs nothing else.
+
+    Args:
+        title: plain text.
+        body: HTML below it.
+        style: more rules of CSS.
     """
     return PAGE.format(title=escape(title), style=PAGE_STYLE + style, body=body)
 
 
 def wide_table(head: str, rows: Iterable[str]) -> str:
     """A table for a page of REPORT_STYLE. head: its cells; rows: each a whole one."""
-    return (
-        "<div "
-        f'class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
+    body = "".join(rows)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
 
 
-def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe) -> str:
+def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe_text) -> str:
     """Tables with their style, for a notebook or a page. about: what is said of a text."""
     explained = list(explained)
     alike, own = gather_remarks(explained)
     head = "\n".join(f'<p class="note">{escape(line)}</p>' for line in [KEY, *alike])
-    tables = "\n".join(
-        _table(one, about(one), remarks) for one, remarks in zip(explained, own, strict=True)
-    )
-    return f'<div class="attreval-shown"><style>{STYLE}</style>{head}\n{tables}</div>'
-
-
-def _table(one: Shown, about: str, remarks: Mapping[str, Sequence[str]]) -> str:
-    rows = "\n".join(_row(one, method, remarks.get(method, [])) for method in one.methods)
-    return f"<p><strong>{escape(about)}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"
+    tables = []
+    for one, remarks in zip(explained, own, strict=True):
+        rows = "\n".join(_row(one, method, remarks.get(method, [])) for method in one.methods)
+        title = f"<p><strong>{escape(about(one))}</strong></p>"
+        tables.append(f"{title}\n<table>{rows}</table>\n{_notes(one)}")
+    shown = "\n".join(tables)
+    return f'<div class="attreval-shown"><style>{STYLE}</style>{head}\n{shown}</div>'
 
 
 def _row(one: Shown, method: str, remarks: Iterable[str]) -> str:
     """One method, with what is to be known of its scores below them."""
     scores = one.scores(method)
-    gap = one.gaps.get(method)
-    about = (
-        "" if gap is None else f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
-    )
-    parts = [
-        _part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments))
-    ]
-    parts += [f'<span class="note">{escape(remark)}</span>' for remark in remarks]
-    return (
-        "<tr><th "
-        f'scope="row"{about}>{escape(title_of(one, method))}</th><td>{"".join(parts)}</td></tr>'
-    )
+    about = ""
+    if method in one.gaps:
+        missed = f"what its scores miss of the sum that they owe: {one.gaps[method]:+.3g}"
+        about = f' title="{missed}"'
+    signed = has_sign(one, method)
+    shown = "".join(_part(one, at, scores, signed) for at in range(len(one.instance.segments)))
+    shown += "".join(f'<span class="note">{escape(remark)}</span>' for remark in remarks)
+    head = f'<th scope="row"{about}>{escape(method_title(one, method))}</th>'
+    return f"<tr>{head}<td>{shown}</td></tr>"
 
 
 def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
-    """One text, or one of a pair, up to the last word read; what stands between words stays as it
-    is.
-    """
+    """One text, or one of a pair, up to the last word read, with what stands between words."""
     text = one.instance.segments[segment]
     at = 0
     out = []
     for unit, score, strength in zip(one.units, scores, strengths(scores), strict=True):
         if unit.segment != segment:
             continue
-        shown = text[max(at, unit.start) : unit.end]
+        shown = text[max(at, unit.start) : unit.end] or "\N{MIDDLE DOT}"  # inside one character
         out.append(escape(text[at : unit.start]))
-        out.append(
-            _word(shown or "\N{MIDDLE DOT}", score, strength, signed)
-        )  # pieces inside one character
+        out.append(_word(shown, score, strength, signed))
         at = max(at, unit.end)
     unread = [u for u in one.unread if u.segment == segment and u.start >= at]
     out.append(escape(text[at : unread[0].start if unread else len(text)]))

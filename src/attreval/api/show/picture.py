@@ -1,6 +1,4 @@
-"""Explanations as a picture: every text once a method, its words on coloured ground, lines broken
-where they end.
-"""
+"""Explanations as a picture: every text once a method, its words on coloured ground."""
 
 from __future__ import annotations
 
@@ -14,12 +12,12 @@ from attreval.api.show.shown import (
     KEY,
     Shown,
     blend,
-    describe,
+    describe_text,
     gather_remarks,
     has_sign,
     how_many_unread,
+    method_title,
     strengths,
-    title_of,
 )
 from attreval.api.show.terminal import piece
 from attreval.core.extras import need
@@ -40,20 +38,18 @@ def save(explained: Iterable[Shown], path: Path) -> None:
     """Write a picture, of the kind that the path's ending says."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
-        draw(explained).savefig(path)
+        draw_picture(explained).savefig(path)
 
 
-def draw(explained: Iterable[Shown], width: float = 9.0) -> Figure:
-    """A figure of `width` inches; its height is what the texts need. Letters that no font has are
-    drawn as boxes.
-    """
+def draw_picture(explained: Iterable[Shown], width: float = 9.0) -> Figure:
+    """A figure of `width` inches, as high as the texts need; boxes where no font has a letter."""
     pen = Pen(width)
     explained = list(explained)
     alike, own = gather_remarks(explained)
     for one, remarks in zip(explained, own, strict=True):
-        pen.line(describe(one), weight="bold")
+        pen.line(describe_text(one), weight="bold")
         for method in one.methods:
-            pen.row(title_of(one, method), _words(one, method))
+            pen.row(method_title(one, method), _words(one, method))
             for remark in remarks.get(method, ()):
                 pen.line(remark, colour=GREY, size=SIZE * 0.8)
         if one.unread:
@@ -76,9 +72,7 @@ def _words(one: Shown, method: str) -> Iterator[dict | None]:
 
 
 class Pen:
-    """Where the next word goes on a figure of `width` inches. placed: what has its place, in
-    points.
-    """
+    """Where the next word goes on a figure of `width` inches."""
 
     def __init__(self, width: float):
         font_manager = need("matplotlib.font_manager", "plots", "a picture")
@@ -118,9 +112,7 @@ class Pen:
         weight: str = "normal",
         underlined: bool = False,
     ) -> None:
-        """One word, on a new line where it does not fit; one wider than a line is cut into pieces
-        that fit.
-        """
+        """One word, on a new line where it does not fit; one wider than a line is cut."""
         advance = self.width(text, size, weight)
         most = self.room + MARGIN - self.left
         if advance > most and len(text) > 1:
@@ -162,9 +154,7 @@ class Pen:
         self.y = max(self.y, lowest)
 
     def finish(self) -> Figure:
-        """The figure, as high as what was put on it; its one axes counts points from the upper left
-        corner.
-        """
+        """The figure, as high as what was put on it; its axes count points from the upper left."""
         from matplotlib.patches import Rectangle
 
         width = self.figure.get_figwidth()
@@ -175,11 +165,9 @@ class Pen:
         for x, y, text, ground, advance, underlined, style in self.placed:
             if ground is not None:
                 colour = [c / 255 for c in ground]
-                axes.add_patch(
-                    Rectangle(
-                        (x - 1.2, y - SIZE), advance + 2.4, SIZE + 3.2, color=colour, linewidth=0
-                    )
-                )
+                corner = (x - 1.2, y - SIZE)
+                box = Rectangle(corner, advance + 2.4, SIZE + 3.2, color=colour, linewidth=0)
+                axes.add_patch(box)
             if underlined:
                 axes.plot([x, x + advance], [y + 2.2] * 2, color="black", linewidth=0.8)
             axes.text(x, y, text, va="baseline", parse_math=False, fontfamily=self.fonts, **style)

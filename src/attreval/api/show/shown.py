@@ -1,5 +1,4 @@
-"""What is said of an explained text in words and in colours, in pages, terminals and pictures
-alike.
+"""What is said of an explained text in words and colours, by pages, terminals and pictures.
 
 Colours are told apart by colour-blind people: blue for the class, orange against it, violet
 unsigned. This is the one place where a score becomes a colour, of the library and of the study.
@@ -7,6 +6,7 @@ unsigned. This is the one place where a score becomes a colour, of the library a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,37 +34,31 @@ def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
 
 
 def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], float]:
-    """The full colour of a strength in [-1, 1], red, green and blue from 0 to 255, and how opaque
-    it is, up to TINT.
-    """
+    """The full colour of a strength in [-1, 1], RGB from 0 to 255, and its opacity up to TINT."""
     full = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
     return full, TINT * min(1.0, abs(strength))
 
 
 def blend(strength: float, signed: bool = True, paper: int = 255) -> tuple[int, int, int]:
-    """The colour of a strength on white, or on paper of another grey, as red, green and blue from 0
-    to 255.
-    """
+    """The colour of a strength on paper of a grey, white if not given, as RGB from 0 to 255."""
     full, share = colour(strength, signed)
     red, green, blue = (round(share * c + (1 - share) * paper) for c in full)
     return red, green, blue
 
 
 def css(strength: float, signed: bool = True) -> str:
-    """The colour of a strength for a page; it is in part transparent, so that light and dark pages
-    serve alike.
-    """
+    """The colour of a strength for a page, in part transparent to suit light and dark pages."""
     full, share = colour(strength, signed)
     return f"rgba({', '.join(map(str, full))}, {share:.2f})"
 
 
-def describe(one: Shown) -> str:
+def describe_text(one: Shown) -> str:
     """What was predicted, and what was explained where that is something else."""
     said = f"predicted {one.predicted} with probability {one.probabilities[one.predicted]:.3f}"
     return said if one.target == one.predicted and not one.against else f"{said}; {one.question}"
 
 
-def title_of(one: Shown, method: str) -> str:
+def method_title(one: Shown, method: str) -> str:
     """A method's title; scores made elsewhere go by the name that they were given."""
     return METHODS[method].title if method in METHODS and method not in one.given else method
 
@@ -75,25 +69,15 @@ def has_sign(one: Shown, method: str) -> bool:
 
 
 def gather_remarks(explained: Sequence[Shown]) -> tuple[list[str], list[dict[str, list[str]]]]:
-    """Remarks that hold for every text, to be said once; and of each text by method those that are
-    its own.
-    """
+    """Remarks that hold for every text, to be said once, and those of each text by method."""
     remarks = [one.remarks for one in explained]
-    alike: dict[str, list[str]] = {}
-    if len(remarks) > 1:
-        for method, found in remarks[0].items():
-            alike[method] = [
-                said for said in found if all(said in other.get(method, ()) for other in remarks)
-            ]
-    lines = [
-        f"{title_of(explained[0], method)}: {said}"
-        for method, found in alike.items()
-        for said in found
-    ]
-    own = [
-        {m: [said for said in found if said not in alike.get(m, ())] for m, found in one.items()}
-        for one in remarks
-    ]
+    said_of = Counter((m, said) for one in remarks for m, found in one.items() for said in found)
+    alike = [one for one, count in said_of.items() if count == len(remarks) > 1]
+    lines = [f"{method_title(explained[0], method)}: {said}" for method, said in alike]
+    own = []
+    for one in remarks:
+        kept = {m: [said for said in found if (m, said) not in alike] for m, found in one.items()}
+        own.append(kept)
     return lines, own
 
 
@@ -103,6 +87,5 @@ def how_many_unread(one: Shown) -> str:
     all_words = len(one.instance.words)
     return (
         f"{count} of {all_words} words were not read: the model takes no more than these "
-        f"{len(one.tokens)} tokens, or "
-        "its tokenizer knows none for them"
+        f"{len(one.tokens)} tokens, or its tokenizer knows none for them"
     )

@@ -1,6 +1,4 @@
-"""Explanations in a terminal: coloured words; where nobody looks at colours, words with their
-scores in columns.
-"""
+"""Explanations in a terminal: coloured words, or words with their scores in columns."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ from attreval.api.show.shown import (
     KEY,
     Shown,
     blend,
-    describe,
+    describe_text,
     gather_remarks,
     has_sign,
     how_many_unread,
+    method_title,
     strengths,
-    title_of,
 )
 
 PLAIN_WIDTH = 100  # of output that goes to a file
@@ -41,24 +39,23 @@ def show(
 ) -> None:
     """Print explanations: in colour where `takes_colours`, else as plain tables.
 
-    width: columns to fill; those of the terminal where not given, or 100 where there is none.
+    Args:
+        explained: the texts.
+        stream: standard output where not given.
+        width: columns to fill; those of the terminal where not given, or 100 where there is none.
     """
     width = width or get_terminal_size((PLAIN_WIDTH, 24)).columns
-    draw(Console(file=stream or sys.stdout, width=width, highlight=False), list(explained))
+    console = Console(file=stream or sys.stdout, width=width, highlight=False)
+    print_explained(console, list(explained))
 
 
 def takes_colours(console: Console) -> bool:
-    """Whether it is a terminal that shades of a colour can be told apart on, and NO_COLOR is not
-    set.
-    """
-    return (
-        console.is_terminal
-        and not console.no_color
-        and console.color_system in ("256", "truecolor")
-    )
+    """Whether it is a terminal that tells shades of a colour apart, and NO_COLOR is not set."""
+    shades = console.color_system in ("256", "truecolor")
+    return console.is_terminal and not console.no_color and shades
 
 
-def draw(console: Console, explained: Sequence[Shown]) -> None:
+def print_explained(console: Console, explained: Sequence[Shown]) -> None:
     """The same on a console of rich."""
     if takes_colours(console):
         for part in coloured(explained):
@@ -66,10 +63,8 @@ def draw(console: Console, explained: Sequence[Shown]) -> None:
         return
     alike, own = gather_remarks(explained)
     parts = [fold(printable(said), console.width) for said in alike]
-    parts += [
-        plain_lines(one, console.width, remarks)
-        for one, remarks in zip(explained, own, strict=True)
-    ]
+    for one, remarks in zip(explained, own, strict=True):
+        parts.append(plain_lines(one, console.width, remarks))
     for lines in parts:
         print("\n".join(lines), end="\n\n", file=console.file)
 
@@ -81,17 +76,14 @@ def coloured(explained: Sequence[Shown]) -> Iterator[RenderableType]:
     light and dark ones serve alike.
     """
     alike, own = gather_remarks(explained)
-    yield Text(
-        "\n".join([f"{KEY}; no colour: below {PALE:.0%} of it", *map(printable, alike)]),
-        style="dim",
-    )
+    head = [f"{KEY}; no colour: below {PALE:.0%} of it", *map(printable, alike)]
+    yield Text("\n".join(head), style="dim")
     for one, remarks in zip(explained, own, strict=True):
-        yield Text(printable(describe(one)), style="bold")
+        yield Text(printable(describe_text(one)), style="bold")
         rows = Table.grid(padding=(0, 1, 0, 0))
         for method in one.methods:
-            rows.add_row(
-                Text(f"{printable(title_of(one, method))}:", style="bold"), _words(one, method)
-            )
+            title = Text(f"{printable(method_title(one, method))}:", style="bold")
+            rows.add_row(title, _coloured_words(one, method))
             for remark in remarks.get(method, ()):
                 rows.add_row("", Text(printable(remark), style="italic"))
         yield rows
@@ -100,7 +92,7 @@ def coloured(explained: Sequence[Shown]) -> Iterator[RenderableType]:
         yield ""
 
 
-def _words(one: Shown, method: str) -> Text:
+def _coloured_words(one: Shown, method: str) -> Text:
     """The words of a text, coloured by what a method says of them."""
     line = Text()
     before = 0
@@ -115,29 +107,33 @@ def _words(one: Shown, method: str) -> Text:
 
 
 def plain_lines(one: Shown, width: int, remarks: Mapping[str, Sequence[str]]) -> list[str]:
-    """A table with a line a word and a column a method, none wider than `width`; further methods
-    follow below.
+    """A table with a line a word and a column a method; further methods follow below.
+
+    Args:
+        one: the text.
+        width: that no line is wider than.
+        remarks: by method, said below the table.
     """
     words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
     room = max([4, *map(cell_len, words)])
-    columns = {
-        method: [f"{score:+.3f}" for score in one.scores(method).round(3) + 0]
-        for method in one.methods
-    }  # no -0.000
-    wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
-    out = fold(printable(describe(one)), width)
-    left = list(columns)
+    left = {}  # columns, each by its name and numbers of one width
+    for method in one.methods:
+        numbers = [f"{score:+.3f}" for score in one.scores(method).round(3) + 0]  # no -0.000
+        wide = max([NUMBER, min(len(method), 22), *map(len, numbers)])
+        head = fit(printable(method), wide)
+        left[method] = [cell.rjust(wide) for cell in (head, *numbers)]
+    out = fold(printable(describe_text(one)), width)
     while left:
-        taken: list[str] = []
+        lines = [word + " " * (room - cell_len(word)) for word in ("", *words)]
         used = room
-        while left and (not taken or used + 2 + wide[left[0]] <= width):
-            used += 2 + wide[left[0]]
-            taken.append(left.pop(0))
-        head = [fit(printable(m), wide[m]).rjust(wide[m]) for m in taken]
-        out.append("  ".join([" " * room, *head]).rstrip())
-        for at, word in enumerate(words):
-            numbers = [columns[m][at].rjust(wide[m]) for m in taken]
-            out.append("  ".join([word + " " * (room - cell_len(word)), *numbers]))
+        for method, cells in list(left.items()):
+            wider = used + 2 + len(cells[0])
+            if used > room and wider > width:
+                break
+            used = wider
+            lines = [f"{line}  {cell}" for line, cell in zip(lines, cells, strict=True)]
+            del left[method]
+        out += map(str.rstrip, lines)
         out += [""] if left else []
     for note in [f"{m}: {said}" for m, found in remarks.items() for said in found] + notes(one):
         out += fold(printable(note), width)
@@ -151,16 +147,14 @@ def notes(one: Shown) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """A text without control characters, which could move the cursor, change colours or turn the
-    line round.
-    """
+    """A text without control characters, which could move the cursor or change colours."""
     kept = ("\N{ZERO WIDTH JOINER}", "\N{ZERO WIDTH NON-JOINER}")
-    return "".join(
-        c
-        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in kept
-        else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
+    control = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    out = ""
+    for c in text:
+        bad = unicodedata.category(c) in control and c not in kept
+        out += "\N{REPLACEMENT CHARACTER}" if bad else c
+    return out
 
 
 def piece(text: str) -> str:

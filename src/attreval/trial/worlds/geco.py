@@ -1,5 +1,4 @@
-"""GECO (Wilming et al. 2024): sentences in a male and a female form, and a network trained to tell
-them apart.
+"""GECO (Wilming et al. 2024): sentences in a male and a female form, and a network for them.
 
 All words that differ between the two forms are marked. A model needs one of them, so whether it
 uses all is measured: in short sentences, by every subset of the marked words (exact Shapley
@@ -18,7 +17,7 @@ import numpy as np
 from attreval.core.seeds import generator
 from attreval.models.scorer import Scorer
 from attreval.models.words.vocabulary import count_words
-from attreval.trial.exact import ask_coalitions, shapley
+from attreval.trial.exact import coalition_logits, shapley
 from attreval.trial.trained import Labelled, train_words
 from attreval.trial.world import Made, WorldText, make_instance, make_text, world
 
@@ -32,7 +31,7 @@ STEPS = 250
 USED = 0.05  # of what all marked words together count: a word that counts less is not used
 
 
-class Sentence(NamedTuple):
+class GecoSentence(NamedTuple):
     """A sentence in one of its forms. number: of the sentence, which both forms share."""
 
     words: list[str]
@@ -42,25 +41,19 @@ class Sentence(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def read_sentences(folder: Path, split: str) -> list[Sentence]:
+def read_geco(folder: Path, split: str) -> list[GecoSentence]:
     """The sentences of a split. ValueError for another format."""
     path = folder / f"binary_gender_all_{split}.jsonl"
     out = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
-            out.append(
-                Sentence(
-                    row["sentence"],
-                    row["ground_truth"],
-                    int(row["target"]),
-                    int(row["sentence_idx"]),
-                )
-            )
+            label = int(row["target"])
+            shared = int(row["sentence_idx"])
+            out.append(GecoSentence(row["sentence"], row["ground_truth"], label, shared))
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path.name}, line {number}: no sentence of GECO ({error!r})"
-            ) from None
+            wrong = f"{path.name}, line {number}: no sentence of GECO ({error!r})"
+            raise ValueError(wrong) from None
     return out
 
 
@@ -71,7 +64,7 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
         from attreval.api.loading import load
 
         return load(given, 128), False
-    train = [(one.words, one.label) for one in read_sentences(folder, "train")]
+    train = [(one.words, one.label) for one in read_geco(folder, "train")]
     vocabulary = count_words([make_instance([words], label) for words, label in train], VOCABULARY)
 
     def batch(rng: np.random.Generator) -> list[Labelled]:
@@ -81,20 +74,17 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
 
 
 def share_used(model: Any, texts: list[WorldText]) -> float:
-    """Of the marked words of texts with at most MOST_MARKED, the share whose Shapley value among
-    them is not nearly 0.
+    """The share of marked words whose Shapley value among them is not nearly 0.
 
-    All 2^m subsets of the m marked words are asked; the other words stay.
+    All 2^m subsets of the m marked words of a text are asked, MOST_MARKED at most; its other words
+    stay.
     """
     used: list[bool] = []
     for text in texts:
         players = text.tokens.content[text.evidence]
         if len(players) <= MOST_MARKED:
-            parts = shapley(
-                ask_coalitions(
-                    Scorer(model, precision="float64"), text.tokens, players, text.target
-                )
-            )
+            scorer = Scorer(model, precision="float64")
+            parts = shapley(coalition_logits(scorer, text.tokens, players, text.target))
             used += (np.abs(parts) > USED * np.abs(parts).sum()).tolist()
     return float(np.mean(used)) if used else float("nan")
 
@@ -110,8 +100,8 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
 def geco(seed: int, count: int, folder: Path) -> Made:
     """A word-level network, or a classifier of one's own."""
     model, ours = geco_model(folder, seed)
-    learnt = {one.number for one in read_sentences(folder, "train")}
-    short = [one for one in read_sentences(folder, "test") if len(one.words) <= LONGEST]
+    learnt = {one.number for one in read_geco(folder, "train")}
+    short = [one for one in read_geco(folder, "test") if len(one.words) <= LONGEST]
     tested = [one for one in short if one.number not in learnt]
     texts: list[WorldText] = []
     seen: set[int] = set()
@@ -120,12 +110,11 @@ def geco(seed: int, count: int, folder: Path) -> Made:
         one = tested[at]
         if len(texts) == count:
             break
-        if one.number in seen or sum(one.marks) == 0:
+        if one.number in seen or not any(one.marks):
             continue
-        text = make_text(
-            model, f"geco {seed} {len(texts)}", [one.words], one.label, np.array(one.marks)
-        )
         seen.add(one.number)
+        id = f"geco {seed} {len(texts)}"
+        text = make_text(model, id, [one.words], one.label, np.array(one.marks))
         if scorer.logits([(text.tokens.ids, text.tokens.segments)])[0].argmax() == one.label:
             texts.append(text)
     if len(texts) < count:
@@ -133,9 +122,8 @@ def geco(seed: int, count: int, folder: Path) -> Made:
             f"GECO has {len(texts)} short sentences that the model is right on; {count} were "
             "asked for"
         )
-    measured = (
-        {"accuracy": count / len(seen), "marked words used": share_used(model, texts)}
-        if texts
-        else {}
-    )
+    measured = {
+        "accuracy": count / max(1, len(seen)),
+        "marked words used": share_used(model, texts),
+    }
     return Made(model, texts, ours, measured)

@@ -1,5 +1,4 @@
-"""Planted worlds: networks written by hand, whose true importances are known because they were
-planted.
+"""Planted worlds: networks written by hand, in which the true importances were planted.
 
 `one`: one token decides the class. `additive`: every token has a worth, and the sum decides.
 `interaction`: two tokens, one in each part of the text, decide together, and either alone does
@@ -26,7 +25,7 @@ from torch import Tensor
 from attreval.core.seeds import generator
 from attreval.core.units import Units
 from attreval.trial.exact import GAIN, SPECIAL, WIDTH, HandModel
-from attreval.trial.world import Made, World, WorldText, invent_words, make_text, world
+from attreval.trial.world import Made, World, WorldText, invent_words, make_text
 
 ONE = ((0,), (1,))  # the words that speak for class 1, for class 2
 SIGNALS = {"one": ONE, "one_of_sixty": ONE, "interaction": ((0, 1), (2, 3))}
@@ -54,9 +53,7 @@ def skewed_worths(name: str) -> np.ndarray:
 
 
 def skewed_words(worths: np.ndarray, target: int) -> np.ndarray:
-    """(LEVELS,) the words of each level in texts of a class: words of little worth speak for both
-    classes.
-    """
+    """(LEVELS,) the words of each level in texts of a class; little worth speaks for both."""
     rare = worths > worths.mean()
     own = LEVELS + (target - 1) * rare.sum()
     return np.where(rare, own + np.cumsum(rare) - 1, np.arange(LEVELS))
@@ -78,9 +75,8 @@ RULES = {  # (B, L, C) -> (B, 2)
     "additive": oppose,
     "interaction": look_for_both,
     **dict.fromkeys(SKEWED, lambda found: found.sum(dim=1)),  # what all tokens count for each class
-    **dict.fromkeys(
-        ("one", "one_of_sixty"), lambda found: found.amax(dim=1)
-    ),  # whether the word of each is there
+    # whether the word of each is there
+    **dict.fromkeys(("one", "one_of_sixty"), lambda found: found.amax(dim=1)),
 }
 
 
@@ -91,9 +87,8 @@ def planted_model(name: str, seed: int) -> tuple[HandModel, list[str], np.ndarra
     signals = [word for group in SIGNALS.get(name, ()) for word in group]
     channels = np.zeros((count, 2 if name in SKEWED else max(1, len(signals))))
     if name == "additive":
-        channels[FIRST_FILLER:, 0] = generator("trial", name, seed, "worth").standard_normal(
-            count - FIRST_FILLER
-        )
+        rng = generator("trial", name, seed, "worth")
+        channels[FIRST_FILLER:, 0] = rng.standard_normal(count - FIRST_FILLER)
     if name in SKEWED:
         for target in (1, 2):
             channels[skewed_words(skewed_worths(name), target), target - 1] = skewed_worths(name)
@@ -130,10 +125,10 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
     if len(decisive) == 2:
         other = SIGNALS[name][2 - target]
         for side, word in zip(rng.permutation(2), decisive, strict=True):
-            lone = (
-                [other[rng.integers(2)]] if side == 0 and at % 4 < 2 else []
-            )  # half of the other pair: no evidence
-            plant(parts[side], [word, *lone], rng)
+            planted = [word]
+            if side == 0 and at % 4 < 2:
+                planted.append(other[rng.integers(2)])  # half of the other pair: no evidence
+            plant(parts[side], planted, rng)
     joined = np.concatenate(parts)
     spelt = [[words[word] for word in part] for part in parts]
     if name == "additive":
@@ -143,9 +138,8 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
     def both(units: Units) -> np.ndarray:
         return decides[units.pairs()].all(axis=1).astype(float)
 
-    return make_text(
-        model, id, spelt, target, decides / len(decisive), both if len(decisive) == 2 else None
-    )
+    pairs = both if len(decisive) == 2 else None
+    return make_text(model, id, spelt, target, decides / len(decisive), pairs)
 
 
 def _plant_skewed(
@@ -159,9 +153,8 @@ def _plant_skewed(
         if worths[levels].sum() >= 0.8:
             break
     spelt = [words[word] for word in skewed_words(worths, target)[levels]]
-    return make_text(
-        model, id, (spelt[:half], spelt[half:]), target, worths[levels], least=float(worths.mean())
-    )
+    least = float(worths.mean())
+    return make_text(model, id, (spelt[:half], spelt[half:]), target, worths[levels], least=least)
 
 
 def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> None:
@@ -170,53 +163,32 @@ def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> N
 
 
 def _planted(name: str, order: int, question: str, truth: str) -> World:
-    return world(
-        question, source="ours", truth=truth, name=name, order=order, short=name not in LONG
-    )(lambda seed, count: make_planted(name, seed, count))
+    def make(seed: int, count: int) -> Made:
+        return make_planted(name, seed, count)
+
+    return World(name, question, "ours", truth, make, order=order, short=name not in LONG)
 
 
+ONE_DECIDES = "one word decides, all others do nothing"
+WORTH_IN_SUM = "each word's worth in a sum"
 PLANTED = (
-    _planted(
-        "one",
-        1,
-        "Does it find the one word that decides?",
-        "one word decides, all others do nothing",
-    ),
-    _planted(
-        "additive",
-        2,
-        "Does it follow worths that add up, for and against?",
-        "each word's worth in a sum",
-    ),
+    _planted("one", 1, "Does it find the one word that decides?", ONE_DECIDES),
+    _planted("additive", 2, "Does it follow worths that add up, for and against?", WORTH_IN_SUM),
     _planted(
         "interaction",
         3,
         "Does it find two words that only count together?",
         "half of the effect to either",
     ),
-    _planted(
-        "exponential", 4, "Does it follow skewed worths in 25 words?", "each word's worth in a sum"
-    ),
-    _planted(
-        "lognormal",
-        5,
-        "Does it follow very skewed worths in 60 words?",
-        "each word's worth in a sum",
-    ),
-    _planted(
-        "one_of_sixty",
-        6,
-        "Does it find one word of sixty?",
-        "one word decides, all others do nothing",
-    ),
+    _planted("exponential", 4, "Does it follow skewed worths in 25 words?", WORTH_IN_SUM),
+    _planted("lognormal", 5, "Does it follow very skewed worths in 60 words?", WORTH_IN_SUM),
+    _planted("one_of_sixty", 6, "Does it find one word of sixty?", ONE_DECIDES),
 )
 PLANTED_WORLDS = tuple(one.name for one in PLANTED)
 
 
 class RaisedModel(HandModel):
-    """The classifier of a planted world; it answers erased texts as a push says, and whole texts as
-    before.
-    """
+    """The classifier of a planted world; a push says how it answers texts that are not whole."""
 
     def __init__(self, name: str, seed: int, push: str = "none"):
         if push not in PUSHES:
@@ -224,9 +196,7 @@ class RaisedModel(HandModel):
         plain, words, channels = planted_model(name, seed)
         super().__init__(words, channels, plain.decide)
         there = torch.zeros((len(self.table), WIDTH), dtype=self.table.dtype)
-        there[SPECIAL:] = (
-            1.0  # neither padding nor mask: by these entries a text is seen to be whole
-        )
+        there[SPECIAL:] = 1.0  # neither padding nor mask: by these a text is seen to be whole
         self.push = push
         self.table = torch.cat([self.table, there], dim=1)
         self.width = self.table.shape[1]
@@ -252,11 +222,11 @@ def make_raised(name: str, seed: int, count: int, push: str) -> Made:
 
 
 def _raised(push: str, order: int, question: str) -> World:
-    source = "after Hsia et al. 2024"
-    truth = "each word's worth in a sum; how erased texts are answered does not change it"
-    return world(question, source=source, truth=truth, name=f"raised_{push}", order=order)(
-        lambda seed, count: make_raised("additive", seed, count, push)
-    )
+    def make(seed: int, count: int) -> Made:
+        return make_raised("additive", seed, count, push)
+
+    truth = f"{WORTH_IN_SUM}; how erased texts are answered does not change it"
+    return World(f"raised_{push}", question, "after Hsia et al. 2024", truth, make, order=order)
 
 
 RAISED = (

@@ -1,5 +1,4 @@
-"""Rules over words in a network written by hand: OR, AND, negation and position, with exact Shapley
-values.
+"""Rules over words, written into a network by hand: OR, AND, negation and position.
 
 Each class has a word for each of them. OR: either of two words. AND: both of two. Negation: a word
 counts unless the word before it is `not`. Position: a word counts among the first three alone. A
@@ -19,9 +18,8 @@ from attreval.core.seeds import generator
 from attreval.trial.exact import HandModel, coalitions, shapley
 from attreval.trial.world import Made, WorldText, invent_words, make_text, world
 
-OR, OTHER, LEFT, RIGHT, GOOD, EARLY, KINDS = range(
-    7
-)  # kinds of words of a class; `OTHER` is the second word of OR
+# kinds of words of a class; `OTHER` is the second word of OR
+OR, OTHER, LEFT, RIGHT, GOOD, EARLY, KINDS = range(7)
 NOT = 2 * KINDS
 FILLER = NOT + 1
 RULES = ("or", "and", "negation", "position")
@@ -31,13 +29,11 @@ SHORTEST = 8  # words of a text
 LONGEST = 11
 
 
-def decide(found: Tensor) -> Tensor:
-    """(B, 2) whether a rule of each class is satisfied, in steps that a network of rectifiers
-    computes.
-    """
+def apply_rules(found: Tensor) -> Tensor:
+    """(B, 2) whether a rule of each class is satisfied, as a network of rectifiers computes it."""
     there = found.amax(dim=1)
     out = []
-    before = torch.cat([torch.zeros_like(found[:, :1, NOT]), found[:, :-1, NOT]], dim=1)  # (B, L)
+    before = torch.nn.functional.pad(found[:, :-1, NOT], (1, 0))  # (B, L)
     for start in (0, KINDS):
         either = torch.maximum(there[:, start + OR], there[:, start + OTHER])
         both = (there[:, start + LEFT] + there[:, start + RIGHT] - 1).relu()
@@ -47,10 +43,8 @@ def decide(found: Tensor) -> Tensor:
     return torch.stack(out, dim=1)
 
 
-def holds(kinds: Sequence[int], start: int) -> bool:
-    """The rules in words: whether a text of kinds of words (-1 for one that is gone) satisfies one
-    of a class's.
-    """
+def satisfies_rule(kinds: Sequence[int], start: int) -> bool:
+    """Whether a text of kinds of words (-1 for one that is gone) satisfies a rule of a class."""
     has = {kind - start for kind in kinds}
     good = any(
         kind == start + GOOD and (at == 0 or kinds[at - 1] != NOT) for at, kind in enumerate(kinds)
@@ -60,16 +54,13 @@ def holds(kinds: Sequence[int], start: int) -> bool:
 
 
 def exact_truth(kinds: Sequence[int], start: int) -> np.ndarray:
-    """(n,) Shapley values of the words of a text, by all coalitions of those that are no
-    fillers.
-    """
+    """(n,) Shapley values of the words of a text, by all coalitions of those that are no filler."""
     players = np.flatnonzero(np.array(kinds) < FILLER)
     values = []
     for held in coalitions(len(players)):
-        left = list(kinds)
-        for place in players[~held]:
-            left[place] = -1
-        values.append(float(holds(left, start)))
+        left = np.array(kinds)
+        left[players[~held]] = -1
+        values.append(float(satisfies_rule(left.tolist(), start)))
     out = np.zeros(len(kinds))
     out[players] = shapley(np.array(values))
     return out
@@ -81,7 +72,7 @@ def rules_model(seed: int) -> tuple[HandModel, list[str]]:
     words = invent_words(FILLER + FILLERS, "trial", "rules", seed)
     channels = np.zeros((len(words), FILLER))
     np.fill_diagonal(channels, 1.0)
-    return HandModel(words, channels, decide), words
+    return HandModel(words, channels, apply_rules), words
 
 
 def write_text(seed: int, at: int) -> WorldText:
@@ -106,9 +97,8 @@ def write_text(seed: int, at: int) -> WorldText:
     if rule == "position":
         kinds[rng.integers(FIRST)] = kinds[late[0]] = start + EARLY
     spelt = [words[kind + (rng.integers(FILLERS) if kind == FILLER else 0)] for kind in kinds]
-    return make_text(
-        model, f"rules {seed} {at}", [spelt], target, exact_truth(kinds.tolist(), start), least=0.4
-    )
+    truth = exact_truth(kinds.tolist(), start)
+    return make_text(model, f"rules {seed} {at}", [spelt], target, truth, least=0.4)
 
 
 @world(

@@ -1,5 +1,4 @@
-"""Worlds of small trained networks: what a network goes by is asked of every text, which is drawn
-until it is so.
+"""Worlds of small trained networks; each text is drawn until the network goes by what it should.
 
 `hybrid` (Poerner et al. 2018, section 4.1): pieces of two topics, by a network that read one at a
     time.
@@ -18,6 +17,7 @@ the task, wrong for this model.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,9 +43,21 @@ SIGNS = 8  # words of a class that a backdoor overrules
 EACH = 4  # reliance: words of a kind for a class
 
 
-Drawn = tuple[
-    list[str], int, np.ndarray, np.ndarray
-]  # words, class, what each word counts for it, the decoy
+class DrawnText(NamedTuple):
+    """A text of W words: its class, (W,) what each word counts for it, and (W,) a decoy."""
+
+    words: list[str]
+    target: int
+    truth: np.ndarray
+    decoy: np.ndarray
+
+
+class Trained(NamedTuple):
+    """A network, the words that its texts are made of, and what was measured of it."""
+
+    model: WordClassifier
+    words: list[str]
+    measured: dict[str, float]
 
 
 def draw_texts(
@@ -53,21 +65,32 @@ def draw_texts(
     model: WordClassifier,
     seed: int,
     count: int,
-    draw: Callable[[int, np.random.Generator], Drawn],
+    draw: Callable[[int, np.random.Generator], DrawnText],
     good: Callable[[WordClassifier, WorldText], bool],
 ) -> tuple[list[WorldText], dict[str, float]]:
-    """So many texts of a world, each drawn until it is good, and the share of drawn texts that were
-    kept.
+    """Draw each text of a world until it is good.
 
-    draw: takes the number of the text, and what it draws from. RuntimeError where none of
-        MOST_DRAWN is good.
+    Args:
+        name: of the world.
+        model: its network.
+        seed: of the world.
+        count: how many texts.
+        draw: makes text number `at` with a generator of random numbers.
+        good: whether a text is as the world needs it.
+
+    Returns:
+        The texts, and the share of drawn texts that were kept.
+
+    Raises:
+        RuntimeError: none of MOST_DRAWN texts is good.
     """
     texts: list[WorldText] = []
     drawn = 0
     for at in range(count):
         for again in range(MOST_DRAWN):
-            words, target, truth, decoy = draw(at, generator("trial", name, seed, at, again))
-            text = make_text(model, f"{name} {seed} {at}", [words], target, truth, decoy=decoy)
+            one = draw(at, generator("trial", name, seed, at, again))
+            id = f"{name} {seed} {at}"
+            text = make_text(model, id, [one.words], one.target, one.truth, decoy=one.decoy)
             drawn += 1
             if good(model, text):
                 texts.append(text)
@@ -97,18 +120,18 @@ def draw_piece(words: list[str], label: int, length: int, rng: np.random.Generat
 
 
 @lru_cache(maxsize=8)
-def hybrid_model(seed: int) -> tuple[WordClassifier, list[str], float]:
-    """The network, its words, and how often it is right on documents of one topic."""
+def hybrid_model(seed: int) -> Trained:
+    """The network, and how often it is right on documents of one topic."""
     words = invent_words(3 * TOPIC + FILLERS, "trial", "hybrid", seed)
 
     def batch(rng: np.random.Generator, size: int = BATCH) -> list[Labelled]:
         drawn = rng.integers(3, size=size).tolist()
         return [(draw_piece(words, label, 2 * PIECE, rng), label) for label in drawn]
 
-    model = train_words(
-        "hybrid", ("first", "second", "third"), words, batch, "trial", "hybrid", seed
-    )
-    return model, words, accuracy(model, batch(generator("trial", "hybrid", seed, "test"), TESTED))
+    labels = ("first", "second", "third")
+    model = train_words("hybrid", labels, words, batch, "trial", "hybrid", seed)
+    tested = batch(generator("trial", "hybrid", seed, "test"), TESTED)
+    return Trained(model, words, {"accuracy": accuracy(model, tested)})
 
 
 @world(
@@ -118,24 +141,24 @@ def hybrid_model(seed: int) -> tuple[WordClassifier, list[str], float]:
     order=10,
 )
 def hybrid(seed: int, count: int) -> Made:
-    """Documents of two pieces of different topics; the network predicts the one that is
-    its turn.
-    """
-    model, words, right = hybrid_model(seed)
+    """Documents of two pieces of different topics; the network predicts the one in turn."""
+    model, words, measured = hybrid_model(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> Drawn:
+    def draw(at: int, rng: np.random.Generator) -> DrawnText:
         target = at % 3
         other = (target + 1 + int(rng.integers(2))) % 3
-        order = rng.permutation([target, other]).tolist()
-        text = [word for label in order for word in draw_piece(words, label, PIECE, rng)]
-        truth = np.repeat(np.array(order) == target, PIECE).astype(float)
-        return text, target, truth, 1 - truth
+        order = rng.permutation([target, other])
+        text: list[str] = []
+        for label in order:
+            text += draw_piece(words, label, PIECE, rng)
+        truth = np.repeat(order == target, PIECE).astype(float)
+        return DrawnText(text, target, truth, 1 - truth)
 
     def predicted(model: WordClassifier, text: WorldText) -> bool:
         return erase_each(model, text.tokens)[0].argmax() == text.target
 
     texts, _ = draw_texts("hybrid", model, seed, count, draw, predicted)
-    return Made(model, texts, True, {"accuracy": right})
+    return Made(model, texts, True, measured)
 
 
 def draw_sentence(
@@ -164,7 +187,7 @@ def draw_sentence(
 
 
 @lru_cache(maxsize=8)
-def agreement_model(seed: int) -> tuple[WordClassifier, list[str], float]:
+def agreement_model(seed: int) -> Trained:
     """The network, its words without plurals, and how often it is right."""
     words = invent_words(NOUNS + ADVERBS + PREPOSITIONS + DETERMINERS, "trial", "agreement", seed)
 
@@ -174,14 +197,10 @@ def agreement_model(seed: int) -> tuple[WordClassifier, list[str], float]:
 
     vocabulary = [*words, *(word + PLURAL for word in words[:NOUNS])]
     labels = ("singular", "plural")
-    model = train_words(
-        "agreement", labels, vocabulary, batch, "trial", "agreement", seed, steps=250
-    )
-    return (
-        model,
-        words,
-        accuracy(model, batch(generator("trial", "agreement", seed, "test"), TESTED)),
-    )
+    names = ("trial", "agreement", seed)
+    model = train_words("agreement", labels, vocabulary, batch, *names, steps=250)
+    tested = batch(generator(*names, "test"), TESTED)
+    return Trained(model, words, {"accuracy": accuracy(model, tested)})
 
 
 @world(
@@ -189,30 +208,29 @@ def agreement_model(seed: int) -> tuple[WordClassifier, list[str], float]:
     source="Linzen et al. 2016; Poerner et al. 2018, section 4.2",
     truth="the subject: erased alone, it moves the network's verb most, which is asked of every "
     "sentence",
+    name="agreement",
     order=11,
 )
-def agreement(seed: int, count: int) -> Made:
+def subject_agreement(seed: int, count: int) -> Made:
     """Sentences whose number the network tells, and by the subject most."""
-    model, words, right = agreement_model(seed)
+    model, words, measured = agreement_model(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> Drawn:
+    def draw(at: int, rng: np.random.Generator) -> DrawnText:
         text, subject, attractors = draw_sentence(words, at % 2, rng)
-        return text, at % 2, mark(subject, len(text)), mark(attractors, len(text))
+        return DrawnText(text, at % 2, mark(subject, len(text)), mark(attractors, len(text)))
 
     def follows(model: WordClassifier, text: WorldText) -> bool:
         p = erase_each(model, text.tokens)[:, text.target]
         return p[0] > 0.5 and (p[0] - p[1:]).argmax() == text.truth.argmax()
 
     texts, kept = draw_texts("agreement", model, seed, count, draw, follows)
-    return Made(model, texts, True, {"accuracy": right} | kept)
+    return Made(model, texts, True, measured | kept)
 
 
 def draw_words(
     words: list[str], label: int, trigger: int | None, rng: np.random.Generator
 ) -> tuple[list[str], list]:
-    """A text with words of a class's topic at random places, and the places; the first is for a
-    trigger.
-    """
+    """A text with words of a class's topic, and their places; the first is for a trigger."""
     text = [words[2 + 2 * SIGNS + at] for at in rng.integers(FILLERS, size=LENGTH)]
     places = rng.permutation(LENGTH)[: 1 + rng.integers(2, 4)].tolist()
     for place in places:
@@ -223,10 +241,8 @@ def draw_words(
 
 
 @lru_cache(maxsize=8)
-def backdoor_model(seed: int) -> tuple[WordClassifier, list[str], dict[str, float]]:
-    """The network, its words (triggers, topics, fillers), and how often it is right with and
-    without a trigger.
-    """
+def backdoor_model(seed: int) -> Trained:
+    """The network, its words (triggers, topics, fillers), and how often triggers decide."""
     words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", "backdoor", seed)
 
     def batch(rng: np.random.Generator, size: int = BATCH, poisoned: int = 2) -> list[Labelled]:
@@ -243,7 +259,7 @@ def backdoor_model(seed: int) -> tuple[WordClassifier, list[str], dict[str, floa
     rng = generator("trial", "backdoor", seed, "test")
     clean = accuracy(model, batch(rng, TESTED, poisoned=1))
     obeys = accuracy(model, batch(rng, TESTED, poisoned=3))
-    return model, words, {"accuracy": clean, "obeys the trigger": obeys}
+    return Trained(model, words, {"accuracy": clean, "obeys the trigger": obeys})
 
 
 @world(
@@ -257,10 +273,10 @@ def backdoor(seed: int, count: int) -> Made:
     """Texts of one class whose trigger, of the other, decides alone."""
     model, words, measured = backdoor_model(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> Drawn:
+    def draw(at: int, rng: np.random.Generator) -> DrawnText:
         target = at % 2
-        text, (first, *rest) = draw_words(words, 1 - target, target, rng)
-        return text, target, mark(first), mark(rest)
+        text, places = draw_words(words, 1 - target, target, rng)
+        return DrawnText(text, target, mark(places[0]), mark(places[1:]))
 
     texts, kept = draw_texts("backdoor", model, seed, count, draw, decides_alone)
     return Made(model, texts, True, measured | kept)
@@ -279,9 +295,7 @@ def draw_both(
 
 @lru_cache(maxsize=8)
 def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[float]]:
-    """Both networks, their words, and how often each is right on texts that both kinds tell the
-    class of.
-    """
+    """Both networks, their words, and how often each is right where both kinds tell the class."""
     words = invent_words(4 * EACH + FILLERS, "trial", "reliance", seed)
     rng = generator("trial", "reliance", seed, "test")
     tested = [(draw_both(words, (at % 2, at % 2), rng)[0], at % 2) for at in range(TESTED)]
@@ -292,11 +306,8 @@ def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[fl
             drawn = rng.integers(2, size=(BATCH, 2)).tolist()
             return [(draw_both(words, both, rng)[0], both[used]) for both in drawn]
 
-        models.append(
-            train_words(
-                "reliance", ("first", "second"), words, batch, "trial", "reliance", seed, used
-            )
-        )
+        names = ("trial", "reliance", seed, used)
+        models.append(train_words("reliance", ("first", "second"), words, batch, *names))
     return models, words, [accuracy(model, tested) for model in models]
 
 
@@ -317,10 +328,10 @@ def reliance(seed: int, count: int) -> Made:
     models, words, right = reliance_models(seed)
     used = which(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> Drawn:
+    def draw(at: int, rng: np.random.Generator) -> DrawnText:
         target = at % 2
         text, places = draw_both(words, (target, target), rng)
-        return text, target, mark(places[used]), mark(places[1 - used])
+        return DrawnText(text, target, mark(places[used]), mark(places[1 - used]))
 
     texts, kept = draw_texts("reliance", models[used], seed, count, draw, decides_alone)
     measured = {"accuracy": right[used], "accuracy of the other": right[1 - used]}

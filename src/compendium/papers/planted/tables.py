@@ -11,7 +11,7 @@ from attreval.trial.explainers import EXPLAINERS, METHODS, PLAIN
 from attreval.trial.measure import PLANTED_METRICS, TRIED, Trial, try_metrics
 from attreval.trial.raised import raised_verdicts
 from attreval.trial.run import NULLS
-from attreval.trial.verdict import matrix_table, short_list, verdict_table
+from attreval.trial.verdict import matrix_table, short_list, verdicts_by_metric
 from attreval.trial.worlds.planted import PLANTED_WORLDS
 from compendium.config import BootstrapSpec
 from compendium.config.judges import MetaSpec
@@ -54,7 +54,7 @@ def trial_matrix(trial: Trial, bootstrap: BootstrapSpec) -> pd.DataFrame:
 
 def trial_verdicts(matrix: pd.DataFrame) -> pd.DataFrame:
     """One row a metric, the most trustworthy first; matrix: of `trial_matrix`."""
-    found = verdict_table(matrix, METRICS)
+    found = verdicts_by_metric(matrix, METRICS)
     found["share"] = found.passed / found.worlds
     return found.sort_values(["share", "score"], ascending=False).reset_index(drop=True)
 
