@@ -26,7 +26,7 @@ KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
 MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
 FAMILY = "recurrent and convolutional networks"
 PARTS = ["methods", "paper", "metric", "model", "both"]
-COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
+KEY = ["model", "seed", "metric", "instance", "method"]
 
 
 @pytest.fixture(autouse=True)
@@ -49,20 +49,20 @@ def plant(*variances, of_seed=0.0, models="abcd", seeds=1, number=150, texts=4, 
     of_metric = {name: draw(number) for name in METRICS}
     noise = error * draw((texts, number))
     height = 5 * draw(texts)
-    rows = []
-    for name in models:
+    values = []
+    for _ in models:
         of_model = draw(number)
-        for seed in range(seeds):
+        for _ in range(seeds):
             retrained = draw(number)
             for one, letter in METRICS.items():
                 effects = [own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)]
                 value = np.sqrt([methods, paper, metric, model, of_seed, both]) @ effects
-                scale = 1 + len(rows) % 3
-                value = 7 + scale * (value + noise + height[:, None])  # (texts, number)
-                about = ("t", name, seed)
-                for (t, m), score in np.ndenumerate(value):
-                    rows.append((*about, f"i{t}", f"m{m}", one, score))
-    return pd.DataFrame(rows, columns=COLUMNS)
+                scale = 1 + len(values) % 3
+                values.append(7 + scale * (value + noise + height[:, None]))  # (texts, number)
+    names = [[*models], range(seeds), METRICS, range(texts), range(number)]
+    frame = pd.MultiIndex.from_product(names, names=KEY).to_frame(index=False)
+    named = {"instance": "i" + frame.instance.astype(str), "method": "m" + frame.method.astype(str)}
+    return frame.assign(**named, task="t", value=np.ravel(values))
 
 
 def first_row(values, draws=30, kind=None):
@@ -121,10 +121,11 @@ def test_means_by_paper_equal_their_slow_twin():
 def test_texts_drawn_twice_are_no_two_texts():
     values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=9, error=1.0)
     columns = gather_columns(values)
-    draws = ([2.0, 1, 1, 0], [1.0] * 4, [3.0, 2, 0, 0], [1.0, 1, 0, 0])
-    twice, once, only, again = (columns.covariances(np.array(drawn)) for drawn in draws)
-    assert not np.allclose(twice, once)
-    assert only == pytest.approx(again)  # of two texts, however often they are there
+    once = columns.covariances(np.ones(4))
+    assert not np.allclose(columns.covariances(np.array([2.0, 1, 1, 0])), once)
+    # of two texts, however often they are there
+    only = columns.covariances(np.array([3.0, 2, 0, 0]))
+    assert only == pytest.approx(columns.covariances(np.array([1.0, 1, 0, 0])))
 
 
 def test_the_share_of_training_anew_is_told_from_that_of_another_model():

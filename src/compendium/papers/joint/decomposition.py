@@ -39,12 +39,12 @@ from compendium.papers.joint.values import JUDGES, MIXED, TRANSFORMERS, WORDS, s
 LEAST_TOLD = 0.5
 EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
-READINGS: dict[str, dict[str, tuple[str, ...]]] = {  # what each leaves out
-    "all": {},
-    # agreement between methods does not ask what is right
-    "right": {"metric": ("agreement", "agreement_dynamic")},
-    # methods whose rules on a transformer are others than on a recurrent network
-    "one rule": {"method": ("lrp", "deeplift")},
+# what each leaves out, of a column: agreement between methods, which does not ask what is right;
+# methods whose rules on a transformer are others than on a recurrent network
+READINGS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "all": ("metric", ()),
+    "right": ("metric", ("agreement", "agreement_dynamic")),
+    "one rule": ("method", ("lrp", "deeplift")),
 }
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
@@ -80,6 +80,11 @@ class ScoreColumns:
     scores: np.ndarray
     known: np.ndarray
     texts: np.ndarray
+
+    def comparable(self) -> bool:
+        """Whether there are two networks and two papers, and enough methods."""
+        methods = self.scores.shape[2]
+        return len(self.networks) > 1 and len(set(self.judges)) > 1 and methods >= FEWEST
 
     def covariances(self, weights: np.ndarray) -> np.ndarray:
         """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text
@@ -139,12 +144,10 @@ def decomposition_table(
     judged = values.metric.map(JUDGES) != ""
     told = values[values.value.notna() & (values.method != "random") & judged]
     for task, part in told.groupby("task", sort=False):
-        for reading, left_out in READINGS.items():
-            kept = part
-            for column, names in left_out.items():
-                kept = kept[~kept[column].isin(names)]
-            columns = gather_columns(kept) if len(kept) < len(part) or not left_out else None
-            if columns is None:
+        for reading, (column, names) in READINGS.items():
+            kept = part[~part[column].isin(names)]
+            columns = gather_columns(kept)
+            if columns is None or not columns.comparable() or (names and len(kept) == len(part)):
                 continue
             pairs, kinds = _pair_networks(columns, models)
             texts = columns.scores.shape[-1]
@@ -162,16 +165,14 @@ def decomposition_table(
 
 
 def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
-    """The columns of one task: methods that every network and metric has; None with too few of
-    them, or one paper.
+    """The columns of one task: methods that every network and metric has; None without two of
+    them.
 
     A text counts for a metric where each network that the metric applies to has it.
     """
     networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
     levels = [part[name].unique() for name in ("metric", "method", "instance")]
     judges = np.array([JUDGES[metric] for metric in levels[0]])
-    if len(set(judges)) < 2 or len(networks) < 2:
-        return None
     wide = part.pivot(
         index=["model", "seed"], columns=["metric", "method", "instance"], values="value"
     )
@@ -181,7 +182,7 @@ def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
     has = ~unknown.all(axis=(2, 3))  # (u, j)
     lacking = (unknown & has[:, :, None, None]).any(axis=0)  # (j, methods, n)
     shared = ~lacking.all(axis=-1).any(axis=0)
-    if shared.sum() < FEWEST:
+    if shared.sum() < 2:
         return None
     there = ~lacking[:, shared].any(axis=1)  # (j, n)
     scores = np.where(there[None, :, None], scores.compress(shared, axis=2), np.nan)

@@ -19,7 +19,7 @@ import pandas as pd
 from compendium.config import ModelSpec
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
-from compendium.papers.joint.decomposition import DEPENDABLE, text_products
+from compendium.papers.joint.decomposition import DEPENDABLE, gather_columns, text_products
 from compendium.papers.joint.values import JOINT, family_of
 
 FEWEST_TEXTS = 10  # that all networks of a family have
@@ -51,33 +51,30 @@ def needs_table(values: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterat
     known = values[values.value.notna() & (values.method != "random")]
     family = known.model.map(lambda name: family_of(models[name]))
     for (name, task, metric), part in known.groupby([family, "task", "metric"], sort=False):
-        wide = part.pivot(
-            index=["model", "seed"], columns=["method", "instance"], values="value"
-        ).dropna(axis=1)
-        methods = wide.columns.unique("method")
-        has = wide.columns.get_level_values("instance").value_counts(sort=False)
-        texts = has.index[has == len(methods)]
-        of_network = wide.index.get_level_values("model")
-        seeds = of_network.value_counts()
-        if len(texts) < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2 or len(methods) < 2:
+        columns = gather_columns(part.sort_values(["model", "seed", "method", "instance"]))
+        if columns is None:
             continue
-        scores = wide[pd.MultiIndex.from_product([methods, texts])].to_numpy()
-        scores = scores.reshape(len(wide), len(methods), len(texts))
-        found = split_variance(scores, of_network.to_numpy())
+        scores = columns.scores[:, 0].compress(columns.texts[0], axis=-1)
+        of_network = np.array([model for model, _ in columns.networks])
+        seeds = np.unique(of_network, return_counts=True)[1]
+        texts = scores.shape[-1]
+        if texts < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2:
+            continue
+        found = split_variance(scores, of_network)
         shares = found / found.sum() if found.sum() > 0 else found
-        about = (name, task, metric, JOINT[metric].title, len(wide), len(texts))
-        yield *about, *shares, *order_needs(found, len(texts))
+        about = (name, task, metric, JOINT[metric].title, len(scores), texts)
+        yield *about, *shares, *order_needs(found, texts)
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
-    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network
-    is one.
+    """(5,) COMPONENTS of the variance of (u, m, n) scores, less their means over methods; models:
+    (u,) of which model each network is one.
 
     Networks are scaled to equal variance of their methods' true means, since an order knows no
     scale; one that has none is left out. Zeros where fewer than two models with two seeds are left.
     """
     _, m, n = scores.shape
-    one_text, products = text_products(scores - scores.mean(axis=1, keepdims=True))
+    one_text, products = text_products(scores)
     two_texts = products / ((m - 1) * n * (n - 1))
     tells = np.diag(two_texts) > 0
     counts = np.unique(models[tells], return_counts=True)[1]

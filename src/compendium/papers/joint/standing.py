@@ -10,7 +10,6 @@ attreval.evaluation.choice. Letters used for shapes: m methods, d draws.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,22 +31,7 @@ LEAST = 0.01
 MEAN = "mean"  # over the metrics that a method was put before
 
 
-class TaskModel(NamedTuple):
-    """A model and the task that it was trained on."""
-
-    task: str
-    model: str
-
-
-Measured = dict[TaskModel, MethodMeans]
-
-
-class Standing(NamedTuple):
-    """What a place is of."""
-
-    family: str
-    method: str
-    metric: str
+Measured = dict[tuple[str, str], MethodMeans]  # by the task of training, and the model
 
 
 def places_table(
@@ -76,42 +60,28 @@ def places_table(
 def _find_places(
     scores: JointScores, models: Mapping[str, ModelSpec], confidence: float
 ) -> Iterator[tuple]:
-    shares = _shares_by_standing(scores, models)
-    families = dict.fromkeys(standing.family for standing in shares)
-    for family, method in product(families, METHODS):
-        means = {}
-        counts = {}
-        for metric in JOINT:
-            if runs := shares.get(Standing(family, method, metric)):
-                means[metric] = np.mean(runs, axis=0)
-                counts[metric] = len(runs)
-        if not means:
-            continue
-        means = {MEAN: np.mean([*means.values()], axis=0), **means}
-        counts[MEAN] = max(counts.values())
-        for metric, drawn in means.items():
-            places = np.clip(widen(drawn, counts[metric]), 0, 1)
-            yield family, method, metric, *about_median(places, confidence), counts[metric]
-
-
-def _shares_by_standing(
-    scores: JointScores, models: Mapping[str, ModelSpec]
-) -> dict[Standing, list[np.ndarray]]:
-    """(d,) drawn shares of each run, where a metric compares at least two methods."""
-    out = defaultdict(list)
+    """Means of (d,) drawn shares over the runs in which a metric compares at least two methods."""
+    shares: dict[tuple[str, str, str], list[np.ndarray]] = defaultdict(list)
     for (task, model, granularity), found in scores.runs.items():
-        if granularity != "tokens":
-            continue
-        family = family_of(models[model])
-        for metric, means in found.means.items():
+        for metric, means in found.means.items() if granularity == "tokens" else ():
             known = np.flatnonzero(found.counts[metric] > 0)
-            if len(known) < 2:
-                continue
-            rng = generator("places", task, model, metric)
-            shares = _draw_shares(means[known], found.drawn[metric][:, known], rng)
-            for at, share in zip(known, shares.T, strict=True):
-                out[Standing(family, found.methods[at], metric)].append(share)
-    return out
+            if len(known) > 1:
+                rng = generator("places", task, model, metric)
+                drawn = _draw_shares(means[known], found.drawn[metric][:, known], rng)
+                for at, share in zip(known, drawn.T, strict=True):
+                    shares[family_of(models[model]), found.methods[at], metric].append(share)
+    families = dict.fromkeys(family for family, _, _ in shares)
+    for family, method in product(families, METHODS):
+        runs = {metric: shares[family, method, metric] for metric in JOINT}
+        runs = {metric: found for metric, found in runs.items() if found}
+        places = {metric: np.mean(found, axis=0) for metric, found in runs.items()}
+        counts = {metric: len(found) for metric, found in runs.items()}
+        if places:
+            places = {MEAN: np.mean([*places.values()], axis=0), **places}
+            counts[MEAN] = max(counts.values())
+        for metric, drawn in places.items():
+            place = np.clip(widen(drawn, counts[metric]), 0, 1)
+            yield family, method, metric, *about_median(place, confidence), counts[metric]
 
 
 def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -221,26 +191,26 @@ def measured_models(scores: JointScores, costs: pd.DataFrame) -> Measured:
     costs: of `read_costs`; a method costs the mean over the tasks, random scores that were not
     asked for nothing.
     """
-    groups: dict[TaskModel, dict[str, Drawn]] = defaultdict(dict)
+    groups: dict[tuple[str, str], dict[str, Drawn]] = defaultdict(dict)
     for (task, model, granularity), drawn in scores.runs.items():
         if granularity == "tokens":
-            groups[TaskModel(corpora.TASKS[task].trained_on or task, model)][task] = drawn
+            groups[corpora.TASKS[task].trained_on or task, model][task] = drawn
     out = {}
-    for one, tasks in groups.items():
+    for (base, model), tasks in groups.items():
         prices = dict.fromkeys(METHODS, 0.0)
         for method in METHODS:
-            keys = [(task, one.model, "tokens", method) for task in tasks]
+            keys = [(task, model, "tokens", method) for task in tasks]
             paid = [costs.requested[key] for key in keys if key in costs.index]
             if paid:
                 prices[method] = float(np.mean(paid))
-        if found := gather_means(tasks, one.task, list(METHODS), prices.__getitem__):
-            out[one] = found
+        if found := gather_means(tasks, base, list(METHODS), prices.__getitem__):
+            out[base, model] = found
     return out
 
 
 def recommendation_table(measured: Measured, confidence: float) -> pd.DataFrame:
     """One row a task, model and method, the best first: see `rank_methods`."""
-    tables = [_of_model(rank_methods(one, confidence), of) for of, one in measured.items()]
+    tables = [_of_model(rank_methods(one, confidence), *of) for of, one in measured.items()]
     nothing = pd.DataFrame(columns=["task", "model", "method"])
     return pd.concat(tables or [nothing], ignore_index=True)
 
@@ -251,13 +221,13 @@ def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float
     """
     tables = []
     for one in choice[choice.recommended].itertuples() if len(choice) else ():
-        of = TaskModel(one.task, one.model)
-        tables.append(_of_model(find_objections(measured[of], one.method, confidence), of))
+        of = (one.task, one.model)
+        tables.append(_of_model(find_objections(measured[of], one.method, confidence), *of))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _of_model(table: pd.DataFrame, of: TaskModel) -> pd.DataFrame:
+def _of_model(table: pd.DataFrame, task: str, model: str) -> pd.DataFrame:
     """The table under a task and model."""
-    table.insert(0, "task", of.task)
-    table.insert(1, "model", of.model)
+    table.insert(0, "task", task)
+    table.insert(1, "model", model)
     return table

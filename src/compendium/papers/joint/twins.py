@@ -9,7 +9,7 @@ worlds.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,9 +80,9 @@ def _ask_twin(opened: OpenRun, part: Part) -> Iterator[tuple]:
     twins = opened.profile.joint.masked.twins[task]
     texts = corpora.load(task, "test", max(twins.rows, twins.tested))
     role = MASKED if model in twins.masked else PLAIN
-    found = [*_read_twice(opened, texts[: twins.tested][slice(*part)])]
-    found += _erase_texts(opened, texts[: twins.rows][slice(*part)])
-    yield from ((role, *row) for row in found)
+    read = _read_twice(opened, texts[: twins.tested][slice(*part)])
+    erased = _erase_texts(opened, texts[: twins.rows][slice(*part)])
+    yield from ((role, *row) for row in chain(read, erased))
 
 
 def _read_twice(opened: OpenRun, texts: list[Instance]) -> Iterator[tuple]:
@@ -104,20 +104,17 @@ def _erase_texts(opened: OpenRun, texts: list[Instance]) -> Iterator[tuple]:
     padding = rule_protocol(opened.profile, task, "equal_means")
     protocols = {PADDING: padding, MASK: replace(padding, erased="mask", baseline="content")}
     methods = opened.profile.joint.masked.methods
-    ids = []
     cases = []
-    talks = []
     for one in opened.explain(texts, methods, opened.budget, ("twins", task, seed)):
         for method, record in one.attributions.items():
             names = ("twins", task, seed, one.instance.id, method)
             for way, protocol in protocols.items():
                 own = (way, method, "own", record.scores, protocol, names)
-                case = ErasureInput(*own, soft=way == PADDING)
-                ids.append(one.instance.id)
-                cases.append(case)
-                talks.append((method, ask_erasure(one.tokens, case, query)))
+                cases.append((one, ErasureInput(*own, soft=way == PADDING)))
+    talks = [(case.method, ask_erasure(one.tokens, case, query)) for one, case in cases]
     found = opened.scorer.converse(talks)
-    for text, case, (hard, soft) in zip(ids, cases, found, strict=True):
+    for (one, case), (hard, soft) in zip(cases, found, strict=True):
+        text = one.instance.id
         for measure in HARD_MEASURES:
             value = float(getattr(hard, measure).mean())
             yield text, case.setting, case.method, STORED[measure].name, value
