@@ -1,6 +1,4 @@
-"""Variance components of orders of methods: planted ones are found, and exchanged names give what
-chance gives.
-"""
+"""Variance components: planted ones are found, exchanged names give what chance gives."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -158,9 +156,7 @@ def test_models_are_drawn_with_all_their_seeds():
 
 
 def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
-    """Two models with three seeds each: exchanged with all their seeds, they have two orders, and p
-    is large.
-    """
+    """Two models exchanged with all their seeds have two orders, so that p is large."""
     values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
     assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are
     values = plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9)
@@ -204,8 +200,9 @@ def test_needed_orders_follow_spearman_and_brown():
 
 
 def test_one_rule_leaves_out_the_methods_whose_rules_differ():
-    """The components are those of the other methods alone; without such a method there is no such
-    reading.
+    """Its components are those of the other methods alone.
+
+    Without such a method there is no such reading.
     """
     values = plant(0.4, 0.1, 0.1, 0.2, 0.2, models="abx", number=8, texts=20)
     named = values.assign(method=values.method.replace({"m0": "lrp", "m1": "deeplift"}))

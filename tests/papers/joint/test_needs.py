@@ -1,6 +1,4 @@
-"""What single scores are made of: planted components are found, and the texts and models that an
-order needs.
-"""
+"""What single scores are made of, and the texts and models that an order needs."""
 
 from types import SimpleNamespace
 
@@ -24,9 +22,7 @@ COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 
 
 def plant(variances, methods=150, texts=40, at=0):
-    """(u, m, n) scores of networks of four models with two seeds each, and of which model each is
-    one.
-    """
+    """(u, m, n) scores of networks of four models with two seeds, and the model of each."""
     draw = np.random.default_rng(at).standard_normal
     own, model, seed, text, rest = np.sqrt(variances)
     models = np.repeat(np.arange(4), 2)

@@ -138,9 +138,7 @@ def test_shares_beaten_is_a_count_of_wins():
 
 
 def test_a_judge_of_few_texts_has_no_vote():
-    """Of 40 texts people have marked two, and say the opposite: that is not enough to say
-    anything.
-    """
+    """Of 40 texts people have marked two, and say the opposite: too few to say anything."""
     values = planted_values(texts=40, metrics=(*FAITHFUL, "people_dynamic"))
     people = values.metric == "people_dynamic"
     values.loc[people, "value"] *= -1

@@ -1,5 +1,4 @@
-"""Judges or models: how much of an order of methods belongs to the methods, to the judge, to the
-model, or to both?
+"""Judges or models: whose is an order of methods?
 
 A column is what one metric says of all methods on one network, text by text, less each text's mean
 over methods. Two columns share what they have in common: their covariance over methods is taken
@@ -69,10 +68,11 @@ BARS = {  # of a bar: label, colour
 
 @dataclass(frozen=True)
 class ScoreColumns:
-    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred,
-    0 where unknown.
+    """What one metric gives all methods on one network, text by text.
 
-    known: (u, j) where a column tells enough; texts: (j, n) which texts a metric has.
+    networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred, 0
+    where unknown. known: (u, j) where a column tells enough; texts: (j, n) which texts a metric
+    has.
     """
 
     networks: list[tuple[str, int]]
@@ -87,8 +87,9 @@ class ScoreColumns:
         return len(self.networks) > 1 and len(set(self.judges)) > 1 and methods >= FEWEST
 
     def covariances(self, weights: np.ndarray) -> np.ndarray:
-        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text
-        is there.
+        """(uj, uj) covariances over methods, of different texts.
+
+        weights: (n,) how often each text is there.
         """
         u, j, m, n = self.scores.shape
         weighed = (self.scores * weights).reshape(u * j, m, n)
@@ -165,10 +166,10 @@ def decomposition_table(
 
 
 def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
-    """The columns of one task: methods that every network and metric has; None without two of
-    them.
+    """The columns of one task, of methods that every network and metric has.
 
-    A text counts for a metric where each network that the metric applies to has it.
+    None without two such methods. A text counts for a metric where each network that the metric
+    applies to has it.
     """
     networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
     levels = [part[name].unique() for name in ("metric", "method", "instance")]
@@ -208,11 +209,11 @@ def _pair_networks(
 
 
 def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
-    """(3, u, v) mean correlations of two networks under one metric, two metrics of a paper, and two
-    papers.
+    """(3, u, v) mean correlations of two networks.
 
-    correlations: (u, j, v, k), NaN where unknown. On the diagonal of the last: two papers on one
-    network. NaN where there is no such pair of metrics.
+    Under one metric, under two metrics of a paper, and under two papers. correlations: (u, j, v,
+    k), NaN where unknown. On the diagonal of the last: two papers on one network. NaN where there
+    is no such pair of metrics.
     """
     of = (judges[None] == np.unique(judges)[:, None]).astype(float)  # (papers, j)
     apart = ~np.eye(len(of), dtype=bool)
@@ -238,8 +239,9 @@ def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with
-    (p,) weights.
+    """(4,) CORRELATIONS, mean over pairs (p, 2) of networks with (p,) weights.
+
+    means: (3, u, v) of `average_papers`.
     """
     a, b = pairs.T
     same_metric, same_paper, neither = means[:, a, b]
@@ -260,8 +262,9 @@ def _decompose(
     rng: np.random.Generator,
     confidence: float,
 ) -> dict[str, Any]:
-    """The numbers of one row; seen: correlations of all texts; drawn: `average_papers` of drawn
-    ones.
+    """The numbers of one row.
+
+    seen: correlations of all texts; drawn: `average_papers` of drawn ones.
     """
 
     def correlate(correlations: np.ndarray) -> np.ndarray:
@@ -298,9 +301,7 @@ def _decompose(
 
 
 def _needed(own: float) -> float:
-    """How many orders have a dependable mean, where single ones share `own` of their variance
-    (Spearman-Brown).
-    """
+    """How many orders have a dependable mean, where one has `own` shared (Spearman-Brown)."""
     if np.isnan(own):
         return own
     if own <= 0:
@@ -310,8 +311,9 @@ def _needed(own: float) -> float:
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
-    """(7,) SHARES from the four CORRELATIONS; where no paper has two metrics, the judge is its
-    metric.
+    """(7,) SHARES from the four CORRELATIONS.
+
+    Where no paper has two metrics, the judge is its metric.
     """
     same_metric, same_paper, same_model, neither = found
     judge = same_metric - neither
@@ -322,8 +324,9 @@ def _shares(found: np.ndarray) -> np.ndarray:
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(p,) how often each pair is there where models are drawn with replacement, and of each of
-    them its seeds.
+    """(p,) how often each pair is there in one draw.
+
+    Models are drawn with replacement, and of each of them its seeds.
     """
     members = np.unique(pairs)
     models = np.unique(of_model[members])
@@ -344,8 +347,9 @@ def _exchange_models(
     kind: str,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The correlations where, under each metric, models exchange names with all their seeds; or
-    seeds of a model.
+    """The correlations where models exchange names under each metric.
+
+    With all their seeds; of one network trained anew, its seeds do.
     """
     members = np.unique(pairs)
     models = np.array([columns.networks[network][0] for network in members])
@@ -372,8 +376,9 @@ def _exchange_metrics(
     kind: str,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The correlations where the metrics exchange their names on each model with all its seeds, or
-    on each seed.
+    """The correlations where metrics exchange names on each model.
+
+    On all its seeds alike; of one network trained anew, on each seed.
     """
     indices = np.indices(columns.known.shape)
     metrics = indices[1]
@@ -394,8 +399,9 @@ def _taken_from(correlations: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def draw_decomposition(table: pd.DataFrame) -> Axes:
-    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them
-    the lead.
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task.
+
+    Beside them the lead with its interval.
     """
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
@@ -440,9 +446,7 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
 
 @sentence
 def say_decomposition(table: pd.DataFrame) -> str:
-    """Whether judges or models make more of an order of methods: of one network, a family of
-    models, and two.
-    """
+    """Whether judges or models make more of an order, by how near the models are."""
     rows = table[table.reading == "all"]
     where = (
         "where one network is trained anew",

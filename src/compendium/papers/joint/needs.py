@@ -1,5 +1,4 @@
-"""How many texts and networks does an order of methods need, under one metric? (generalizability
-theory, Brennan 2001)
+"""How many texts and networks does an order of methods need, under one metric? (Brennan 2001)
 
 A score is that of a method on a text by a network: one of several models, trained with one of
 several seeds. Of each text and network the mean over methods is taken off, and each network is
@@ -27,8 +26,10 @@ COMPONENTS = ("methods", "model", "seed", "text", "rest")
 
 
 class OrderNeeds(NamedTuple):
-    """dependable: the coefficient of one network on the texts there are; texts: that one network
-    needs; models: that these texts need, with a seed each. Infinite where nothing is enough.
+    """What makes an order dependable; infinite where nothing is enough.
+
+    dependable: the coefficient of one network on the texts there are; texts: that one network
+    needs; models: that these texts need, with a seed each.
     """
 
     dependable: float
@@ -41,8 +42,7 @@ class OrderNeeds(NamedTuple):
     "texts_needed models_needed"
 )
 def needs_table(values: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterator[tuple]:
-    """One row a family of networks, task and metric: what its scores are made of, and what an order
-    needs.
+    """One row a family of networks, task and metric: what scores are made of and orders need.
 
     values: of `crossed.make_design`. methods, model, seed, text, rest: shares of the variance of
     one score; text is what a text does to all networks alike, rest what it does to one. dependable,
@@ -67,11 +67,11 @@ def needs_table(values: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterat
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
-    """(5,) COMPONENTS of the variance of (u, m, n) scores, less their means over methods; models:
-    (u,) of which model each network is one.
+    """(5,) COMPONENTS of the variance of (u, m, n) scores, less their means over methods.
 
-    Networks are scaled to equal variance of their methods' true means, since an order knows no
-    scale; one that has none is left out. Zeros where fewer than two models with two seeds are left.
+    models: (u,) of which model each network is one. Networks are scaled to equal variance of their
+    methods' true means, since an order knows no scale; one that has none is left out. Zeros where
+    fewer than two models with two seeds are left.
     """
     _, m, n = scores.shape
     one_text, products = text_products(scores)
@@ -117,8 +117,7 @@ def _count(variance: float, allowed: float) -> float:
 
 @table_of("family title tasks enough fewest median models")
 def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a family and metric: on how many tasks some number of texts makes one network's order
-    dependable.
+    """One row a family and metric: on how many tasks some number of texts is enough.
 
     fewest, median: of the texts needed there; NaN where there are none. models: needed on the most
     demanding task.
@@ -131,9 +130,7 @@ def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
 
 @sentence
 def say_needs(table: pd.DataFrame) -> str:
-    """How many texts one network needs under one metric, by family, and where no number is
-    enough.
-    """
+    """How many texts one network needs, by family, and where no number is enough."""
     said = []
     for family, part in table.groupby("family", sort=False):
         enough = part.texts_needed[np.isfinite(part.texts_needed)]

@@ -1,5 +1,4 @@
-"""How the methods stand: which share of the others each beats, which none beats for the price,
-which to choose.
+"""How the methods stand: which beats most others, which is worth its price, which to choose.
 
 Places are shares of the other methods that one beats (Borda 1784; ties half, random scores one of
 the others), of token explanations, mean over the runs of a family of models. A method is on the
@@ -85,8 +84,9 @@ def _find_places(
 
 
 def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of
-    drawn texts.
+    """(d, m) draws of the shares that (m,) means beat, without the noise of texts.
+
+    drawn: (d, m) means of drawn texts.
     """
     scaled = true_means(means[:, None], drawn[..., None], rng)[..., 0]
     true = scaled * means.std()
@@ -94,17 +94,16 @@ def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator)
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:
-    """(..., m) share of the other methods that each beats in (..., m) values, higher is better;
-    ties count half.
-    """
+    """(..., m) share of the other methods that each beats; higher is better, ties count half."""
     difference = values[..., :, None] - values[..., None, :]
     won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
     return (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
 
 
 def read_costs(step: Step) -> pd.DataFrame:
-    """Evaluations requested and computed an instance, by (task, model, granularity, method), over
-    seeds and shards.
+    """Evaluations requested and computed an instance, over seeds and shards.
+
+    By task, model, granularity and method.
     """
     profile = step.profile
     parts = []
@@ -127,8 +126,7 @@ def read_costs(step: Step) -> pd.DataFrame:
 
 
 def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
-    """One row a run, metric and method: its quality, what it costs, and whether no other is as good
-    for less.
+    """One row a run, metric and method: quality, price, and whether none is as good for less.
 
     undominated: by evaluations requested; undominated_unique: by those computed, which depend on
     who asked first. share: of the drawn samples in which it is undominated. single_evaluation:
@@ -161,9 +159,7 @@ def _find_fronts(scores: JointScores, costs: pd.DataFrame) -> Iterator[tuple]:
 
 @table_of("metric title runs undominated")
 def pareto_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the undominated methods, random left out, with the number of runs in which
-    each is.
-    """
+    """One row a metric: the undominated methods but random, and in how many runs each is."""
     for metric in (name for name in JOINT if name in set(table.metric)):
         part = table[table.metric == metric]
         counts = _count_undominated(part)
@@ -172,9 +168,7 @@ def pareto_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
 
 
 def pareto_by_method(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a method but random: in how many combinations of a metric and a run it is
-    undominated, most first.
-    """
+    """One row a method but random: how often it is undominated, most often first."""
     return _count_undominated(table).rename_axis("method").reset_index(name="undominated")
 
 
@@ -185,11 +179,10 @@ def _count_undominated(table: pd.DataFrame) -> pd.Series:
 
 
 def measured_models(scores: JointScores, costs: pd.DataFrame) -> Measured:
-    """What was measured on a model's task and on the texts made from it, of methods that all
-    metrics know.
+    """What was measured on a model's task and on texts made from it.
 
-    costs: of `read_costs`; a method costs the mean over the tasks, random scores that were not
-    asked for nothing.
+    Of methods that all metrics know. costs: of `read_costs`; a method costs the mean over the
+    tasks, random scores that were not asked for nothing.
     """
     groups: dict[tuple[str, str], dict[str, Drawn]] = defaultdict(dict)
     for (task, model, granularity), drawn in scores.runs.items():
@@ -216,9 +209,7 @@ def recommendation_table(measured: Measured, confidence: float) -> pd.DataFrame:
 
 
 def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """One row a task, model and metric: what it says of the recommended method, see
-    `find_objections`.
-    """
+    """One row a task, model and metric: what speaks against the recommended method."""
     tables = []
     for one in choice[choice.recommended].itertuples() if len(choice) else ():
         of = (one.task, one.model)
