@@ -131,12 +131,6 @@ def test_costs_are_means_over_shards(tmp_path):
     assert found.requested.to_dict() == {("snli", "small", "tokens", "lime"): 17.5}
 
 
-def test_shares_beaten_is_a_count_of_wins():
-    beaten = shares_beaten(np.array([3.0, 1.0, 1.0, 2.0]))
-    assert np.allclose(beaten, np.array([3, 0.5, 0.5, 2]) / 3)
-    assert np.allclose(shares_beaten(np.ones((2, 5))), 0.5) and shares_beaten(np.ones(1)) == 0
-
-
 def test_a_judge_of_few_texts_has_no_vote():
     """Of 40 texts people have marked two, and say the opposite: too few to say anything."""
     values = planted_values(texts=40, metrics=(*FAITHFUL, "people_dynamic"))
