@@ -28,8 +28,14 @@ KEY = ["model", "seed", "metric", "instance", "method"]
 
 
 @pytest.fixture(autouse=True)
-def fewer_worlds(monkeypatch):
-    """A tenth of the exchanges, each of them dear: p can be as low as .01."""
+def few_worlds(monkeypatch):
+    """A fiftieth of the exchanges, each of them dear: p is .05 or more."""
+    monkeypatch.setattr(decomposition, "EXCHANGES", 19)
+
+
+@pytest.fixture
+def more_worlds(monkeypatch, few_worlds):
+    """So many that p can be as low as .01."""
     monkeypatch.setattr(decomposition, "EXCHANGES", 99)
 
 
@@ -76,7 +82,7 @@ PLANTED = {
 }
 
 
-def test_planted_components_are_found_whatever_texts_do_to_all_alike():
+def test_planted_components_are_found_whatever_texts_do_to_all_alike(more_worlds):
     for planted, error in PLANTED.items():
         row = first_row(plant(*planted, error=error, texts=6))
         assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
@@ -126,7 +132,7 @@ def test_texts_drawn_twice_are_no_two_texts():
     assert only == pytest.approx(columns.covariances(np.array([1.0, 1, 0, 0])))
 
 
-def test_the_share_of_training_anew_is_told_from_that_of_another_model():
+def test_the_share_of_training_anew_is_told_from_that_of_another_model(more_worlds):
     """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
     values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3)
     anew = first_row(values, 30, SEEDS)
@@ -155,7 +161,7 @@ def test_models_are_drawn_with_all_their_seeds():
     assert often(np.array([(0, 1)]), np.arange(2)) == pytest.approx([0.5], abs=0.04)
 
 
-def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
+def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike(more_worlds):
     """Two models exchanged with all their seeds have two orders, so that p is large."""
     values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
     assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are

@@ -84,7 +84,7 @@ def test_an_interval_of_a_place_holds_the_truth_as_often_as_it_says():
     for texts in (20, 300):
         rng = np.random.default_rng(texts)
         held = defaultdict(list)
-        for runs, tails in [(1, False), (1, True)] * 12 + [(15, False), (15, True)] * 6:
+        for runs, tails in [(1, False), (1, True)] * 9 + [(15, False), (15, True)] * 4:
             true = 0.03 * rng.normal(size=(runs, 2, len(PLAIN)))
             table = places_of(true, texts, tails, rng)
             assert table.place.between(table.low, table.high).all()
