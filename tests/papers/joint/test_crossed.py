@@ -1,6 +1,4 @@
-"""The crossed design: seeds are networks of their own, and which pairs of methods every cell orders
-alike.
-"""
+"""The crossed design: seeds are networks, and pairs that every cell orders alike."""
 
 from itertools import product
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Variance components of orders of methods: planted ones are found, and exchanged names give what
-chance gives.
-"""
+"""Variance components: planted ones are found, exchanged names give what chance gives."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -26,12 +24,18 @@ KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
 MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
 FAMILY = "recurrent and convolutional networks"
 PARTS = ["methods", "paper", "metric", "model", "both"]
-COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
+KEY = ["model", "seed", "metric", "instance", "method"]
 
 
 @pytest.fixture(autouse=True)
-def fewer_worlds(monkeypatch):
-    """A tenth of the exchanges, each of them dear: p can be as low as .01."""
+def few_worlds(monkeypatch):
+    """A fiftieth of the exchanges, each of them dear: p is .05 or more."""
+    monkeypatch.setattr(decomposition, "EXCHANGES", 19)
+
+
+@pytest.fixture
+def more_worlds(monkeypatch, few_worlds):
+    """So many that p can be as low as .01."""
     monkeypatch.setattr(decomposition, "EXCHANGES", 99)
 
 
@@ -49,20 +53,20 @@ def plant(*variances, of_seed=0.0, models="abcd", seeds=1, number=150, texts=4, 
     of_metric = {name: draw(number) for name in METRICS}
     noise = error * draw((texts, number))
     height = 5 * draw(texts)
-    rows = []
-    for name in models:
+    values = []
+    for _ in models:
         of_model = draw(number)
-        for seed in range(seeds):
+        for _ in range(seeds):
             retrained = draw(number)
             for one, letter in METRICS.items():
                 effects = [own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)]
                 value = np.sqrt([methods, paper, metric, model, of_seed, both]) @ effects
-                scale = 1 + len(rows) % 3
-                value = 7 + scale * (value + noise + height[:, None])  # (texts, number)
-                about = ("t", name, seed)
-                for (t, m), score in np.ndenumerate(value):
-                    rows.append((*about, f"i{t}", f"m{m}", one, score))
-    return pd.DataFrame(rows, columns=COLUMNS)
+                scale = 1 + len(values) % 3
+                values.append(7 + scale * (value + noise + height[:, None]))  # (texts, number)
+    names = [[*models], range(seeds), METRICS, range(texts), range(number)]
+    frame = pd.MultiIndex.from_product(names, names=KEY).to_frame(index=False)
+    named = {"instance": "i" + frame.instance.astype(str), "method": "m" + frame.method.astype(str)}
+    return frame.assign(**named, task="t", value=np.ravel(values))
 
 
 def first_row(values, draws=30, kind=None):
@@ -78,7 +82,7 @@ PLANTED = {
 }
 
 
-def test_planted_components_are_found_whatever_texts_do_to_all_alike():
+def test_planted_components_are_found_whatever_texts_do_to_all_alike(more_worlds):
     for planted, error in PLANTED.items():
         row = first_row(plant(*planted, error=error, texts=6))
         assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
@@ -121,13 +125,14 @@ def test_means_by_paper_equal_their_slow_twin():
 def test_texts_drawn_twice_are_no_two_texts():
     values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=9, error=1.0)
     columns = gather_columns(values)
-    draws = ([2.0, 1, 1, 0], [1.0] * 4, [3.0, 2, 0, 0], [1.0, 1, 0, 0])
-    twice, once, only, again = (columns.covariances(np.array(drawn)) for drawn in draws)
-    assert not np.allclose(twice, once)
-    assert only == pytest.approx(again)  # of two texts, however often they are there
+    once = columns.covariances(np.ones(4))
+    assert not np.allclose(columns.covariances(np.array([2.0, 1, 1, 0])), once)
+    # of two texts, however often they are there
+    only = columns.covariances(np.array([3.0, 2, 0, 0]))
+    assert only == pytest.approx(columns.covariances(np.array([1.0, 1, 0, 0])))
 
 
-def test_the_share_of_training_anew_is_told_from_that_of_another_model():
+def test_the_share_of_training_anew_is_told_from_that_of_another_model(more_worlds):
     """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
     values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3)
     anew = first_row(values, 30, SEEDS)
@@ -156,10 +161,8 @@ def test_models_are_drawn_with_all_their_seeds():
     assert often(np.array([(0, 1)]), np.arange(2)) == pytest.approx([0.5], abs=0.04)
 
 
-def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike():
-    """Two models with three seeds each: exchanged with all their seeds, they have two orders, and p
-    is large.
-    """
+def test_seeds_are_no_models_of_their_own_and_exchange_metrics_alike(more_worlds):
+    """Two models exchanged with all their seeds have two orders, so that p is large."""
     values = plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30)
     assert first_row(values, 2, FAMILY).p_model > 0.03  # 2 ** 4 worlds are all there are
     values = plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9)
@@ -203,8 +206,9 @@ def test_needed_orders_follow_spearman_and_brown():
 
 
 def test_one_rule_leaves_out_the_methods_whose_rules_differ():
-    """The components are those of the other methods alone; without such a method there is no such
-    reading.
+    """Its components are those of the other methods alone.
+
+    Without such a method there is no such reading.
     """
     values = plant(0.4, 0.1, 0.1, 0.2, 0.2, models="abx", number=8, texts=20)
     named = values.assign(method=values.method.replace({"m0": "lrp", "m1": "deeplift"}))

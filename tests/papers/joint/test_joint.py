@@ -1,6 +1,4 @@
-"""The joint study on planted tables: metrics that agree, that oppose each other, that are
-missing.
-"""
+"""The joint study on planted tables: metrics that agree, oppose each other, are missing."""
 
 from dataclasses import replace
 from itertools import product
@@ -40,8 +38,9 @@ def profile_of(**more):
 
 
 def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
-    """`nc` and `ns` order the methods alike, `agreement` the other way round; random is at the
-    bottom of the first.
+    """`nc` and `ns` order the methods alike, `agreement` the other way round.
+
+    Random is at the bottom of the first two.
     """
     rng = np.random.default_rng(0)
     rows = []
@@ -150,9 +149,7 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
 
 
 def test_what_texts_tell_must_also_be_more_than_exchanged_names_give():
-    """Six methods in one order: as sure as texts can be, and once in 720 orders, or its reverse, by
-    chance.
-    """
+    """Six methods in one order, or its reverse, come once in 720 orders by chance."""
     values = planted_values()
     scores = scores_of(values)
     table = correlations.correlation_table(scores, 0.95)
@@ -193,9 +190,7 @@ def test_a_metric_of_noise_does_not_agree_with_itself():
 
 
 def test_of_many_correlations_of_noise_few_are_sure():
-    """Random values of seven methods: what agrees or contradicts by its interval alone mostly goes
-    at the rate.
-    """
+    """Of random values, what the interval alone tells mostly goes at the rate."""
     values = planted_values()
     noise = np.random.default_rng(0).normal(size=len(values))
     table = correlate(values.assign(value=noise))

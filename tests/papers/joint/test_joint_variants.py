@@ -1,6 +1,4 @@
-"""Texts explained once more with one thing changed: the studies on a tiny model, and their tables
-on made-up values.
-"""
+"""The studies of variants on a tiny model, and their tables on made-up values."""
 
 from itertools import permutations, product
 from types import SimpleNamespace
@@ -101,9 +99,7 @@ def test_explanations_are_stable_from_where_they_last():
 
 
 def limits_of(texts=12):
-    """Model `still` moves a tenth as much as `small`, and is explained better by every method but
-    random scores.
-    """
+    """Model `still` moves a tenth as much as `small`, and is explained better but by chance."""
     rng = np.random.default_rng(0)
     rows = []
     reaches = {"small": 1.0, "still": 0.1}
@@ -202,9 +198,7 @@ def twins_of(of_model=None, again=SMALL, **more):
 
 
 def twin_values(texts=40, turned=False, seed=0):
-    """Values in which methods are ordered alike by all twins, or the other way round by the masked
-    one.
-    """
+    """Methods are ordered alike by all twins, or turned by the masked one."""
     rng = np.random.default_rng(seed)
     rows = []
     for text in range(texts):

@@ -1,6 +1,4 @@
-"""What single scores are made of: planted components are found, and the texts and models that an
-order needs.
-"""
+"""What single scores are made of, and the texts and models that an order needs."""
 
 from types import SimpleNamespace
 
@@ -24,9 +22,7 @@ COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 
 
 def plant(variances, methods=150, texts=40, at=0):
-    """(u, m, n) scores of networks of four models with two seeds each, and of which model each is
-    one.
-    """
+    """(u, m, n) scores of networks of four models with two seeds, and the model of each."""
     draw = np.random.default_rng(at).standard_normal
     own, model, seed, text, rest = np.sqrt(variances)
     models = np.repeat(np.arange(4), 2)
@@ -38,13 +34,14 @@ def plant(variances, methods=150, texts=40, at=0):
 def test_planted_components_are_found_and_equal_those_of_the_slow_twin():
     planted = (0.3, 0.1, 0.1, 0.2, 0.3)
     scores, models = plant(planted)
+    scores -= scores.mean(axis=1, keepdims=True)
     found = split_variance(scores * np.arange(1, 9)[:, None, None], models)
     assert found / found.sum() == pytest.approx(planted, abs=0.07), "whatever a network's scale"
     scores, models = plant(planted, methods=7, texts=5)
+    scores -= scores.mean(axis=1, keepdims=True)
     own = np.array([covariance(one, one) for one in scores])
     told = own > 0
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    scaled = centred[told] / np.sqrt(own[told])[:, None, None]
+    scaled = scores[told] / np.sqrt(own[told])[:, None, None]
     assert split_variance(scores, models) == pytest.approx(mean_products(scaled, models[told]))
 
 

@@ -81,10 +81,10 @@ def places_of(true, texts, tails, rng):
 
 def test_an_interval_of_a_place_holds_the_truth_as_often_as_it_says():
     """Drawn texts alone hold .87 and .88 of those of 20 texts that are pooled over runs."""
-    for texts in (20, 60, 300):
+    for texts in (20, 300):
         rng = np.random.default_rng(texts)
         held = defaultdict(list)
-        for runs, tails in [(1, False), (1, True)] * 12 + [(15, False), (15, True)] * 6:
+        for runs, tails in [(1, False), (1, True)] * 9 + [(15, False), (15, True)] * 4:
             true = 0.03 * rng.normal(size=(runs, 2, len(PLAIN)))
             table = places_of(true, texts, tails, rng)
             assert table.place.between(table.low, table.high).all()
@@ -131,16 +131,8 @@ def test_costs_are_means_over_shards(tmp_path):
     assert found.requested.to_dict() == {("snli", "small", "tokens", "lime"): 17.5}
 
 
-def test_shares_beaten_is_a_count_of_wins():
-    beaten = shares_beaten(np.array([3.0, 1.0, 1.0, 2.0]))
-    assert np.allclose(beaten, np.array([3, 0.5, 0.5, 2]) / 3)
-    assert np.allclose(shares_beaten(np.ones((2, 5))), 0.5) and shares_beaten(np.ones(1)) == 0
-
-
 def test_a_judge_of_few_texts_has_no_vote():
-    """Of 40 texts people have marked two, and say the opposite: that is not enough to say
-    anything.
-    """
+    """Of 40 texts people have marked two, and say the opposite: too few to say anything."""
     values = planted_values(texts=40, metrics=(*FAITHFUL, "people_dynamic"))
     people = values.metric == "people_dynamic"
     values.loc[people, "value"] *= -1

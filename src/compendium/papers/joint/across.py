@@ -41,13 +41,12 @@ DIFFER = "differ"  # what two models may be found to do
 def across_table(
     scores: pd.DataFrame, models: Mapping[str, ModelSpec], settings: BootstrapSpec
 ) -> pd.DataFrame:
-    """One row a task, two of its models and a metric: how alike they order the methods, on texts
-    that both have.
+    """How alike two models of a task order the methods: one row a pair of models and metric.
 
-    scores: of `values.read_scores`. tau: rank correlation (tau-b) of the two orders; low, high: of
-    drawn texts. within, across: of one model and of two, on two halves of the texts; lost: the
-    first less the second; p: how often exchanged models lose as much; q: over all rows. verdict:
-    DIFFER, BY_CHANCE or TOO_FEW.
+    scores: of `values.read_scores`; of texts that both have. tau: rank correlation (tau-b) of the
+    two orders; low, high: of drawn texts. within, across: of one model and of two, on two halves of
+    the texts; lost: the first less the second; p: how often exchanged models lose as much; q: over
+    all rows. verdict: DIFFER, BY_CHANCE or TOO_FEW.
     """
     table = _compare_models(scores[scores.method != "random"], models, settings)
     known = table.dropna(subset="tau").reset_index(drop=True)
@@ -74,8 +73,9 @@ def _compare_models(
 
 
 def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
-    """(n, 2, m) values of methods that both models have, of texts where all are known; mean over
-    seeds. Of no methods where there is no such text.
+    """(n, 2, m) values of texts and methods that both models have, mean over seeds.
+
+    Of no methods where there is no such text.
     """
     here = part[part.model.isin([a, b])]
     wide = here.pivot_table(index="instance", columns=["model", "method"], values="value")
@@ -88,9 +88,7 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> np.ndarray:
 
 
 class LostBetween(NamedTuple):
-    """Mean tau-b within a model and across two, what is lost, and how often chance loses as
-    much.
-    """
+    """Mean tau-b within a model and across two, what is lost, and how often by chance."""
 
     within: float
     across: float
@@ -115,8 +113,9 @@ def lost_between(array: np.ndarray, rng: np.random.Generator) -> LostBetween:
 
 
 def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
-    """(c, 2, n) weights of texts in two random halves, each adding up to 1; of an odd number one
-    text is left out.
+    """(c, 2, n) weights of texts in two random halves, each adding up to 1.
+
+    Of an odd number one text is left out.
     """
     half = n // 2
     weights = np.zeros((CUTS, 2, n))
@@ -154,9 +153,7 @@ def halved(
 
 
 def across_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a granularity and metric, over `pairs` of models: the metric first whose orders carry
-    best.
-    """
+    """One row a granularity and metric over `pairs` of models; what carries best comes first."""
     found = _average(table, ["granularity", "metric", "title"], "pairs")
     return found.sort_values("across", ascending=False, kind="stable", ignore_index=True)
 
@@ -167,8 +164,9 @@ def across_by_pair(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
-    """Means by these columns, how many rows have enough texts (`decided`), and how many of these
-    `differ`.
+    """Means by these columns, and counts.
+
+    decided: rows with enough texts; differ: of these, those in which the models differ.
     """
     told = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW)
     found = told.groupby(by, sort=False).agg(
@@ -187,8 +185,7 @@ def _average(table: pd.DataFrame, by: list[str], counted: str) -> pd.DataFrame:
 
 
 def draw_across(table: pd.DataFrame) -> Axes:
-    """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token
-    explanations.
+    """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths.
 
     table: of `across_table`. Bold: models that differ; pale: too few texts to say.
     """
@@ -220,9 +217,7 @@ def draw_across(table: pd.DataFrame) -> Axes:
 
 @sentence
 def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
-    """How often two models differ in their order of methods, and by which metric an order carries
-    best and worst.
-    """
+    """How often two models order the methods differently, and where an order carries best."""
     decided = across[across.verdict != TOO_FEW]
     best = by_metric.loc[by_metric.across.idxmax()]
     worst = by_metric.loc[by_metric.across.idxmin()]

@@ -1,6 +1,4 @@
-"""Where should integrated gradients start? The same texts explained from every baseline, and what
-moves.
-"""
+"""Where should integrated gradients start? The same texts explained from every baseline."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -71,9 +69,7 @@ def _explain_from_each(opened: OpenRun, part: Part) -> Iterator[tuple]:
 
 @table_of("task model metric title baseline mean low high difference± moves texts")
 def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, metric and baseline: the mean, and whether and how far it moves from that of
-    padding.
-    """
+    """One row a task, metric and baseline: the mean, and how far it moves from that of padding."""
     settings = step.profile.bootstrap
     for (task, model, metric), part in values.groupby(["task", "model", "metric"], sort=False):
         by = part.pivot(index="instance", columns="baseline", values="value").dropna()

@@ -35,8 +35,9 @@ PANELS = {
 
 
 def measure_budgets(step: Step) -> pd.DataFrame:
-    """One row a budget, seed of the draws and text of the first run of each task, by each method
-    that has a budget.
+    """One row a budget, seed of the draws and text, by each method that has a budget.
+
+    Texts are those of the first run of each task.
     """
     spec = step.profile.joint.budgets
     jobs = []
@@ -90,9 +91,7 @@ def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 
 def _mean_overlap(scores: pd.DataFrame, pairs: list[tuple], k: int) -> np.ndarray:
-    """(n,) overlap of the top k tokens of two columns, mean over pairs of them; NaN where there is
-    no pair.
-    """
+    """(n,) overlap of the top k tokens, mean over pairs of columns; NaN without a pair."""
     found = [np.full(len(scores), np.nan)] if not pairs else []
     for a, b in pairs:
         of_pair = zip(scores[a], scores[b], strict=True)
@@ -102,8 +101,7 @@ def _mean_overlap(scores: pd.DataFrame, pairs: list[tuple], k: int) -> np.ndarra
 
 @table_of("task model method stable_from seeds_agree_from threshold")
 def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
-    """One row a run and method: the budgets from which on its top tokens overlap by STABLE, in
-    words.
+    """One row a run and method: from which budget on its top tokens overlap by STABLE.
 
     stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those
     of two seeds.
@@ -119,16 +117,15 @@ def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _lasting(sizes: np.ndarray, holds: np.ndarray) -> str:
-    """The first of rising sizes from which on something holds to the end, in words; else `more
-    than` the largest.
-    """
+    """The first size from which on something holds to the end; else `more than` the largest."""
     lasting = np.logical_and.accumulate(holds[::-1])[::-1]
     return f"{sizes[: len(holds)][lasting][0]:,}" if lasting.any() else f"more than {sizes[-1]:,}"
 
 
 def draw_budgets(overlaps: pd.DataFrame) -> Axes:
-    """Overlap of the top tokens by evaluations requested, a line a method: with the largest budget,
-    and of two seeds.
+    """Overlap of the top tokens by evaluations requested, a line a method.
+
+    Left with what the largest budget gives, right between two seeds.
     """
     style.use_style()
     if overlaps.empty:

@@ -1,5 +1,4 @@
-"""Rank correlation of metrics: do two metrics put the explanation methods in the same order?
-(tau-b, Kendall 1945)
+"""Do two metrics put the explanation methods in the same order? (tau-b, Kendall 1945)
 
 Beside it what chance gives (methods with exchanged names), what an equal pair gives (a metric
 against itself on other texts), and what it rests on: the mean that each metric gives each method,
@@ -64,9 +63,7 @@ def score_all(step: Step) -> JointScores:
 
 
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[JointRun, Drawn]:
-    """The metrics' means of every run with those of drawn texts; models of a task read the same
-    texts.
-    """
+    """The metrics' means of every run, and of drawn texts, alike for the models of a task."""
     out = {}
     for (task, model, granularity), part in values.groupby(RUN, sort=False):
         arrays, methods = _as_arrays(part)
@@ -76,9 +73,7 @@ def draw_runs(values: pd.DataFrame, draws: int) -> dict[JointRun, Drawn]:
 
 
 def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Metric -> (seeds, instances, methods) of one run's values, NaN where there is none, and the
-    methods.
-    """
+    """Metric -> (seeds, instances, methods) of one run's values, NaN for none; the methods."""
     known = part[part.value.notna()]
     methods = [name for name in METHODS if name in set(known.method)]
     levels = [sorted(set(known.seed)), known.instance.unique(), methods]
@@ -92,8 +87,9 @@ def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
 
 @table_of("task model granularity method metric better mean low high n")
 def mean_values(scores: JointScores, confidence: float) -> Iterator[tuple]:
-    """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric
-    itself finds better.
+    """One row a run, method and metric: mean and interval.
+
+    n: texts times seeds; better: what the metric itself prefers.
     """
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
@@ -116,14 +112,13 @@ def counts_table(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
-    """One row a pair of metrics and run, and one for all runs of a granularity: tau-b over methods,
-    random left out.
+    """tau-b over methods: one row a pair of metrics and run, and one for all runs.
 
-    methods: over how many; runs: how many are pooled. q: bootstrap p that tau has the other sign,
-    at the false discovery rate of all single runs, or of all pooled values, of a granularity.
-    verdict: see `over_runs.verdict`; what does not stay below the rate cannot be told.
-    p_names: how often exchanged names of methods, the same in all runs, give as much; beyond_names:
-    whether that is below the rate, too.
+    Random scores are left out. methods: over how many; runs: how many are pooled. q: bootstrap p
+    that tau has the other sign, at the false discovery rate of all single runs, or of all pooled
+    values, of a granularity. verdict: see `over_runs.verdict`; what does not stay
+    below the rate cannot be told. p_names: how often exchanged names of methods, the same in all
+    runs, give as much; beyond_names: whether that is below the rate, too.
     """
     table = _correlate_pairs(scores, confidence).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
@@ -159,9 +154,7 @@ def _correlate_pairs(scores: JointScores, confidence: float) -> Iterator[tuple]:
 
 
 def _p_of_sign(drawn: np.ndarray) -> float:
-    """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where
-    nothing was drawn.
-    """
+    """Two-sided bootstrap p that a number has the other sign; NaN where nothing was drawn."""
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return float("nan")
@@ -170,11 +163,10 @@ def _p_of_sign(drawn: np.ndarray) -> float:
 
 
 def reliability_table(scores: JointScores) -> pd.DataFrame:
-    """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts,
-    random left out.
+    """One row a granularity and metric: its tau-b with itself on other texts.
 
-    Mean over random halvings and `runs`. Two metrics may agree more than that: they are asked about
-    the same texts.
+    Random scores are left out. Mean over random halvings and `runs`. Two metrics may agree more
+    than that: they are asked about the same texts.
     """
     by = ["granularity", "metric", "title"]
     found = _correlate_halves(scores).dropna().groupby(by, sort=False).tau
@@ -196,9 +188,7 @@ def _correlate_halves(scores: JointScores) -> Iterator[tuple]:
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
-    """The pooled rank correlations that were measured, with titles to read. between: of two judges'
-    metrics.
-    """
+    """The pooled rank correlations that were measured. between: of two judges' metrics."""
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     titles = {name: metric.title for name, metric in JOINT.items()}
     title_a = part.metric_a.map(titles)
@@ -212,9 +202,7 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
 
 @table_of("granularity within between agree contradict open highest_pair highest")
 def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`),
-    what these do.
-    """
+    """One row a granularity: pairs of one judge's metrics and of two judges', and what these do."""
     for granularity in GRANULARITIES:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
@@ -225,9 +213,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
 
 @table_of("granularity verdict count pairs")
 def pairs_by_verdict(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity and verdict: how many pairs of metrics, and which, the strongest
-    first.
-    """
+    """One row a granularity and verdict: which pairs of metrics, the strongest first."""
     for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
         said = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
         yield granularity, word, len(said), _list_pairs(said)
@@ -235,8 +221,9 @@ def pairs_by_verdict(pooled: pd.DataFrame) -> Iterator[tuple]:
 
 @table_of("granularity told beyond chance")
 def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
-    """One row a granularity: pairs told from zero by texts, how many `beyond` exchanged names,
-    which by `chance`.
+    """One row a granularity: the pairs that texts tell from zero.
+
+    beyond: how many exceed what exchanged names give; chance: the others.
     """
     for granularity in GRANULARITIES:
         told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
@@ -289,8 +276,9 @@ def _compare_with_random(scores: JointScores) -> Iterator[tuple]:
 
 
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: in how many runs random scores are near the bottom (`mostly`: in at least
-    half), and sums.
+    """One row a metric: in how many runs random scores are near the bottom, and sums.
+
+    mostly_at_bottom: in at least half of them.
     """
     by_metric = table.groupby("metric", sort=False)
     sums = by_metric[["at_bottom", "methods", "below", "surely_below"]].sum()

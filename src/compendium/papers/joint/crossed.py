@@ -1,5 +1,4 @@
-"""The crossed design: networks of several shapes and seeds explain the same texts, and every judge
-sees them.
+"""The crossed design: networks of several shapes and seeds before every judge.
 
 What notebooks 02, 03, 04 and 08_joint do of one network each is done here of many, by the same
 code, in parts that resume: a part trains a network, or explains and scores a few texts of one. The
@@ -44,9 +43,7 @@ SURE = 0.75  # of a cell's columns: where so many put one method before the othe
 
 
 def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train every network, explain by those that learned their task, ask every judge: (accuracies,
-    scores by text).
-    """
+    """Train, explain and score every network that learned its task: (accuracies, scores)."""
     given = step.profile.crossed_profile()
     place = Results(step.results.root / "crossed")
     models = list(given.models)
@@ -72,9 +69,7 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """The networks that are surely more accurate than the most frequent class; all where none
-    is.
-    """
+    """Networks surely more accurate than the most frequent class; all where none is."""
     learned = accuracy[accuracy.accuracy_low > accuracy.majority]
     return learned if len(learned) else accuracy
 
@@ -96,9 +91,7 @@ def train_crossed(
 def score_network(
     results: Results, profile: Profile, task: str, model: str, seed: int, start: int
 ) -> tuple[pd.DataFrame, dict[str, Cost]]:
-    """(scores, costs by account) of a network's explanations of a few texts; scores as
-    `values.score_instances`.
-    """
+    """(scores as `score_instances`, costs by account) of a few texts that a network explains."""
     run = (task, model, seed)
     spec = profile.explaining_of(task)
     scorer = open_run(results, profile, run)
@@ -132,9 +125,7 @@ def _play_games(one: Explained, profile: Profile) -> Known:
 
 
 def network_means(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """As `correlations.mean_values`, a row a network, method and metric; the intervals are
-    normal.
-    """
+    """As `correlations.mean_values`, one row a network; the intervals are normal."""
     known = values[values.value.notna()]
     by_network = known.groupby([*RUN, "method", "metric"], sort=False).value
     found = by_network.agg(mean="mean", std="std", n="size").reset_index()
@@ -145,8 +136,7 @@ def network_means(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
 
 @table_of("family first second columns share cells before everywhere opposed")
 def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterator[tuple]:
-    """One row a pair of methods and family of networks, or all of them (ALL): is the first one the
-    better one?
+    """One row a pair of methods and family of networks, or all (ALL): which is better?
 
     means: of `network_means`. columns: a column is a task, network and metric of one of the papers;
     share: of them where the first is better, ties half; it is the one with the larger share. A cell
@@ -184,9 +174,7 @@ def pairs_table(means: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterato
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts,
-    methods, metrics.
-    """
+    """One row a task and model: seeds, range of accuracy, texts, methods, metrics."""
     run = ["task", "model"]
     seen = values[values.value.notna() & (values.method != "random")].groupby(run, sort=False)
     counts = seen[["instance", "method", "metric"]].nunique()
@@ -201,9 +189,7 @@ def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile)
 
 @sentence
 def say_design(table: pd.DataFrame) -> str:
-    """How many networks, of which accuracy, were asked about how many texts. table: as
-    `design_table` makes it.
-    """
+    """How many networks, how accurate, were asked about how many texts."""
     texts = f"{table.texts.max():.0f} texts of each of {table.task.nunique()} tasks"
     accuracy = f"{table.lowest.min():.2f} to {table.highest.max():.2f}"
     return f"{table.seeds.sum():.0f} networks explain {texts}; their accuracy is {accuracy}"

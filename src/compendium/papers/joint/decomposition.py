@@ -1,5 +1,4 @@
-"""Judges or models: how much of an order of methods belongs to the methods, to the judge, to the
-model, or to both?
+"""Judges or models: whose is an order of methods?
 
 A column is what one metric says of all methods on one network, text by text, less each text's mean
 over methods. Two columns share what they have in common: their covariance over methods is taken
@@ -39,12 +38,12 @@ from compendium.papers.joint.values import JUDGES, MIXED, TRANSFORMERS, WORDS, s
 LEAST_TOLD = 0.5
 EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
-READINGS: dict[str, dict[str, tuple[str, ...]]] = {  # what each leaves out
-    "all": {},
-    # agreement between methods does not ask what is right
-    "right": {"metric": ("agreement", "agreement_dynamic")},
-    # methods whose rules on a transformer are others than on a recurrent network
-    "one rule": {"method": ("lrp", "deeplift")},
+# what each leaves out, of a column: agreement between methods, which does not ask what is right;
+# methods whose rules on a transformer are others than on a recurrent network
+READINGS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "all": ("metric", ()),
+    "right": ("metric", ("agreement", "agreement_dynamic")),
+    "one rule": ("method", ("lrp", "deeplift")),
 }
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
@@ -69,10 +68,11 @@ BARS = {  # of a bar: label, colour
 
 @dataclass(frozen=True)
 class ScoreColumns:
-    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred,
-    0 where unknown.
+    """What one metric gives all methods on one network, text by text.
 
-    known: (u, j) where a column tells enough; texts: (j, n) which texts a metric has.
+    networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred, 0
+    where unknown. known: (u, j) where a column tells enough; texts: (j, n) which texts a metric
+    has.
     """
 
     networks: list[tuple[str, int]]
@@ -81,9 +81,15 @@ class ScoreColumns:
     known: np.ndarray
     texts: np.ndarray
 
+    def comparable(self) -> bool:
+        """Whether there are two networks and two papers, and enough methods."""
+        methods = self.scores.shape[2]
+        return len(self.networks) > 1 and len(set(self.judges)) > 1 and methods >= FEWEST
+
     def covariances(self, weights: np.ndarray) -> np.ndarray:
-        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text
-        is there.
+        """(uj, uj) covariances over methods, of different texts.
+
+        weights: (n,) how often each text is there.
         """
         u, j, m, n = self.scores.shape
         weighed = (self.scores * weights).reshape(u * j, m, n)
@@ -139,12 +145,10 @@ def decomposition_table(
     judged = values.metric.map(JUDGES) != ""
     told = values[values.value.notna() & (values.method != "random") & judged]
     for task, part in told.groupby("task", sort=False):
-        for reading, left_out in READINGS.items():
-            kept = part
-            for column, names in left_out.items():
-                kept = kept[~kept[column].isin(names)]
-            columns = gather_columns(kept) if len(kept) < len(part) or not left_out else None
-            if columns is None:
+        for reading, (column, names) in READINGS.items():
+            kept = part[~part[column].isin(names)]
+            columns = gather_columns(kept)
+            if columns is None or not columns.comparable() or (names and len(kept) == len(part)):
                 continue
             pairs, kinds = _pair_networks(columns, models)
             texts = columns.scores.shape[-1]
@@ -162,16 +166,14 @@ def decomposition_table(
 
 
 def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
-    """The columns of one task: methods that every network and metric has; None with too few of
-    them, or one paper.
+    """The columns of one task, of methods that every network and metric has.
 
-    A text counts for a metric where each network that the metric applies to has it.
+    None without two such methods. A text counts for a metric where each network that the metric
+    applies to has it.
     """
     networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
     levels = [part[name].unique() for name in ("metric", "method", "instance")]
     judges = np.array([JUDGES[metric] for metric in levels[0]])
-    if len(set(judges)) < 2 or len(networks) < 2:
-        return None
     wide = part.pivot(
         index=["model", "seed"], columns=["metric", "method", "instance"], values="value"
     )
@@ -181,7 +183,7 @@ def gather_columns(part: pd.DataFrame) -> ScoreColumns | None:
     has = ~unknown.all(axis=(2, 3))  # (u, j)
     lacking = (unknown & has[:, :, None, None]).any(axis=0)  # (j, methods, n)
     shared = ~lacking.all(axis=-1).any(axis=0)
-    if shared.sum() < FEWEST:
+    if shared.sum() < 2:
         return None
     there = ~lacking[:, shared].any(axis=1)  # (j, n)
     scores = np.where(there[None, :, None], scores.compress(shared, axis=2), np.nan)
@@ -207,11 +209,11 @@ def _pair_networks(
 
 
 def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
-    """(3, u, v) mean correlations of two networks under one metric, two metrics of a paper, and two
-    papers.
+    """(3, u, v) mean correlations of two networks.
 
-    correlations: (u, j, v, k), NaN where unknown. On the diagonal of the last: two papers on one
-    network. NaN where there is no such pair of metrics.
+    Under one metric, under two metrics of a paper, and under two papers. correlations: (u, j, v,
+    k), NaN where unknown. On the diagonal of the last: two papers on one network. NaN where there
+    is no such pair of metrics.
     """
     of = (judges[None] == np.unique(judges)[:, None]).astype(float)  # (papers, j)
     apart = ~np.eye(len(of), dtype=bool)
@@ -237,8 +239,9 @@ def _mean_of_cells(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with
-    (p,) weights.
+    """(4,) CORRELATIONS, mean over pairs (p, 2) of networks with (p,) weights.
+
+    means: (3, u, v) of `average_papers`.
     """
     a, b = pairs.T
     same_metric, same_paper, neither = means[:, a, b]
@@ -259,8 +262,9 @@ def _decompose(
     rng: np.random.Generator,
     confidence: float,
 ) -> dict[str, Any]:
-    """The numbers of one row; seen: correlations of all texts; drawn: `average_papers` of drawn
-    ones.
+    """The numbers of one row.
+
+    seen: correlations of all texts; drawn: `average_papers` of drawn ones.
     """
 
     def correlate(correlations: np.ndarray) -> np.ndarray:
@@ -297,9 +301,7 @@ def _decompose(
 
 
 def _needed(own: float) -> float:
-    """How many orders have a dependable mean, where single ones share `own` of their variance
-    (Spearman-Brown).
-    """
+    """How many orders have a dependable mean, where one has `own` shared (Spearman-Brown)."""
     if np.isnan(own):
         return own
     if own <= 0:
@@ -309,8 +311,9 @@ def _needed(own: float) -> float:
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
-    """(7,) SHARES from the four CORRELATIONS; where no paper has two metrics, the judge is its
-    metric.
+    """(7,) SHARES from the four CORRELATIONS.
+
+    Where no paper has two metrics, the judge is its metric.
     """
     same_metric, same_paper, same_model, neither = found
     judge = same_metric - neither
@@ -321,8 +324,9 @@ def _shares(found: np.ndarray) -> np.ndarray:
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(p,) how often each pair is there where models are drawn with replacement, and of each of
-    them its seeds.
+    """(p,) how often each pair is there in one draw.
+
+    Models are drawn with replacement, and of each of them its seeds.
     """
     members = np.unique(pairs)
     models = np.unique(of_model[members])
@@ -343,8 +347,9 @@ def _exchange_models(
     kind: str,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The correlations where, under each metric, models exchange names with all their seeds; or
-    seeds of a model.
+    """The correlations where models exchange names under each metric.
+
+    With all their seeds; of one network trained anew, its seeds do.
     """
     members = np.unique(pairs)
     models = np.array([columns.networks[network][0] for network in members])
@@ -371,8 +376,9 @@ def _exchange_metrics(
     kind: str,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """The correlations where the metrics exchange their names on each model with all its seeds, or
-    on each seed.
+    """The correlations where metrics exchange names on each model.
+
+    On all its seeds alike; of one network trained anew, on each seed.
     """
     indices = np.indices(columns.known.shape)
     metrics = indices[1]
@@ -393,8 +399,9 @@ def _taken_from(correlations: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def draw_decomposition(table: pd.DataFrame) -> Axes:
-    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them
-    the lead.
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task.
+
+    Beside them the lead with its interval.
     """
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
@@ -439,9 +446,7 @@ def draw_decomposition(table: pd.DataFrame) -> Axes:
 
 @sentence
 def say_decomposition(table: pd.DataFrame) -> str:
-    """Whether judges or models make more of an order of methods: of one network, a family of
-    models, and two.
-    """
+    """Whether judges or models make more of an order, by how near the models are."""
     rows = table[table.reading == "all"]
     where = (
         "where one network is trained anew",

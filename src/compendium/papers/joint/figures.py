@@ -1,6 +1,4 @@
-"""Figures of notebook 08_joint: rank correlations of metrics, places of methods, the Pareto
-front.
-"""
+"""Figures of notebook 08_joint: rank correlations, places of methods, the Pareto front."""
 
 from typing import Any
 
@@ -24,11 +22,10 @@ EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")
 
 
 def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str) -> Axes:
-    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the
-    interval leaves out 0.
+    """Pooled rank correlations of metrics, a cell a pair with its interval.
 
-    Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself
-    on other texts.
+    Framed: the interval leaves out 0. Bold: exchanged names of methods do not give as much. On the
+    diagonal each metric against itself on other texts.
     """
     use_style()
     pooled = table[(table.task == POOLED) & table.tau.notna()]
@@ -74,8 +71,7 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
 
 
 def draw_places(table: pd.DataFrame) -> Axes:
-    """Methods by metrics, a panel a family of models: the share of other methods that a method
-    beats, in hundredths.
+    """Which share of the other methods each beats, by metric, a panel a family of models.
 
     table: of `standing.places_table`. Bold: the interval leaves out one half. Empty: the metric
     does not apply there.
@@ -106,11 +102,10 @@ def draw_places(table: pd.DataFrame) -> Axes:
 
 
 def draw_pareto(table: pd.DataFrame) -> Axes:
-    """Quality by evaluations requested, two rows a run, a panel a metric; undominated methods
-    filled, joined and named.
+    """Quality by evaluations requested, two rows a run, a panel a metric.
 
-    A colour is a kind of method; of undominated methods of one price and quality the first is
-    named.
+    Undominated methods are filled, joined and named. A colour is a kind of method; of undominated
+    methods of one price and quality the first is named.
     """
     use_style()
     part = table[table.granularity == "tokens"]
@@ -160,9 +155,7 @@ def _draw_front(axes: Axes, cell: pd.DataFrame) -> list[style.CurveEnd]:
 
 
 def _pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
-    """The run with most methods of each kind: without evidence from outside, with people's, and
-    with planted.
-    """
+    """The run with most methods of each kind: without evidence, with people's, with planted."""
     runs = part.groupby(["task", "model"], sort=False)
     order = (-runs.method.nunique()).sort_values(kind="stable").index
     first: dict[str, tuple[str, str]] = {}

@@ -30,10 +30,10 @@ LIMITS = ["task", "model", "instance", "exact", "method", "measure", *PLACE]
 
 
 def measure_limits(step: Step) -> pd.DataFrame:
-    """One row a run, short text, method and measure: its area (raw), the least and greatest of any
-    order of the tokens.
+    """One row a run, short text, method and measure: its area, and what any order reaches.
 
-    normalised: where the area lies between the two. exact: whether they are those of all orders.
+    raw: the area; least, greatest: of all orders of the tokens. normalised: where the area lies
+    between the two. exact: whether they are those of all orders.
     """
     profile = step.profile
     jobs = []
@@ -76,8 +76,9 @@ def _place_between_limits(opened: OpenRun, part: Part) -> Iterator[tuple]:
 
 
 class DrawnPlaces(NamedTuple):
-    """Means over texts, as they are and between the limits: a row the texts themselves or a draw, a
-    column a method.
+    """Means over texts, as they are and between the limits.
+
+    A row is the texts themselves or a draw of them, a column a method.
     """
 
     raw: pd.DataFrame
@@ -98,9 +99,7 @@ class DrawnPlaces(NamedTuple):
 
 
 def _draw_places(part: pd.DataFrame, settings: BootstrapSpec) -> DrawnPlaces:
-    """The means of one task's texts; the draws derive from the task, and are alike for all its
-    models.
-    """
+    """The means of one task's texts; draws are alike for all its models."""
     out = []
     for name in DrawnPlaces._fields:
         wide = part.pivot(index="instance", columns="method", values=name)[part.method.unique()]
@@ -111,8 +110,7 @@ def _draw_places(part: pd.DataFrame, settings: BootstrapSpec) -> DrawnPlaces:
 
 @table_of("task model measure method least greatest texts told exact raw± normalised±")
 def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, model, measure and method: mean limits over texts, mean area as it is and
-    between the limits.
+    """One row a task, model, measure and method: mean limits, and mean area both ways.
 
     exact: the share of texts whose limits are those of all orders. told: texts whose limits are
     apart.
@@ -130,8 +128,9 @@ def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 @table_of("task model measure methods tau low high")
 def limits_of_methods(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, model and measure: how alike raw and normalised means rank methods (tau-b),
-    random left out.
+    """How alike raw and normalised means rank methods (tau-b).
+
+    One row a task, model and measure; random scores are left out.
     """
     settings = step.profile.bootstrap
     told = values[values.method != "random"]
@@ -143,11 +142,10 @@ def limits_of_methods(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 @table_of("task measure method model_a model_b raw± normalised± turned")
 def limits_of_models(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, measure, method and pair of models: the difference of their means, raw and
-    normalised.
+    """Differences of two models, raw and normalised, for each method.
 
-    turned: whether the two name different models as more faithful; `surely` where both intervals
-    leave out zero.
+    One row a task, measure, method and pair of models. turned: whether the two name different
+    models as more faithful; `surely` where both intervals leave out zero.
     """
     settings = step.profile.bootstrap
     for cell, part in values.groupby(["task", "measure"], sort=False):
@@ -166,8 +164,9 @@ def limits_of_models(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 
 def turned_models(models: pd.DataFrame) -> pd.DataFrame:
-    """One row a task, measure and pair of models: for how many methods the normalised means name
-    the other model. models: of `limits_of_models`.
+    """For how many methods normalised means name the other of two models.
+
+    One row a task, measure and pair of models. models: of `limits_of_models`.
     """
     known = models.assign(any_turned=models.turned != "", sure=models.turned == "surely")
     by = known.groupby(["task", "measure", "model_a", "model_b"], sort=False)

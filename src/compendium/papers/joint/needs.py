@@ -1,5 +1,4 @@
-"""How many texts and networks does an order of methods need, under one metric? (generalizability
-theory, Brennan 2001)
+"""How many texts and networks does an order of methods need, under one metric? (Brennan 2001)
 
 A score is that of a method on a text by a network: one of several models, trained with one of
 several seeds. Of each text and network the mean over methods is taken off, and each network is
@@ -19,7 +18,7 @@ import pandas as pd
 from compendium.config import ModelSpec
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
-from compendium.papers.joint.decomposition import DEPENDABLE, text_products
+from compendium.papers.joint.decomposition import DEPENDABLE, gather_columns, text_products
 from compendium.papers.joint.values import JOINT, family_of
 
 FEWEST_TEXTS = 10  # that all networks of a family have
@@ -27,8 +26,10 @@ COMPONENTS = ("methods", "model", "seed", "text", "rest")
 
 
 class OrderNeeds(NamedTuple):
-    """dependable: the coefficient of one network on the texts there are; texts: that one network
-    needs; models: that these texts need, with a seed each. Infinite where nothing is enough.
+    """What makes an order dependable; infinite where nothing is enough.
+
+    dependable: the coefficient of one network on the texts there are; texts: that one network
+    needs; models: that these texts need, with a seed each.
     """
 
     dependable: float
@@ -41,8 +42,7 @@ class OrderNeeds(NamedTuple):
     "texts_needed models_needed"
 )
 def needs_table(values: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterator[tuple]:
-    """One row a family of networks, task and metric: what its scores are made of, and what an order
-    needs.
+    """One row a family of networks, task and metric: what scores are made of and orders need.
 
     values: of `crossed.make_design`. methods, model, seed, text, rest: shares of the variance of
     one score; text is what a text does to all networks alike, rest what it does to one. dependable,
@@ -51,33 +51,30 @@ def needs_table(values: pd.DataFrame, models: Mapping[str, ModelSpec]) -> Iterat
     known = values[values.value.notna() & (values.method != "random")]
     family = known.model.map(lambda name: family_of(models[name]))
     for (name, task, metric), part in known.groupby([family, "task", "metric"], sort=False):
-        wide = part.pivot(
-            index=["model", "seed"], columns=["method", "instance"], values="value"
-        ).dropna(axis=1)
-        methods = wide.columns.unique("method")
-        has = wide.columns.get_level_values("instance").value_counts(sort=False)
-        texts = has.index[has == len(methods)]
-        of_network = wide.index.get_level_values("model")
-        seeds = of_network.value_counts()
-        if len(texts) < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2 or len(methods) < 2:
+        columns = gather_columns(part.sort_values(["model", "seed", "method", "instance"]))
+        if columns is None:
             continue
-        scores = wide[pd.MultiIndex.from_product([methods, texts])].to_numpy()
-        scores = scores.reshape(len(wide), len(methods), len(texts))
-        found = split_variance(scores, of_network.to_numpy())
+        scores = columns.scores[:, 0].compress(columns.texts[0], axis=-1)
+        of_network = np.array([model for model, _ in columns.networks])
+        seeds = np.unique(of_network, return_counts=True)[1]
+        texts = scores.shape[-1]
+        if texts < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2:
+            continue
+        found = split_variance(scores, of_network)
         shares = found / found.sum() if found.sum() > 0 else found
-        about = (name, task, metric, JOINT[metric].title, len(wide), len(texts))
-        yield *about, *shares, *order_needs(found, len(texts))
+        about = (name, task, metric, JOINT[metric].title, len(scores), texts)
+        yield *about, *shares, *order_needs(found, texts)
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
-    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network
-    is one.
+    """(5,) COMPONENTS of the variance of (u, m, n) scores, less their means over methods.
 
-    Networks are scaled to equal variance of their methods' true means, since an order knows no
-    scale; one that has none is left out. Zeros where fewer than two models with two seeds are left.
+    models: (u,) of which model each network is one. Networks are scaled to equal variance of their
+    methods' true means, since an order knows no scale; one that has none is left out. Zeros where
+    fewer than two models with two seeds are left.
     """
     _, m, n = scores.shape
-    one_text, products = text_products(scores - scores.mean(axis=1, keepdims=True))
+    one_text, products = text_products(scores)
     two_texts = products / ((m - 1) * n * (n - 1))
     tells = np.diag(two_texts) > 0
     counts = np.unique(models[tells], return_counts=True)[1]
@@ -120,8 +117,7 @@ def _count(variance: float, allowed: float) -> float:
 
 @table_of("family title tasks enough fewest median models")
 def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a family and metric: on how many tasks some number of texts makes one network's order
-    dependable.
+    """One row a family and metric: on how many tasks some number of texts is enough.
 
     fewest, median: of the texts needed there; NaN where there are none. models: needed on the most
     demanding task.
@@ -134,9 +130,7 @@ def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
 
 @sentence
 def say_needs(table: pd.DataFrame) -> str:
-    """How many texts one network needs under one metric, by family, and where no number is
-    enough.
-    """
+    """How many texts one network needs, by family, and where no number is enough."""
     said = []
     for family, part in table.groupby("family", sort=False):
         enough = part.texts_needed[np.isfinite(part.texts_needed)]

@@ -18,9 +18,7 @@ def say_counts(counts: pd.DataFrame, means: pd.DataFrame) -> str:
 
 @sentence
 def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.DataFrame) -> str:
-    """How many pairs of metrics agree, how many beyond chance, the two at the ends, and how stable
-    orders are.
-    """
+    """How many pairs of metrics agree, how many beyond chance, and which the most."""
     shown = "tokens" if (pooled.granularity == "tokens").any() else pooled.granularity.iloc[0]
     part = pooled[pooled.granularity == shown]
     halves = itself[itself.granularity == shown]

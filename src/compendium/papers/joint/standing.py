@@ -1,5 +1,4 @@
-"""How the methods stand: which share of the others each beats, which none beats for the price,
-which to choose.
+"""How the methods stand: which beats most others, which is worth its price, which to choose.
 
 Places are shares of the other methods that one beats (Borda 1784; ties half, random scores one of
 the others), of token explanations, mean over the runs of a family of models. A method is on the
@@ -10,7 +9,6 @@ attreval.evaluation.choice. Letters used for shapes: m methods, d draws.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,22 +31,7 @@ LEAST = 0.01
 MEAN = "mean"  # over the metrics that a method was put before
 
 
-class TaskModel(NamedTuple):
-    """A model and the task that it was trained on."""
-
-    task: str
-    model: str
-
-
-Measured = dict[TaskModel, MethodMeans]
-
-
-class Standing(NamedTuple):
-    """What a place is of."""
-
-    family: str
-    method: str
-    metric: str
+Measured = dict[tuple[str, str], MethodMeans]  # by the task of training, and the model
 
 
 def places_table(
@@ -77,47 +60,34 @@ def places_table(
 def _find_places(
     scores: JointScores, models: Mapping[str, ModelSpec], confidence: float
 ) -> Iterator[tuple]:
-    shares = _shares_by_standing(scores, models)
-    families = dict.fromkeys(standing.family for standing in shares)
-    for family, method in product(families, METHODS):
-        means = {}
-        counts = {}
-        for metric in JOINT:
-            if runs := shares.get(Standing(family, method, metric)):
-                means[metric] = np.mean(runs, axis=0)
-                counts[metric] = len(runs)
-        if not means:
-            continue
-        means = {MEAN: np.mean([*means.values()], axis=0), **means}
-        counts[MEAN] = max(counts.values())
-        for metric, drawn in means.items():
-            places = np.clip(widen(drawn, counts[metric]), 0, 1)
-            yield family, method, metric, *about_median(places, confidence), counts[metric]
-
-
-def _shares_by_standing(
-    scores: JointScores, models: Mapping[str, ModelSpec]
-) -> dict[Standing, list[np.ndarray]]:
-    """(d,) drawn shares of each run, where a metric compares at least two methods."""
-    out = defaultdict(list)
+    """Means of (d,) drawn shares over the runs in which a metric compares at least two methods."""
+    shares: dict[tuple[str, str, str], list[np.ndarray]] = defaultdict(list)
     for (task, model, granularity), found in scores.runs.items():
-        if granularity != "tokens":
-            continue
-        family = family_of(models[model])
-        for metric, means in found.means.items():
+        for metric, means in found.means.items() if granularity == "tokens" else ():
             known = np.flatnonzero(found.counts[metric] > 0)
-            if len(known) < 2:
-                continue
-            rng = generator("places", task, model, metric)
-            shares = _draw_shares(means[known], found.drawn[metric][:, known], rng)
-            for at, share in zip(known, shares.T, strict=True):
-                out[Standing(family, found.methods[at], metric)].append(share)
-    return out
+            if len(known) > 1:
+                rng = generator("places", task, model, metric)
+                drawn = _draw_shares(means[known], found.drawn[metric][:, known], rng)
+                for at, share in zip(known, drawn.T, strict=True):
+                    shares[family_of(models[model]), found.methods[at], metric].append(share)
+    families = dict.fromkeys(family for family, _, _ in shares)
+    for family, method in product(families, METHODS):
+        runs = {metric: shares[family, method, metric] for metric in JOINT}
+        runs = {metric: found for metric, found in runs.items() if found}
+        places = {metric: np.mean(found, axis=0) for metric, found in runs.items()}
+        counts = {metric: len(found) for metric, found in runs.items()}
+        if places:
+            places = {MEAN: np.mean([*places.values()], axis=0), **places}
+            counts[MEAN] = max(counts.values())
+        for metric, drawn in places.items():
+            place = np.clip(widen(drawn, counts[metric]), 0, 1)
+            yield family, method, metric, *about_median(place, confidence), counts[metric]
 
 
 def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(d, m) draws of the shares that (m,) means beat without the noise of texts; drawn: (d, m), of
-    drawn texts.
+    """(d, m) draws of the shares that (m,) means beat, without the noise of texts.
+
+    drawn: (d, m) means of drawn texts.
     """
     scaled = true_means(means[:, None], drawn[..., None], rng)[..., 0]
     true = scaled * means.std()
@@ -125,17 +95,16 @@ def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator)
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:
-    """(..., m) share of the other methods that each beats in (..., m) values, higher is better;
-    ties count half.
-    """
+    """(..., m) share of the other methods that each beats; higher is better, ties count half."""
     difference = values[..., :, None] - values[..., None, :]
     won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
     return (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
 
 
 def read_costs(step: Step) -> pd.DataFrame:
-    """Evaluations requested and computed an instance, by (task, model, granularity, method), over
-    seeds and shards.
+    """Evaluations requested and computed an instance, over seeds and shards.
+
+    By task, model, granularity and method.
     """
     profile = step.profile
     parts = []
@@ -158,8 +127,7 @@ def read_costs(step: Step) -> pd.DataFrame:
 
 
 def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
-    """One row a run, metric and method: its quality, what it costs, and whether no other is as good
-    for less.
+    """One row a run, metric and method: quality, price, and whether none is as good for less.
 
     undominated: by evaluations requested; undominated_unique: by those computed, which depend on
     who asked first. share: of the drawn samples in which it is undominated. single_evaluation:
@@ -192,9 +160,7 @@ def _find_fronts(scores: JointScores, costs: pd.DataFrame) -> Iterator[tuple]:
 
 @table_of("metric title runs undominated")
 def pareto_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
-    """One row a metric: the undominated methods, random left out, with the number of runs in which
-    each is.
-    """
+    """One row a metric: the undominated methods but random, and in how many runs each is."""
     for metric in (name for name in JOINT if name in set(table.metric)):
         part = table[table.metric == metric]
         counts = _count_undominated(part)
@@ -203,9 +169,7 @@ def pareto_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
 
 
 def pareto_by_method(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a method but random: in how many combinations of a metric and a run it is
-    undominated, most first.
-    """
+    """One row a method but random: how often it is undominated, most often first."""
     return _count_undominated(table).rename_axis("method").reset_index(name="undominated")
 
 
@@ -216,49 +180,46 @@ def _count_undominated(table: pd.DataFrame) -> pd.Series:
 
 
 def measured_models(scores: JointScores, costs: pd.DataFrame) -> Measured:
-    """What was measured on a model's task and on the texts made from it, of methods that all
-    metrics know.
+    """What was measured on a model's task and on texts made from it.
 
-    costs: of `read_costs`; a method costs the mean over the tasks, random scores that were not
-    asked for nothing.
+    Of methods that all metrics know. costs: of `read_costs`; a method costs the mean over the
+    tasks, random scores that were not asked for nothing.
     """
-    groups: dict[TaskModel, dict[str, Drawn]] = defaultdict(dict)
+    groups: dict[tuple[str, str], dict[str, Drawn]] = defaultdict(dict)
     for (task, model, granularity), drawn in scores.runs.items():
         if granularity == "tokens":
-            groups[TaskModel(corpora.TASKS[task].trained_on or task, model)][task] = drawn
+            groups[corpora.TASKS[task].trained_on or task, model][task] = drawn
     out = {}
-    for one, tasks in groups.items():
+    for (base, model), tasks in groups.items():
         prices = dict.fromkeys(METHODS, 0.0)
         for method in METHODS:
-            keys = [(task, one.model, "tokens", method) for task in tasks]
+            keys = [(task, model, "tokens", method) for task in tasks]
             paid = [costs.requested[key] for key in keys if key in costs.index]
             if paid:
                 prices[method] = float(np.mean(paid))
-        if found := gather_means(tasks, one.task, list(METHODS), prices.__getitem__):
-            out[one] = found
+        if found := gather_means(tasks, base, list(METHODS), prices.__getitem__):
+            out[base, model] = found
     return out
 
 
 def recommendation_table(measured: Measured, confidence: float) -> pd.DataFrame:
     """One row a task, model and method, the best first: see `rank_methods`."""
-    tables = [_of_model(rank_methods(one, confidence), of) for of, one in measured.items()]
+    tables = [_of_model(rank_methods(one, confidence), *of) for of, one in measured.items()]
     nothing = pd.DataFrame(columns=["task", "model", "method"])
     return pd.concat(tables or [nothing], ignore_index=True)
 
 
 def objections_table(measured: Measured, choice: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    """One row a task, model and metric: what it says of the recommended method, see
-    `find_objections`.
-    """
+    """One row a task, model and metric: what speaks against the recommended method."""
     tables = []
     for one in choice[choice.recommended].itertuples() if len(choice) else ():
-        of = TaskModel(one.task, one.model)
-        tables.append(_of_model(find_objections(measured[of], one.method, confidence), of))
+        of = (one.task, one.model)
+        tables.append(_of_model(find_objections(measured[of], one.method, confidence), *of))
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _of_model(table: pd.DataFrame, of: TaskModel) -> pd.DataFrame:
+def _of_model(table: pd.DataFrame, task: str, model: str) -> pd.DataFrame:
     """The table under a task and model."""
-    table.insert(0, "task", of.task)
-    table.insert(1, "model", of.model)
+    table.insert(0, "task", task)
+    table.insert(1, "model", model)
     return table

@@ -1,15 +1,14 @@
-"""Is erasure fair? Models, and their twins that have also learned from masked texts (Madsen et al.
-2024), answer the objection that an erased text is unlike anything that a model has read.
+"""Is erasure fair to models that have never read an erased text? (Madsen et al. 2024)
 
-How far does each measure of erasure move with masking, and the ranking of methods by it? A ranking
-is not the same twice: not on other texts, nor of a model of another seed; both are measured beside
-it. Letters used for shapes: n texts, t twins, m methods, b the texts themselves and their draws, j
-worlds.
+Models are compared with twins that have also learned from masked texts. How far does each measure
+of erasure move with masking, and the ranking of methods by it? A ranking is not the same twice: not
+on other texts, nor of a model of another seed; both are measured beside it. Letters used for
+shapes: n texts, t twins, m methods, b the texts themselves and their draws, j worlds.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,11 +60,11 @@ MOVES = "moves"
 
 
 def measure_twins(step: Step) -> pd.DataFrame:
-    """One row a twin of joint.masked, text, way to erase, method and metric, and one a twin, text
-    and reading.
+    """One row a twin of joint.masked, text, way to erase, method and metric.
 
-    The latter has ACCURACY for a metric, the reading for a way to erase, and no method. Each twin
-    is asked about the same texts, explained by the same methods for its own prediction.
+    And one a twin, text and reading, with ACCURACY for a metric, the reading for a way to erase,
+    and no method. Each twin is asked about the same texts, explained by the same methods for its
+    own prediction.
     """
     jobs = []
     for run in step.profile.twin_runs():
@@ -80,9 +79,9 @@ def _ask_twin(opened: OpenRun, part: Part) -> Iterator[tuple]:
     twins = opened.profile.joint.masked.twins[task]
     texts = corpora.load_task(task, "test", max(twins.rows, twins.tested))
     role = MASKED if model in twins.masked else PLAIN
-    found = [*_read_twice(opened, texts[: twins.tested][slice(*part)])]
-    found += _erase_texts(opened, texts[: twins.rows][slice(*part)])
-    yield from ((role, *row) for row in found)
+    read = _read_twice(opened, texts[: twins.tested][slice(*part)])
+    erased = _erase_texts(opened, texts[: twins.rows][slice(*part)])
+    yield from ((role, *row) for row in chain(read, erased))
 
 
 def _read_twice(opened: OpenRun, texts: list[Instance]) -> Iterator[tuple]:
@@ -104,20 +103,17 @@ def _erase_texts(opened: OpenRun, texts: list[Instance]) -> Iterator[tuple]:
     padding = rule_protocol(opened.profile, task, "equal_means")
     protocols = {PADDING: padding, MASK: replace(padding, erased="mask", baseline="content")}
     methods = opened.profile.joint.masked.methods
-    ids = []
     cases = []
-    talks = []
     for one in opened.explain(texts, methods, opened.budget, ("twins", task, seed)):
         for method, record in one.attributions.items():
             names = ("twins", task, seed, one.instance.id, method)
             for way, protocol in protocols.items():
                 own = (way, method, "own", record.scores, protocol, names)
-                case = ErasureInput(*own, soft=way == PADDING)
-                ids.append(one.instance.id)
-                cases.append(case)
-                talks.append((method, ask_erasure(one.tokens, case, query)))
+                cases.append((one, ErasureInput(*own, soft=way == PADDING)))
+    talks = [(case.method, ask_erasure(one.tokens, case, query)) for one, case in cases]
     found = opened.scorer.converse(talks)
-    for text, case, (hard, soft) in zip(ids, cases, found, strict=True):
+    for (one, case), (hard, soft) in zip(cases, found, strict=True):
+        text = one.instance.id
         for measure in HARD_MEASURES:
             value = float(getattr(hard, measure).mean())
             yield text, case.setting, case.method, STORED[measure].name, value
@@ -128,8 +124,10 @@ def _erase_texts(opened: OpenRun, texts: list[Instance]) -> Iterator[tuple]:
 
 @dataclass(frozen=True)
 class TwinValues:
-    """values: (n, t, m) of texts that all twins have; masked: (t,) whether a twin is; methods:
-    their names.
+    """What the twins have in one cell.
+
+    values: (n, t, m) of texts that all twins have; masked: (t,) whether a twin is; methods: their
+    names.
     """
 
     methods: list[str]
@@ -154,8 +152,9 @@ def _by_cell(values: pd.DataFrame) -> Iterator[tuple[tuple, TwinValues]]:
 
 
 def twin_accuracy(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task and reading of its texts, whole ones first: mean accuracy of plain and of
-    masked twins, and the difference.
+    """Mean accuracy of plain and of masked twins, and the difference.
+
+    One row a task and reading of its texts, whole ones first.
     """
     found = _compare_twins(values[values.metric == ACCURACY], step)
     found = found.rename(columns={"erased": "reading"}).drop(columns=["metric", "method"])
@@ -163,8 +162,9 @@ def twin_accuracy(values: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def twin_erasure(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and
-    the difference.
+    """The mean of plain and of masked twins, and the difference.
+
+    One row a task, way to erase, metric and method.
     """
     found = _compare_twins(values[values.metric != ACCURACY], step)
     found.insert(3, "title", [METRICS[metric].title for metric in found.metric])
@@ -186,14 +186,14 @@ def _compare_twins(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 
 
 def twin_moves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, way to erase and metric: how far it moves, and the ranking of methods by it,
-    with masking; random scores are left out.
+    """How far masking moves a metric, and the ranking of methods by it.
 
-    shift: masked less plain, mean over methods. across: rank correlation of methods between a plain
-    and a masked twin; within: between two of a kind; lost: the second less the first.
-    halves_within, halves_across: the same between two halves of the texts. p: share of worlds with
-    exchanged models that lose as much (where no kind has two twins: whose `across` is as low),
-    by_chance: their mean; q: p over all rows. verdict: MOVES where that is rare.
+    One row a task, way to erase and metric; random scores are left out. shift: masked less plain,
+    mean over methods. across: rank correlation of methods between a plain and a masked twin;
+    within: between two of a kind; lost: the second less the first. halves_within, halves_across:
+    the same between two halves of the texts. p: share of worlds with exchanged models that lose as
+    much (where no kind has two twins: whose `across` is as low), by_chance: their mean; q: p over
+    all rows. verdict: MOVES where that is rare.
     """
     settings = step.profile.bootstrap
     table = _moves(values[(values.metric != ACCURACY) & (values.method != "random")], step)
@@ -225,8 +225,9 @@ def _moves(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
 def _by_chance(
     means: np.ndarray, twins: TwinValues, worlds: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """What worlds with exchanged models lose on average, or have across, and p; means: (1, t, m) of
-    the twins.
+    """What worlds with exchanged models lose on average, or have across, and p.
+
+    means: (1, t, m) of the twins.
     """
     exchanged = exchange_columns(twins.values, worlds, rng).mean(axis=1)
     chance = correlate_twins(exchanged, exchanged, twins.masked)
@@ -241,9 +242,7 @@ def _by_chance(
 
 
 class TwinCorrelations(NamedTuple):
-    """(b,) mean rank correlations of methods between twins of two kinds, and of one kind; what is
-    lost between the two.
-    """
+    """(b,) mean rank correlations of methods between twins of two kinds and of one."""
 
     across: np.ndarray
     within: np.ndarray
@@ -268,9 +267,7 @@ def correlate_twins(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> T
 
 
 def halve_texts(twins: TwinValues, rng: np.random.Generator) -> tuple[float, float]:
-    """(within, across) mean tau-b between two random halves of the texts: of one twin, and of two
-    kinds.
-    """
+    """(within, across) mean tau-b between two random halves of the texts."""
     array = twins.values
     half = len(array) // 2
     if not half:
@@ -284,9 +281,7 @@ def halve_texts(twins: TwinValues, rng: np.random.Generator) -> tuple[float, flo
 
 
 def draw_masked(table: pd.DataFrame) -> Axes:
-    """A panel a task, metric and way to erase: the mean of each method, plain model by masked twin,
-    with intervals.
-    """
+    """The mean of each method, plain model by masked twin; a panel a task, metric and way."""
     if table.empty:
         return style.draw_nothing("No models with masked twins are part of this profile.")
     looks = method_looks(name for name in METHODS if name in set(table.method))
@@ -311,9 +306,7 @@ def draw_masked(table: pd.DataFrame) -> Axes:
 
 @sentence
 def say_masked(moves: pd.DataFrame) -> str:
-    """How far masking in training moves a metric at most, and whether it turns rankings of
-    methods.
-    """
+    """How far masking moves a metric at most, and whether it turns rankings of methods."""
     most = moves.loc[moves["shift"].abs().idxmax()]
     ranks = f"{(moves.verdict == MOVES).sum()} of {len(moves)} rankings of methods surely change"
     if (moves.verdict == TOO_FEW).all():

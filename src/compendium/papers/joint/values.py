@@ -1,5 +1,4 @@
-"""Joint scores: what every metric gives every explanation of the same models and texts, higher is
-better.
+"""What every metric gives every explanation of the same models and texts, higher is better.
 
 Explanations of tokens: metrics are asked of what notebook 03 has stored; what notebooks 04 and 06
 have kept of single texts is read, and the model is asked through the ledger what nobody has asked
@@ -89,8 +88,9 @@ def _rows_of(profile: Profile, task: str, model: str) -> int:
 
 
 def token_jobs(step: Step) -> list[tuple]:
-    """What `score_instances` is to be called with, a few instances each; of runs whose model has
-    learned its task.
+    """What `score_instances` is to be called with, a few instances each.
+
+    Of runs whose model has learned its task.
     """
     profile = step.profile
     taken = joint_runs(profile)
@@ -106,8 +106,9 @@ def token_jobs(step: Step) -> list[tuple]:
 def score_instances(
     results: Results, profile: Profile, task: str, model: str, seed: int, start: int
 ) -> tuple[pd.DataFrame, dict[str, Cost]]:
-    """(values as COLUMNS, some NaN; costs by account) of the token explanations of a few instances
-    from `start`.
+    """(values as COLUMNS, some NaN; costs by account) of a few instances from `start`.
+
+    Of their token explanations.
     """
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
@@ -149,9 +150,7 @@ def score_text(
     target: int | None,
     known: Known | None = None,
 ) -> ScoredText:
-    """One instance as the joint study asks metrics about it, with random scores where none
-    explained it.
-    """
+    """One text as metrics are asked about it, with random scores where none explained it."""
     names = (*run, instance.id)
     drawn = {} if RANDOM in scores else {RANDOM: random_scores(tokens, *names)}
     spec = profile.agreement
@@ -250,15 +249,14 @@ def keep_scores(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_scores(step: Step) -> pd.DataFrame:
-    """The values that notebook 08_joint has kept of token explanations, and those of several
-    types.
-    """
+    """The values that notebook 08_joint has kept, and those of several types."""
     return _with_unified(step, _read_kept(step, "08_joint"))
 
 
 def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
-    """Values by text, with a column granularity: of tokens, and what notebook 07_sun2024 has kept
-    of explanations of several types.
+    """Values by text, with a column granularity.
+
+    Of tokens, and what notebook 07_sun2024 has kept of explanations of several types.
     """
     frames = [of_tokens.assign(granularity="tokens")]
     if step.profile.explained_runs("diagnosis"):

@@ -1,5 +1,4 @@
-"""Texts explained once more with one thing changed: what the studies of notebook
-08_joint_settings share.
+"""Texts explained once more: what the studies of notebook 08_joint_settings share.
 
 A study gives rows for each job: a run (task, model, seed), and which of its texts, or what is
 changed. Within a study, random draws are the same for whatever is compared.
@@ -64,8 +63,7 @@ class OpenRun:
 def measure_variants(
     step: Step, what: str, study: Study, jobs: Iterable[tuple], columns: list[str]
 ) -> pd.DataFrame:
-    """The rows that a study gives for each job (a run, then what else it takes), under their task
-    and model.
+    """The rows that a study gives for each job, under their task and model.
 
     what: what the display of progress calls them.
     """

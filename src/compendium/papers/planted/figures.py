@@ -17,8 +17,7 @@ FINE = "#d5e6f3"
 
 
 def draw_matrix(matrix: pd.DataFrame, verdicts: pd.DataFrame) -> Axes:
-    """How often each metric puts the truth before random scores, or its reverse where that is less
-    often.
+    """How often each metric puts the truth before random scores, and before its reverse.
 
     A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand:
     surely, but a misleading explanation fools it. Empty: the world lacks what it needs. The name of

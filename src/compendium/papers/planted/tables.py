@@ -24,8 +24,9 @@ METRICS = TRIED | NULLS
 
 
 def try_all(settings: MetaSpec) -> Trial:
-    """Every metric, and nulls, in the worlds of a profile: all that need no corpus where it names
-    none.
+    """Every metric, and nulls, in the worlds of a profile.
+
+    All that need no corpus where it names none.
     """
     known = [name for name, one in WORLDS.items() if settings.corpora or not one.corpus]
     return try_metrics(
@@ -39,8 +40,9 @@ def try_all(settings: MetaSpec) -> Trial:
 
 
 def planted_values(trial: Trial) -> pd.DataFrame:
-    """Of a trial the values of metrics of planted texts, in planted worlds, for explanations
-    without a method.
+    """The values of metrics of planted texts in planted worlds.
+
+    For explanations without a method.
     """
     held = trial.values
     in_planted = held.metric.isin(PLANTED_METRICS) & held.world.isin(PLANTED_WORLDS)
@@ -65,9 +67,7 @@ def trial_short_list(matrix: pd.DataFrame) -> pd.DataFrame:
 
 
 def planted_verdicts(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: whether it separates or fails, whom it is fooled by, and the mean
-    separations.
-    """
+    """One row a metric: whether it separates or fails, and whom it is fooled by."""
     table = _with_titles(metric_verdicts(cells))
     table["verdict"] = np.where(table.passes, "separates", "fails")
     return table.assign(fooled_by=table.fooled_by.replace("", "nobody"))
@@ -75,8 +75,7 @@ def planted_verdicts(cells: pd.DataFrame) -> pd.DataFrame:
 
 @table_of(f"metric title {' '.join(PLANTED_WORLDS)}")
 def worlds_table(cells: pd.DataFrame) -> Iterator[dict]:
-    """One row a metric, a column a world: how often it puts the oracle before random scores, as
-    text.
+    """One row a metric, a column a world: how often the oracle comes before random scores.
 
     In brackets, where that is less often, before its reverse. A cross: not surely more than half of
     the time for both. Empty where the metric was not asked.
@@ -92,9 +91,7 @@ def worlds_table(cells: pd.DataFrame) -> Iterator[dict]:
 
 
 def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric and misleading explainer: whether the metric is fooled by it. verdicts: of
-    `planted_verdicts`.
-    """
+    """One row a metric and misleading explainer: whether it fools the metric."""
     by = verdicts.fooled_by.str.split(", ")
     fooled = {name: [name in names for names in by] for name in MISLEADING}
     wide = verdicts[["metric", "title"]].assign(**fooled)
@@ -102,18 +99,14 @@ def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric and world in which scores that are all alike do not get what random scores
-    get, surely.
-    """
+    """One row a metric and world that surely tell constant scores from random ones."""
     constant = cells[cells.explainer == "constant"]
     apart = constant[(constant.gap_low > 0) | (constant.gap_high < 0)]
     return _with_titles(apart)[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
 
 
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: whether it falls for a model that answers erased texts to its liking, those
-    that do first.
-    """
+    """One row a metric: whether it falls for a model that answers to its liking."""
     found = _with_titles(raised_verdicts(table))
     order = {"falls for it": 0, "moves": 1, "resists": 2}
     return found.sort_values(
