@@ -4,7 +4,6 @@ scikit-learn.
 
 import math
 from itertools import product
-from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -118,9 +117,8 @@ def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
     edges = {(0, 2): 1, (1, 2): 2, (1, 3): 3, (2, 0): 4, (3, 0): 5, (3, 1): 6}
     assert nx.get_edge_attributes(pair_graph(units, matrix), "weight") == edges
     assert set(pair_graph(units, matrix, drop_last=True).edges) == {(0, 2), (2, 0)}
-    none = SimpleNamespace(span_rule="none", louvain_drop_last=False)
-    with pytest.raises(ValueError, match="'none' is not known; there are: louvain,"):
-        find_communities(units, matrix, none, generator("x"))
+    with pytest.raises(ValueError, match="span_rule"):
+        UnitSettings(span_rule="none")
 
 
 def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny):

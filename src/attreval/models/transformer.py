@@ -27,7 +27,7 @@ from attreval.models.folders import (
 from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, lock_of, pick_device
 from attreval.models.questions import PropagationRule
-from attreval.models.transformer_deeplift import Rescale, deeplift
+from attreval.models.transformer_deeplift import Rescale, captum_deeplift
 from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 from attreval.models.transformer_lrp import Propagation, propagate
 
@@ -225,7 +225,7 @@ class Transformer:
         if rule.attention == "rescaled":
             return propagate(*given, Rescale, halves=2)
         if rule.reference:
-            return deeplift(*given, where)
+            return captum_deeplift(*given, where)
         return propagate(*given, lambda network: Propagation(network, rule))
 
     @property

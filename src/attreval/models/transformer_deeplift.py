@@ -165,7 +165,7 @@ class _CaptumModule(torch.nn.Module):
         )
 
 
-def deeplift(
+def captum_deeplift(
     model: Any,
     embeddings: Tensor,
     mask: Tensor,
