@@ -42,9 +42,7 @@ def _wrap(inner):
 
 
 def plainly_read(given):
-    """The segments of each text, by the three sentences of the documentation; None for anything
-    else.
-    """
+    """The segments of each text, by the three sentences of the documentation, else None."""
 
     def one(text):
         parts = (text,) if isinstance(text, str) else text
@@ -245,9 +243,7 @@ SINGLE = [
 
 @pytest.mark.parametrize("given", SINGLE, ids=lambda given: type(given).__name__)
 def test_what_is_given_of_each_text_is_a_list_wherever_it_is_given(given):
-    """Strings, numbers, sets, mappings and tables are none, of texts, classes, marks, scores,
-    values of a column.
-    """
+    """Strings, numbers, sets, mappings and tables are no lists of what is given of each text."""
     model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"])
     texts = ["a film", "a plot"]
     found = av.explain(model, texts, "omission_1")
