@@ -1,6 +1,4 @@
-"""The guides hold what they promise: the code of CONTRIBUTING.md runs, and the places that it names
-are there.
-"""
+"""The guides: the code of CONTRIBUTING.md runs, and the places that it names are there."""
 
 import os
 import re

@@ -1,6 +1,4 @@
-"""The house: which part may lean on which, as docs/map.md draws it; no circle; every equation leads
-to a function.
-"""
+"""The house as docs/map.md draws it: who leans on whom, no circle, and where equations are."""
 
 import ast
 import importlib
@@ -31,9 +29,7 @@ NAMES = {name.removesuffix(".__init__") for name in TREES}
 
 
 def imported(tree: ast.Module) -> set[str]:
-    """The modules of the package that a tree imports, inside functions and by their names in
-    strings too.
-    """
+    """The modules that a tree imports, also inside functions and by their names in strings."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in NAMES:

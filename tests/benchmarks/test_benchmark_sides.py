@@ -1,6 +1,4 @@
-"""The benchmark's sides: what is counted, what is run in which order, and our own side on a tiny
-model.
-"""
+"""The benchmark's sides: what is counted, in which order, and ours on a tiny model."""
 
 import json
 from argparse import Namespace

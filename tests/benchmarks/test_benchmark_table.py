@@ -1,6 +1,4 @@
-"""The benchmark's table from made-up lines: medians, ratios of repeats, best settings, sums, and
-what is missing.
-"""
+"""The benchmark's table from made-up lines: medians, ratios, best settings, gaps."""
 
 import csv
 import math
@@ -169,9 +167,7 @@ def test_the_papers_files_have_every_column_and_no_nan(tmp_path):
 
 
 def test_what_is_published_comes_from_measured_lines(tmp_path):
-    """No number of README or of the paper's files was typed; each machine that was measured stands
-    there.
-    """
+    """No number of README or of the paper's files was typed; every machine stands there."""
     runs = table.whole_runs()
     assert runs
     readme = (CHECKOUT / "benchmarks" / "README.md").read_text(encoding="utf-8")

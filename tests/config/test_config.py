@@ -1,6 +1,4 @@
-"""Profiles and parameters: what is not known or of the wrong type is an error that says what would
-do.
-"""
+"""Profiles and parameters: what is unknown or mistyped is an error that says what would do."""
 
 import math
 import pickle

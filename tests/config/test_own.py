@@ -1,6 +1,4 @@
-"""What a profile says of the user's own things: names, folders of models, files of texts, classes;
-examples.
-"""
+"""What a profile says of the user's own things: names, folders of models, files of texts."""
 
 import json
 import pickle
@@ -25,9 +23,7 @@ AS_IT_IS = {"models": ["mine"], "train_rows": 0, "dev_rows": 0, "test_rows": 9, 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of the user's with a model and texts; its own data and results; tasks as they were
-    afterwards.
-    """
+    """A user's folder with a model and texts; its own data and results; tasks stay as they were."""
     before = dict(TASKS)
     monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
@@ -84,9 +80,7 @@ def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
 
 
 def test_making_a_profile_changes_nothing_outside_it(folder):
-    """Neither does one that reaches another process; who starts a run makes own tasks and methods
-    known.
-    """
+    """A profile that reaches another process changes nothing; who starts a run makes it known."""
     found = load(folder)
     settings = found.model_dump()
     kept = pickle.dumps(found)

@@ -1,6 +1,4 @@
-"""What is decided over a whole profile: contradictions, variants of papers, and changes for one
-model of a task.
-"""
+"""What is decided over a whole profile: contradictions, variants, changes for one model."""
 
 import pytest
 import yaml
@@ -117,9 +115,7 @@ def test_every_profile_of_the_project_loads():
 
 
 def test_each_value_of_the_paper_profile_that_the_papers_state_says_where():
-    """What Poerner (12), Kamp (B) and Zhao (A) print of training stands in a line with a
-    comment.
-    """
+    """What three papers print of training stands in a line of the profile with a comment."""
     text = (CHECKOUT / "config" / "paper.yaml").read_text(encoding="utf-8")
     plain = [line.strip() for line in text.splitlines() if "#" not in line]
     stated = "learning_rate batch_rows epochs patience clip embeddings gate hidden dropout"
@@ -141,9 +137,7 @@ def load(folder, **more):
 
 
 def test_a_variant_fills_in_all_that_it_names(tmp_path):
-    """Each field is one that the schema has, and says in the loaded profile what the
-    variant says.
-    """
+    """Each field is one of the schema, and the loaded profile says what the variant says."""
     for paper, name in [(p, v) for p, variants in VARIANTS.items() for v in variants]:
         found = load(tmp_path, variants={paper: name})
         assert found.variants == {paper: name}

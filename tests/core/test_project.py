@@ -1,6 +1,4 @@
-"""Paths of results, of which one place knows; a missing one says how to make it; a folder that
-changes all at once.
-"""
+"""Paths of results; a missing one says how to make it; a folder changes all at once."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ def test_names_of_runs_and_steps():
 
 
 def test_attributions_of_a_model_whose_name_looks_like_a_seed(tmp_path):
-    """The part was once cut out of the step's name, at the first `s1-`, which `bess1-`
-    holds too.
-    """
+    """The part was once cut out of the step's name, at the first `s1-`, as in `bess1-`."""
     run = {"task": "ends1", "model": "bess1", "seed": 1, "shard": 1}
     for more, part in (({}, "1"), ({"instances": 2}, "1-custom")):
         named = parameters.check_parameters("03_explain", run | more)

@@ -1,6 +1,4 @@
-"""What each corpus module makes of its files, shown on small files made here; what holds for every
-task.
-"""
+"""What each corpus module makes of its files, shown on small ones; what holds for every task."""
 
 import os
 import re
@@ -552,9 +550,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
 
 @pytest.fixture(scope="module")
 def real():
-    """The tables of the registry's corpora, made where they are not here or not current, but for
-    the slow ones.
-    """
+    """The tables of the registry's corpora, made where they are not current, but for slow ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTREVAL_HOME", str(CHECKOUT))
         corpora.fetch_tasks([name for name in REGISTRY if name not in SLOW], say=lambda line: None)

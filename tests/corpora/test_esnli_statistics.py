@@ -46,9 +46,7 @@ def annotated():
 def test_every_highlight_fits_and_words_are_highlighted_as_often_and_as_alike_as_published(
     annotated,
 ):
-    """All three highlight .35 of the words that anybody highlights, and .72 of the smallest
-    highlight.
-    """
+    """All three highlight .35 of what anybody highlights, and .72 of the smallest highlight."""
     rows, instances, counts = annotated
     assert len(rows) == 9842 + 9824 and counts.dropped.total() == 0
     marks = [spaced_marks(i) for i in instances]

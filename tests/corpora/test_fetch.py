@@ -1,6 +1,4 @@
-"""Fetching, with a folder of hand-made archives as registry: right, wrong, cut, killed, on a full
-disk.
-"""
+"""Fetching from a registry of hand-made archives: right, wrong, cut, killed, on a full disk."""
 
 import contextlib
 import errno
@@ -94,9 +92,7 @@ def entry(path, name, version, kind, members):
 
 @pytest.fixture
 def registry(tmp_path, monkeypatch):
-    """A project with a lock file, no data yet, and a folder of archives that are copied where pip
-    would download.
-    """
+    """A project with a lock file and no data, and archives that are copied in pip's stead."""
     made = types.SimpleNamespace(
         home=tmp_path / "home", data=tmp_path / "data", links=tmp_path / "links", packages=[]
     )

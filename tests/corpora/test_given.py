@@ -44,9 +44,7 @@ def _wrap(inner):
 
 
 def plainly_read(given):
-    """The segments of each text, by the three sentences of the documentation; None for anything
-    else.
-    """
+    """The segments of each text, by the three sentences of the documentation, else None."""
 
     def one(text):
         parts = (text,) if isinstance(text, str) else text
@@ -230,9 +228,7 @@ SINGLE = (
 
 
 def test_what_is_given_of_each_text_is_a_list_wherever_it_is_given():
-    """Strings, numbers, sets, mappings and tables are none, of texts, classes, marks, scores,
-    values of a column.
-    """
+    """Strings, numbers, sets, mappings and tables are no lists of what is given of each text."""
     model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["no", "yes"])
     explain = partial(av.explain, model, methods="omission_1")
     texts = ["a film", "a plot"]

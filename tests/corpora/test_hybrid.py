@@ -19,9 +19,7 @@ KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence g
 
 
 def write_parent(folder):
-    """A task table whose sentences name their class: 23 test texts of 1 to 4 sentences, and one
-    training text.
-    """
+    """A task table whose sentences name their class: 23 test texts and one training text."""
     rng = np.random.default_rng(0)
     made = []
     for number in range(23):

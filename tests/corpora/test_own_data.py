@@ -1,6 +1,4 @@
-"""A user's own table: every format, every form of rationale, and what is said of a table that
-cannot be meant.
-"""
+"""A user's own table: formats, forms of rationales, and tables that cannot be meant."""
 
 import json
 import pickle
@@ -27,9 +25,7 @@ PLAIN = [(row["text"], row["label"]) for row in ROWS]
 
 
 def save_to_disk(path, rows, names=("neg", "pos")):
-    """What datasets.Dataset.save_to_disk writes: an Arrow stream, its state, and what its columns
-    are.
-    """
+    """What datasets.Dataset.save_to_disk writes: an Arrow stream, its state and its columns."""
     path.mkdir(parents=True)
     labels = [names.index(row["label"]) for row in rows]
     table = pa.table({"text": [row["text"] for row in rows], "label": labels})

@@ -1,6 +1,4 @@
-"""A user's own file as a task: known by name, made into a table, read as any corpus; changed files
-are other tables.
-"""
+"""A user's own file as a task, read as any corpus; a changed file is another table."""
 
 import numpy as np
 import pytest

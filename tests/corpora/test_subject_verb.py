@@ -189,9 +189,7 @@ def test_the_number_of_a_form_shows_against_the_other():
 
 
 class Parser:
-    """Stands in for spaCy's pipeline, of texts or documents: `loaves` is the subject of the verb
-    `are` or `is`.
-    """
+    """Stands in for spaCy's pipeline: `loaves` is the subject of the verb `are` or `is`."""
 
     def __init__(self):
         pipeline = spacy.blank("en")

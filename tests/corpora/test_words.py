@@ -1,6 +1,4 @@
-"""Every word lies in its text and is neither empty nor white space; no other character is
-left out.
-"""
+"""Every word lies in its text, none is empty or white space, and nothing else is left out."""
 
 import numpy as np
 from hypothesis import given

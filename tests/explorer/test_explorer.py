@@ -1,6 +1,4 @@
-"""Does the explorer's page hold what was measured, in little space? Choosing, packing,
-sizes, gaps.
-"""
+"""Does the explorer's page hold what was measured, in little space?"""
 
 import json
 import re

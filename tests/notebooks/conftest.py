@@ -1,6 +1,4 @@
-"""A copy of the project that tests may run, change and break; downloads are shared with the
-checkout.
-"""
+"""A copy of the project that tests may run, change and break, with the checkout's downloads."""
 
 import os
 import shutil

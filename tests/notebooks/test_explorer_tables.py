@@ -34,9 +34,7 @@ def page(finished):
 
 @pytest.fixture(scope="module")
 def judged(page):
-    """Means over the page's texts by task, model, seed, method and measure; smoke has room for
-    every text.
-    """
+    """Means over the page's texts by task, model, seed, method and measure."""
     rows = []
     for run in page["runs"]:
         assert len(run["texts"]) == run["explained"]

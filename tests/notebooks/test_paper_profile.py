@@ -69,8 +69,9 @@ SHORT = {  # what a method may ask for, and nothing else
 
 
 def instances(task: str) -> list:
-    """Made-up rows of a task, with the evidence that its judges look for; e-SNLI's are the pairs of
-    SNLI.
+    """Made-up rows of a task with the evidence that its judges look for.
+
+    e-SNLI's are the pairs of SNLI.
     """
     known = TASKS[task]
     out = []
@@ -101,9 +102,7 @@ def evidence(task: str, words: int, rng) -> Evidence:
 
 
 def small(profile: dict, tokenizer: str) -> dict:
-    """The profile with fewer tasks, tiny models and a few rows; judges, methods, targets and ways
-    to train stay.
-    """
+    """The profile with fewer tasks, tiny models and a few rows; the rest stays."""
     profile["tasks"] = {name: task for name, task in profile["tasks"].items() if name in KEPT}
     for spec in profile["models"].values():
         if "weights" in spec:
@@ -163,9 +162,7 @@ def small(profile: dict, tokenizer: str) -> dict:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """(path of the small profile, the profile), with tables, word vectors and a tokenizer of its
-    own.
-    """
+    """(path of the small profile, the profile), with tables, word vectors and a tokenizer."""
     home = tmp_path_factory.mktemp("paper")
     patch = pytest.MonkeyPatch()
     corpora_folder = home / "corpora"

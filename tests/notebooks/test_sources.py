@@ -1,6 +1,4 @@
-"""The source notebooks keep the house rules: no outputs, no definitions, a question, checked
-parameters.
-"""
+"""The source notebooks: no outputs, no definitions, a question, checked parameters."""
 
 import ast
 

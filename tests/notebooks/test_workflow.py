@@ -1,6 +1,4 @@
-"""The smoke profile through the whole workflow: real notebooks, real papermill, real snakemake,
-small data.
-"""
+"""The smoke profile through the whole workflow: papermill and snakemake on small data."""
 
 import json
 import os
@@ -112,9 +110,7 @@ def test_tables_hold_what_the_profile_asks_for(finished):
 
 
 def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
-    """Where a change means to move them: `attreval claims --profile smoke --json >
-    tests/golden/smoke_claims.json`.
-    """
+    """Kept by `attreval claims --profile smoke --json > tests/golden/smoke_claims.json`."""
     kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
     found = scorecard(finished.results / "tables").set_index("claim")
     assert list(found.index) == list(kept.index)
@@ -292,8 +288,7 @@ def test_a_profile_of_ones_own(finished, tmp_path):
 
 
 def test_a_notebook_runs_in_jupyter_from_its_own_folder(finished):
-    """As in JupyterLab: the kernel starts in notebooks/ and every cell runs, with the parameters
-    that stand there.
+    """As in JupyterLab: the kernel starts in notebooks/, with the parameters that stand there.
 
     Only the profile is another, since the corpora of the one that stands there need not have been
     fetched.

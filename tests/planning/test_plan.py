@@ -1,6 +1,4 @@
-"""The plan of a profile: a row for every step of the workflow, priced by what methods ask and this
-machine's plan.
-"""
+"""The plan of a profile: a row for every step, priced by methods and this machine."""
 
 import json
 from types import SimpleNamespace

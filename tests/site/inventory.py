@@ -1,5 +1,4 @@
-"""Do two routes show the same? Lists the figures, tables, references and numbers of the paper and
-its supplements.
+"""Do two routes show the same? Figures, tables, references and numbers of the pages.
 
 A rendered site (by either route) is read as HTML; sources are read with plain patterns, on purpose
 by another method than the one that renders them.
@@ -45,9 +44,7 @@ SUPPLEMENTS = ("poerner2018", "kamp2023", "zhao2023", "sun2024", "joint", "data"
 
 
 def inventory(folder: Path | str, name: str = "index") -> Inventory:
-    """The inventory of a page below paper/ of a rendered site, or of a staged project's sources;
-    given its folder.
-    """
+    """The inventory of a page of a rendered site, or of a staged project's sources."""
     folder = Path(folder)
     if (folder / "_quarto.yml").exists():
         return inventory_of_sources(folder, name)

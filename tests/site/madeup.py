@@ -1,6 +1,4 @@
-"""A made-up run beside a copy of the real pages: what the pages ask for, with numbers that mean
-nothing.
-"""
+"""A made-up run beside a copy of the real pages: all they ask for, with senseless numbers."""
 
 import base64
 import io
@@ -161,9 +159,7 @@ def make_numbers(folder: Path, text: str) -> None:
 
 
 def declare_numbers(results: Path, declared: Path) -> None:
-    """Make each declared number a cell of one made-up table: the real ones have columns that nobody
-    makes up.
-    """
+    """Make each declared number a cell of one made-up table, since real ones have many columns."""
     noted = results / "numbers" / "all.json"
     numbers = json.loads(noted.read_text(encoding="utf-8"))
     moved = {
@@ -179,9 +175,7 @@ def declare_numbers(results: Path, declared: Path) -> None:
 
 
 def make_tables(folder: Path, declared: Path) -> None:
-    """A file for every source that is declared, with the columns that the format strings of its
-    tables name.
-    """
+    """A file for every declared source, with the columns that its tables' format strings name."""
     folder.mkdir(parents=True)
     numbers = json.loads((folder.parent / "numbers" / "all.json").read_text(encoding="utf-8"))
     files = {}
@@ -219,9 +213,7 @@ def make_tables(folder: Path, declared: Path) -> None:
 
 
 def make_claims(folder: Path) -> None:
-    """The claims of each paper, one with each verdict, in place of those that `make_tables` has
-    guessed.
-    """
+    """The claims of each paper, one with each verdict, in place of those of `make_tables`."""
     for path in folder.glob("*_claims.csv"):
         path.unlink()
     for number, paper in enumerate(("poerner2018", "kamp2023", "zhao2023", "sun2024"), 4):

@@ -1,6 +1,4 @@
-"""What is committed holds together: claims, tables, text of docs/fidelity.md, links; and quotes no
-corpus.
-"""
+"""What is committed holds together: claims, tables, docs/fidelity.md, links; no quotes."""
 
 import json
 import re
@@ -147,9 +145,7 @@ def test_nothing_committed_names_a_machine_or_is_too_large(runs):
 
 
 def test_no_interval_excludes_its_own_estimate(runs):
-    """In every table where the estimate stands before its bounds; three have another number or a
-    word there.
-    """
+    """In every table with the estimate before its bounds; three have something else there."""
     found = 0
     for path in [path for run in runs.values() for path in run.tables.glob("*.csv")]:
         table = pd.read_csv(path)
@@ -164,9 +160,7 @@ def test_no_interval_excludes_its_own_estimate(runs):
 
 
 def test_nothing_committed_quotes_a_corpus(runs):
-    """Runs where the tables of the runs' texts are; `attreval publish` does the same before it
-    writes.
-    """
+    """Runs where the runs' texts are; `attreval publish` does the same before it writes."""
     checked = 0
     for name, run in runs.items():
         profile = load_profile(name)

@@ -44,9 +44,7 @@ def test_the_committed_run_is_staged_without_links_to_its_other_copies(clone):
 
 
 def test_what_is_newer_than_the_committed_run_is_named(clone):
-    """Its tables and labelled cells say that they are not part of the run; a run of one's own must
-    have them.
-    """
+    """Tables and labelled cells say that the run lacks them; a run of one's own must have them."""
     old = committed("quick")
     for path in old.tables.glob("08_joint_places*"):
         path.unlink()

@@ -56,9 +56,7 @@ MARKUP |= {"Superscript", "Quoted", "Span"}
 
 
 def shown(table: str) -> list[list[str]]:
-    """The texts of a Markdown table's cells, as pandoc reads them; below it, what a dash means
-    where there is one.
-    """
+    """The texts of a Markdown table's cells, as pandoc reads them; a dash is explained below."""
     block, *below = pandoc.read_markdown(table).content
     assert isinstance(block, pf.Table), block
     dashed = any(line.startswith("| ") and "| – " in line for line in table.splitlines()[2:])

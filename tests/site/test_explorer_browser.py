@@ -1,6 +1,4 @@
-"""Does the explorer work in a browser: right numbers, by mouse and by keyboard, on a phone, without
-a network?
-"""
+"""The explorer in a browser: right numbers, by mouse and keyboard, on a phone, offline."""
 
 import re
 from dataclasses import replace
@@ -60,9 +58,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def visit(browser):
-    """Open an address without a network; afterwards nobody has complained, and nothing else was
-    asked for.
-    """
+    """Open an address offline; afterwards nothing was complained of, or asked for besides."""
     contexts = []
     said = []
     asked = []

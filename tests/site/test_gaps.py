@@ -1,6 +1,4 @@
-"""A profile of one's own is rendered with its gaps named; for the project's own profiles a gap is
-an error.
-"""
+"""Gaps of a profile of one's own are named; in the project's own profiles they are errors."""
 
 import shutil
 from collections import Counter
@@ -18,9 +16,7 @@ from compendium.site.rendering import allows_gaps, render_site, stage
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The real pages, and runs `mine` and `smoke` that lack a judge: its notebook, one table, and a
-    number.
-    """
+    """The real pages, and runs `mine` and `smoke` that lack a notebook, a table and a number."""
     home = tmp_path_factory.mktemp("gaps") / "project"
     madeup.copy_pages(home)
     for profile in ("mine", "smoke"):

@@ -121,9 +121,7 @@ def test_the_readmes_pictures_are_kept_figures_of_a_notebook():
 
 
 def test_quotes_in_the_titles_of_works_are_inner_ones():
-    """A straight quote gives two marks on either side; one that follows a backslash is an
-    umlaut's.
-    """
+    """A straight quote gives two marks on either side; behind a backslash it is an umlaut's."""
     titles = re.findall(
         r"^\s*title = .*$", (PAPER / "references.bib").read_text(encoding="utf-8"), re.M
     )

@@ -1,6 +1,4 @@
-"""Numbers of the text: a cell, a count or a mean of a table, and what is said where there
-is none.
-"""
+"""Numbers of the text: a cell, a count or a mean of a table, and what is said without one."""
 
 import pandas as pd
 import pytest
@@ -103,9 +101,7 @@ def test_negative_numbers_have_a_minus_sign():
 
 
 def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for():
-    """A number of a task that no run of the profile puts before this judge would be found lacking
-    only at the end.
-    """
+    """A number of a task that no run puts before this judge would be missed only at the end."""
     for name in ["quick", "reference", "paper"]:
         profile = load_profile(name)
         judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}

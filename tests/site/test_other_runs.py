@@ -1,6 +1,4 @@
-"""A run beside the committed ones: which verdicts differ, and the picture of accuracy against
-price.
-"""
+"""A run beside the committed ones: verdicts that differ, and accuracy against price."""
 
 import json
 import shutil

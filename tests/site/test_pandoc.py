@@ -1,6 +1,4 @@
-"""Notebooks in the site: cells with labels and options, shortcodes of a page, numbering, and what
-errors say.
-"""
+"""Notebooks in the site: cells with labels and options, shortcodes, numbering, errors."""
 
 import base64
 import re

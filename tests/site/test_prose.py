@@ -1,6 +1,4 @@
-"""Words of the paper that no number fills: a run that contradicts them fails, and the text is
-written anew.
-"""
+"""Words of the paper that no number fills: a run that contradicts them fails."""
 
 import re
 
@@ -135,9 +133,7 @@ def test_a_line_of_agreement_is_a_kind_of_pair_and_no_caption_names_a_task_that_
 
 
 def test_what_short_lines_and_large_marks_stand_for_is_said():
-    """Under simulatability no random explanation is drawn; equal shares are built in only where
-    there is no line.
-    """
+    """No random explanation is drawn under simulatability; equal shares have no line."""
     for text in (section("sun2024"), *words_of("07_sun2024")):
         assert re.search(r"under simulatability the agent that sees\snone", text)
     assert "by construction where there is no line" in section("zhao2023")

@@ -1,6 +1,4 @@
-"""The committed copy of a run: small, whole, and without a word of any corpus, however it was cut
-up.
-"""
+"""The committed copy of a run: small, whole, and without a word of any corpus."""
 
 import base64
 import io
@@ -315,9 +313,7 @@ def test_a_step_is_committed_by_itself(home):
 
 
 def test_which_tables_are_committed(home):
-    """Not those that quote a text, in a cell or down a column; those of single texts; or what is
-    too large.
-    """
+    """Not those that quote a text, or have a row for each single text, or are too large."""
     tables = project.results("quick").tables
     down = [{"token": word, "score": at} for at, word in enumerate(SECRET.split())]
     for name, rows in (
@@ -467,9 +463,7 @@ def test_every_claim_has_its_row_with_command_minutes_and_cell(home):
 
 
 def test_a_manifest_of_another_schema_is_read_as_plain_data(home):
-    """A setting that was renamed since the run was committed breaks neither docs/fidelity.md nor
-    its minutes.
-    """
+    """A setting renamed since the run was committed breaks neither docs/fidelity.md nor minutes."""
     path = publish_run("quick") / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["settings"]["a_name_of_old"] = manifest["settings"].pop("seed")

@@ -1,6 +1,4 @@
-"""The reference pages on the site: in the navigation, with every card, and nothing left of an older
-stage.
-"""
+"""The reference pages on the site: in the navigation, with every card."""
 
 from bs4 import BeautifulSoup
 

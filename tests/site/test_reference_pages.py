@@ -1,6 +1,4 @@
-"""The reference pages: a card for every method and metric, every public name with its signature and
-docstring.
-"""
+"""The reference pages: cards of methods and metrics, signatures and docstrings."""
 
 import importlib
 import inspect
@@ -71,9 +69,7 @@ def words(text: str) -> list[str]:
 
 
 def doc_words(documented) -> list[str]:
-    """The words of a docstring as the page has them: lists need no heading, and each error says
-    that it is raised.
-    """
+    """The words of a docstring as the page has them: lists without headings, errors `Raises`."""
     text = re.sub(r"^(Args|Attributes|Raises):$", "", inspect.getdoc(documented), flags=re.M)
     return words(re.sub(r"^    (?=[\w, ]+Error\w*: )", "    Raises ", text, flags=re.M))
 

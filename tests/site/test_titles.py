@@ -1,6 +1,4 @@
-"""Titles for keys, and dashes for what is missing: in tables, sentences and the outputs of
-notebooks.
-"""
+"""Titles for keys, and dashes for what is missing: in tables, sentences and notebooks."""
 
 import io
 

@@ -1,5 +1,4 @@
-"""The Slurm profile: every step asks for memory, time and its own processors, and what downloads
-stays at home.
+"""The Slurm profile: steps ask for memory, time and processors; downloads stay at home.
 
 And a profile of one's own in the workflow: its file and its model's folder are inputs, and any path
 can be given.
@@ -38,9 +37,7 @@ PROOF = re.search(
 
 
 def ask(rule, what, attempt, threads=4):
-    """What the profile asks for a rule at that attempt, as Snakemake reads it: a number,
-    or Python.
-    """
+    """What the profile asks for a rule at that attempt, a number or Python, as Snakemake does."""
     given = PROFILE["set-resources"][rule][what]
     return (
         given if isinstance(given, int) else eval(given, {"attempt": attempt, "threads": threads})
@@ -78,9 +75,7 @@ def test_no_step_is_given_another_number_of_threads_than_its_profile_says():
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """What Snakemake would run with the profile for an own one on cuda, whose path has a space and
-    a quote.
-    """
+    """What Snakemake would run for an own profile on cuda, with a space and a quote in its path."""
     place = tmp_path_factory.mktemp("planned")
     folder = place / "it's mine"
     write_json(folder / "model" / "config.json", {"id2label": {"0": "neg", "1": "pos"}})
@@ -207,9 +202,7 @@ def test_the_readmes_line_names_the_profile_that_is_there():
     reason="ATTREVAL_SLURM=1 lets it start a Slurm of its own, as root",
 )
 def test_a_run_through_slurm_leaves_the_same_tables():
-    """The proof itself: ten minutes, as root, and it may install packages of Debian; see
-    docs/cluster.md.
-    """
+    """The proof itself, ten minutes as root; it may install packages (docs/cluster.md)."""
     assert shutil.which("slurmctld") and os.geteuid() == 0, "needs slurm-wlm, munge and root"
     env = os.environ | {"PYTHON": sys.executable}
     done = subprocess.run([str(FOLDER / "prove.sh")], env=env, capture_output=True, text=True)

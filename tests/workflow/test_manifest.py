@@ -1,6 +1,4 @@
-"""The manifest: the machine is told without a name of a host or user; captions say on what figures
-rest.
-"""
+"""The manifest names no host or user, and says for captions on what figures rest."""
 
 import getpass
 import os

@@ -1,6 +1,4 @@
-"""Side by side gives what one after the other gives; an interrupted step goes on with its parts,
-never with others.
-"""
+"""Side by side gives what one after the other gives; an interrupted step goes on."""
 
 import json
 import math

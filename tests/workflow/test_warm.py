@@ -1,6 +1,4 @@
-"""Warm processes do what cold ones do: status, output, folder, environment; and end with whoever
-asked.
-"""
+"""Warm processes do what cold ones do, and end with whoever asked."""
 
 import json
 import os
@@ -66,6 +64,7 @@ def until(true) -> None:
 def asleep(server, folder):
     """A client whose module sleeps, and the number of the process that runs it."""
     note = folder / "pid"
+    note.unlink(missing_ok=True)
     with subprocess.Popen([*ASKING, str(server), "sleeping", str(note)]) as client:
         until(lambda: note.exists() and note.read_text())
         yield client, int(note.read_text())
