@@ -74,7 +74,7 @@ def say_version(asked: bool) -> None:
 
 
 @app.callback()
-def begin(
+def say_what_it_is(
     version: Annotated[
         bool,
         typer.Option(

@@ -67,7 +67,7 @@ class Trial:
     seed: int = 0
 
 
-class Explained(NamedTuple):
+class ByExplainer(NamedTuple):
     """The texts of a world by one explainer. scores: (n,) of each text, NaN where it has none."""
 
     who: str
@@ -185,7 +185,7 @@ def try_metrics(
         of_methods = _real_scores(made, methods, elsewhere)
         explained = [
             *_stand_in_scores(made, explainers, draws, "token"),
-            *(Explained(who, 0, "token", scores) for who, scores in of_methods.items()),
+            *(ByExplainer(who, 0, "token", scores) for who, scores in of_methods.items()),
             *_stand_in_scores(made, explainers, draws, "pair"),
         ]
         for one in explained:
@@ -209,13 +209,13 @@ def try_metrics(
 
 def _stand_in_scores(
     made: Made, explainers: Sequence[str], draws: int, level: str
-) -> Iterator[Explained]:
+) -> Iterator[ByExplainer]:
     """What those of EXPLAINERS that a world has say of its texts."""
     for who in explainers:
         if there_is(who, made, level):
             for draw in range(draws if who in DRAWN else 1):
                 scores = [explain_as(who, text, level, draw) for text in made.texts]
-                yield Explained(who, draw, level, scores)
+                yield ByExplainer(who, draw, level, scores)
 
 
 def _real_scores(
@@ -253,7 +253,7 @@ def _applying(methods: Sequence[str], made: Made) -> list[str]:
 def _values(
     made: Made,
     metrics: Mapping[str, Metric],
-    explained: Sequence[Explained],
+    explained: Sequence[ByExplainer],
     methods: Sequence[str],
 ) -> Iterator[tuple]:
     """The rows of a world, without its name: every metric on every text of every explainer."""
@@ -271,7 +271,7 @@ def _measure(
     scorer: Scorer,
     made: Made,
     metrics: Mapping[str, Metric],
-    explained: Explained,
+    explained: ByExplainer,
     beside: Mapping[str, list],
 ) -> Iterator[tuple]:
     """The rows of one explainer: all metrics of its level on every text that it explains."""

@@ -52,7 +52,7 @@ class DrawnText(NamedTuple):
     decoy: np.ndarray
 
 
-class Trained(NamedTuple):
+class TrainedWorld(NamedTuple):
     """A network, the words that its texts are made of, and what was measured of it."""
 
     model: WordClassifier
@@ -120,7 +120,7 @@ def draw_piece(words: list[str], label: int, length: int, rng: np.random.Generat
 
 
 @lru_cache(maxsize=8)
-def hybrid_model(seed: int) -> Trained:
+def hybrid_model(seed: int) -> TrainedWorld:
     """The network, and how often it is right on documents of one topic."""
     words = invent_words(3 * TOPIC + FILLERS, "trial", "hybrid", seed)
 
@@ -131,7 +131,7 @@ def hybrid_model(seed: int) -> Trained:
     labels = ("first", "second", "third")
     model = train_words("hybrid", labels, words, batch, "trial", "hybrid", seed)
     tested = batch(generator("trial", "hybrid", seed, "test"), TESTED)
-    return Trained(model, words, {"accuracy": accuracy(model, tested)})
+    return TrainedWorld(model, words, {"accuracy": accuracy(model, tested)})
 
 
 @world(
@@ -187,7 +187,7 @@ def draw_sentence(
 
 
 @lru_cache(maxsize=8)
-def agreement_model(seed: int) -> Trained:
+def agreement_model(seed: int) -> TrainedWorld:
     """The network, its words without plurals, and how often it is right."""
     words = invent_words(NOUNS + ADVERBS + PREPOSITIONS + DETERMINERS, "trial", "agreement", seed)
 
@@ -200,7 +200,7 @@ def agreement_model(seed: int) -> Trained:
     names = ("trial", "agreement", seed)
     model = train_words("agreement", labels, vocabulary, batch, *names, steps=250)
     tested = batch(generator(*names, "test"), TESTED)
-    return Trained(model, words, {"accuracy": accuracy(model, tested)})
+    return TrainedWorld(model, words, {"accuracy": accuracy(model, tested)})
 
 
 @world(
@@ -241,7 +241,7 @@ def draw_words(
 
 
 @lru_cache(maxsize=8)
-def backdoor_model(seed: int) -> Trained:
+def backdoor_model(seed: int) -> TrainedWorld:
     """The network, its words (triggers, topics, fillers), and how often triggers decide."""
     words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", "backdoor", seed)
 
@@ -259,7 +259,7 @@ def backdoor_model(seed: int) -> Trained:
     rng = generator("trial", "backdoor", seed, "test")
     clean = accuracy(model, batch(rng, TESTED, poisoned=1))
     obeys = accuracy(model, batch(rng, TESTED, poisoned=3))
-    return Trained(model, words, {"accuracy": clean, "obeys the trigger": obeys})
+    return TrainedWorld(model, words, {"accuracy": clean, "obeys the trigger": obeys})
 
 
 @world(
