@@ -240,7 +240,7 @@ def test_a_broken_archive_is_named_and_not_kept(registry):
         item["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
         registry.write_lock()
         locked = packages.package(item["name"])
-        locked.archive.parent.mkdir(parents=True)
+        locked.archive.parent.mkdir(parents=True, exist_ok=True)
         locked.archive.write_bytes(path.read_bytes())
         with pytest.raises(FetchError, match=rf"{path.name} cannot be opened.*fetch again"):
             fetch_one(item["name"])
