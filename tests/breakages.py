@@ -1,4 +1,4 @@
-"""Thirty deliberate breakages of the code, each of which some test must catch: how much does the
+"""Forty deliberate breakages of the code, each of which some test must catch: how much does the
 suite see?
 
 `python tests/breakages.py` tries all, `NAME...` some, `--list` prints them. Each is tried in a copy
@@ -154,6 +154,46 @@ quotes.py test_publishing.py
 rendering.py test_site.py::test_staging_again_removes_what_is_stale
 - elif path.name not in keep:
 + elif False:
+# rival-is-oneself: the best rival of the recommended method is the method itself, so that none is ever better
+evaluation/choice.py evaluation/test_choice.py
+- others = ~np.isin(names, [method, "random"])
++ others = ~np.isin(names, ["random"])
+# judges-before-diagnosis: judges or models are compared before the diagnosis has said anything, or of its last run
+workflow/steps.py workflow/test_staleness.py
+- diagnosed = [()] if _runs("diagnosis")(graph) else []
++ diagnosed = []
+# explanation-of-another: an evaluated text carries the label and marks of no text
+evaluation/judged.py evaluation/test_evaluate.py
+- Judged(replace(one, instance=instance), of_text, seconds)
++ Judged(one, of_text, seconds)
+# runs-of-a-place: places of a method over many runs are said to be of one
+joint/standing.py joint/test_standing.py
+- counts = {metric: len(found) for metric, found in runs.items()}
++ counts = {metric: 1 for metric in runs}
+# entropy-of-agreement: what is said of entropies is said of agreement with people
+site/fidelity.py site/test_far_cells.py
+- entropy = _with_published(complexity)
++ entropy = _with_published(agreement)
+# hardest-world: which planted model is the hardest depends on explainers that nobody needs to tell from the truth
+planted/sentences.py papers/test_sentences.py
+- rows = cells[cells.explainer.isin(NEEDED)]
++ rows = cells
+# why-untested: a claim that too few texts could test does not say so
+zhao2023/claims.py zhao2023/test_zhao_rules.py papers/test_own_runs.py
+- why = [f"no task of {LEAST_TEXTS} texts or more tests it"]
++ why = []
+# whose-deeplift: what is claimed of DeepLIFT is asked of the first method
+zhao2023/claim_statistics.py papers/test_turned_claims.py papers/test_null_worlds.py
+- at = cells.methods.index("deeplift")
++ at = 0
+# agreement-of-one: agreement of methods is always that of one token, whatever k a claim is about
+kamp2023/claim_statistics.py papers/test_turned_claims.py papers/test_null_worlds.py
+- for pair in pairs], k].T)
++ for pair in pairs], 1].T)
+# spans-in-the-explorer: the explorer shows no pairs and spans
+explorer/read.py explorer/test_explorer.py notebooks/test_explorer_tables.py
+- features[method] = _first_features(record, tokens, units, run)
++ pass
 """  # noqa: E501
 
 
