@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+# explained once before the clock starts: imports and caches are not what is measured
 WARM_UP = (
     "a short text .",
     "",
-)  # explained once before the clock starts: imports and caches are not what is measured
+)
 
 
 @dataclass(frozen=True)
@@ -143,10 +144,18 @@ class Stopwatch:
         spent = {
             name: getattr(self.counted, name) - getattr(before, name) for name in asdict(before)
         }
+        # fmt: skip
         line = Line(
-            self.who, what, setting, self.asked.repeat, texts, seconds,
-            peak_mb=_peak(gpu), clock="wall" if gpu else "processor", **spent,
-        )  # fmt: skip
+            self.who,
+            what,
+            setting,
+            self.asked.repeat,
+            texts,
+            seconds,
+            peak_mb=_peak(gpu),
+            clock="wall" if gpu else "processor",
+            **spent,
+        )
         print(json.dumps(asdict(line)), flush=True)
         return out
 

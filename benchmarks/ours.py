@@ -25,9 +25,8 @@ SIX = (
     "lime",
     "partition_shap",
 )
-SMALL = Budget(
-    path_steps=4, path_steps_most=4, lime_samples=20, shap_evaluations=20
-)  # of the runs over many texts
+# of the runs over many texts
+SMALL = Budget(path_steps=4, path_steps_most=4, lime_samples=20, shap_evaluations=20)
 TENTHS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 11))  # ferret's shares of a text
 TOGETHER = 8  # texts that share batches, as `attreval run` explains them
 

@@ -292,9 +292,8 @@ def attempt(breakage: Breakage) -> tuple[bool, str]:
         )
         status, printed = run_tests(copy, tests, TIMEOUT)
     failed = re.search(r"^FAILED (.+?)(?= - |$)", printed, re.MULTILINE)
-    caught = (
-        status == 1 and failed is not None
-    )  # anything else says nothing of the code: no test ran to its end
+    # anything else says nothing of the code: no test ran to its end
+    caught = status == 1 and failed is not None
     why = "" if status in (0, 1) else f" (status {status}: {printed.strip()[-300:]})"
     said = f"caught by {failed.group(1)}" if caught else f"SURVIVED {' '.join(tests)}{why}"
     return caught, f"{breakage.name:24} {file:48} {said}"

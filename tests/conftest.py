@@ -17,10 +17,11 @@ settings.register_profile(
     "ci", deadline=None, max_examples=40, suppress_health_check=QUIET, derandomize=True
 )
 settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
+# the first example that fails will do: for tests/breakages.py
 FIRST = (
     Phase.explicit,
     Phase.generate,
-)  # the first example that fails will do: for tests/breakages.py
+)
 settings.register_profile("first", settings.get_profile("ci"), phases=FIRST)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side

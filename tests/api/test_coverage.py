@@ -45,15 +45,15 @@ def explained(tiny):
 
 def test_what_is_said_to_be_evaluated_gives_a_number_for_every_method(tiny, explained):
     marks = [[1, 0, 0, 1, 1, 0, 0, 1, 0]]
+    # of more than a text: test_evaluating has them
     beside = {
         "texts",
         "neighbours",
         "randomised",
         "infill",
-    }  # of more than a text: test_evaluating has them
-    dear = {
-        m.name for m in METRICS.values() if m.by_name and m.disturbs
-    }  # as the others of soft erasure, many times
+    }
+    # as the others of soft erasure, many times
+    dear = {m.name for m in METRICS.values() if m.by_name and m.disturbs}
     metrics = [m for m in METRICS.values() if not beside & set(m.needs) and m.name not in dear]
     wanted = [m.name for m in metrics if where_computed(m, METHODS["lime"]) == EVALUATED]
     table = attreval.evaluate(tiny, explained, wanted, marks, draws=2).set_index(

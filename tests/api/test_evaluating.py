@@ -35,12 +35,13 @@ TEXTS = [
     "slow slow good plot is not a film",
 ]
 LIMITED = [name for name, metric in METRICS.items() if metric.by_name]
+# what metrics need and these texts alone do not offer
 BESIDE = {
     "marks",
     "neighbours",
     "randomised",
     "infill",
-}  # what metrics need and these texts alone do not offer
+}
 METHODS = ["integrated_gradients", "occlusion_1", "gradient_l1"]
 
 

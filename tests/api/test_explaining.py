@@ -130,12 +130,13 @@ def test_each_text_has_a_target_of_its_own_and_scores_the_same_in_any_company(ti
 
 
 FEW = Budget(units=UnitSettings(shapley_samples=64))
+# the last is `attreval evaluate`'s
 BUDGETS = (
     None,
     FEW,
     FEW.changed(units=FEW.units.changed(unit="word")),
     BUDGET,
-)  # the last is `attreval evaluate`'s
+)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -301,11 +302,12 @@ class Falls(models.Recorder):
     ("by_ids", "what"), [(True, "the prediction"), (False, "the method gradient_x_input")]
 )
 def test_a_crash_in_the_model_names_text_and_method(tiny, by_ids, what):
+    # more than share batches
     texts = [
         *(f"good {'film ' * n}" for n in range(9)),
         "not bad",
         "bad",
-    ]  # more than share batches
+    ]
     with pytest.raises(RuntimeError, match=f"^text 9, {what}: IndexError: no such place") as caught:
         av.explain(Falls(tiny, "bad", by_ids), texts, ["occlusion_1", "gradient_x_input"])
     assert isinstance(caught.value.__cause__, IndexError)
@@ -324,10 +326,11 @@ def test_ten_thousand_words_are_cut_counted_and_said(tiny):
     assert found.unread[0].start == found.units[-1].end + 1
     assert "9938 of 10000 words were not read" in found._repr_html_()
     odd, seen = av.explain(tiny, ["good \ud800 film", "bad \N{GRINNING FACE}"], "gradient_x_input")
+    # this tokenizer drops what it cannot read
     assert [u.text for u in odd.units] == [
         "good",
         "film",
-    ]  # this tokenizer drops what it cannot read
+    ]
     assert [u.text for u in odd.unread] == ["\N{REPLACEMENT CHARACTER}"]
     assert seen.units[1].text == "\N{GRINNING FACE}"
 
@@ -343,9 +346,8 @@ def test_progress_is_told_and_ends_at_all(tiny):
     done = [said[0] for said in heard]
     evaluations = [said[2] for said in heard]
     assert heard[-1][:2] == (11, 11) and done == sorted(done) and evaluations == sorted(evaluations)
-    assert (
-        evaluations[-1] == 2 + 3
-    )  # of two distinct texts: each whole, with each of its words erased
+    # of two distinct texts: each whole, with each of its words erased
+    assert evaluations[-1] == 2 + 3
 
 
 def test_eight_threads_are_told_what_one_is(folder):

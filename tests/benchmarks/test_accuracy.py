@@ -27,9 +27,8 @@ def test_every_point_of_a_text_is_measured(tiny, monkeypatch):
     assert {p.text for p in points} == {3} and all(0 <= p.top_overlap <= 1 for p in points)
     by = {(p.method, p.setting): p for p in points}
     assert by["lime", "20"].evaluations <= 20 and by["integrated_gradients", "20"].gradients == 20
-    assert by["integrated_gradients", "20"].spearman == pytest.approx(
-        1
-    )  # its own limit, but for the precision
+    # its own limit, but for the precision
+    assert by["integrated_gradients", "20"].spearman == pytest.approx(1)
     assert (
         by["partition_shap", "64"].tokens
         == by["partition_shap", "64"].evaluations * points[0].tokens_in_text

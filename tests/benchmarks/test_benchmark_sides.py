@@ -40,9 +40,8 @@ def test_a_hook_counts_rows_and_tokens_without_padding_and_gradients_apart():
     assert counted == measuring.Counted(3, 8, 0)
     network(torch.ones(2, 4))
     assert counted == measuring.Counted(5, 16, 0)
-    network(
-        inputs_embeds=torch.ones(2, 6, 7, requires_grad=True), attention_mask=torch.ones(1, 6)
-    )  # one mask for both
+    # one mask for both
+    network(inputs_embeds=torch.ones(2, 6, 7, requires_grad=True), attention_mask=torch.ones(1, 6))
     assert counted == measuring.Counted(7, 28, 12)
     network(inputs_embeds=torch.ones(1, 6, 7))
     assert counted == measuring.Counted(8, 34, 12)

@@ -173,9 +173,8 @@ def test_what_is_published_comes_from_measured_lines(tmp_path):
     readme = (CHECKOUT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert all(table.markdown(one) in readme for one in runs)
     made = [path for one in runs for path in table.write_tables(one, tmp_path)]
-    kept = {path.name for path in table.TABLES.glob("*.csv")} - {
-        "benchmark_accuracy.csv"
-    }  # test_accuracy.py's
+    # test_accuracy.py's
+    kept = {path.name for path in table.TABLES.glob("*.csv")} - {"benchmark_accuracy.csv"}
     assert {path.name for path in made} == kept
     for path in made:
         assert path.read_bytes() == (table.TABLES / path.name).read_bytes()

@@ -224,9 +224,8 @@ def test_a_profile_without_its_optional_tasks_reaches_another_process(name, monk
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
     profile = config.load_profile(name)
     assert pickle.loads(pickle.dumps(profile)) == profile
-    assert (
-        config.Profile.model_validate(profile.model_dump()) == profile
-    )  # as the explorer reads a manifest's settings
+    # as the explorer reads a manifest's settings
+    assert config.Profile.model_validate(profile.model_dump()) == profile
 
 
 def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_once():

@@ -200,9 +200,8 @@ def test_classes_of_a_model_in_another_order_or_number_are_never_taken_silently(
     refuse(folder, words, profile(models={"mine": one}))
     three = profile(models={"mine": one | {"labels": list("abc")}})
     refuse(folder, "names 3 classes, its weights have 2: neg, pos", three)
-    found = load(
-        folder, profile(models={"mine": one | {"labels": ["Bad", "Good"]}})
-    )  # other words, the model's order
+    # other words, the model's order
+    found = load(folder, profile(models={"mine": one | {"labels": ["Bad", "Good"]}}))
     assert found.corpora["mine"].labels == [] and TASKS["mine"].labels == ("Bad", "Good")
     made = {"models": {"mine": {"weights": "models/mine"}}, "tasks": {"snli": AS_IT_IS}}
     refuse(

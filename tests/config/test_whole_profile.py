@@ -46,9 +46,8 @@ def test_what_one_model_is_not_judged_by_is_no_contradiction():
     task |= {"of_model": {"tiny": {"judges": ["agreement"]}}}
     assert make(tasks={"rotten_tomatoes": task})
     del task["of_model"]
-    assert make(
-        tasks={"rotten_tomatoes": task | {"explain_rows": 0}}
-    )  # trained for another task, explained for none
+    # trained for another task, explained for none
+    assert make(tasks={"rotten_tomatoes": task | {"explain_rows": 0}})
     with pytest.raises(ValueError, match="'faithfulness' and explain"):
         make(tasks={"rotten_tomatoes": task})
 

@@ -45,9 +45,8 @@ def test_relevance_is_conserved_on_any_text(text, second, seed):
     scores = np.random.default_rng(seed).standard_normal(len(tokens))
     scores[tokens.special] = 0
     sides = {int(s) for s in tokens.offsets[~tokens.special, 0]}
-    assume(
-        sides <= set(one.words[:, 0].tolist())
-    )  # a side without words has nobody to give its relevance to
+    # a side without words has nobody to give its relevance to
+    assume(sides <= set(one.words[:, 0].tolist()))
     by_word = alignment.to_words(scores, tokens, one)
     assert_allclose(by_word.sum(), scores.sum(), atol=1e-9)
     back = alignment.to_tokens(by_word, tokens, one)

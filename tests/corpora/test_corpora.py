@@ -27,12 +27,13 @@ from compendium.corpora.tasks import is_external
 from compendium.corpora.text_pairs import mark_spans
 
 LONG = ("agreement_whole",)  # ten minutes of parsing
+# half a minute or more: looked at where they lie here
 SLOW = (
     "snli",
     "imdb",
     "agreement_parsed",
     "hybrid_imdb",
-)  # half a minute or more: looked at where they lie here
+)
 REGISTRY = [
     name for name, task in corpora.TASKS.items() if not is_external(task) and name not in LONG
 ]

@@ -57,9 +57,8 @@ def test_a_file_becomes_a_task_with_people_and_hybrid_documents(place):
         and corpora.evidence_tasks("mine") == []
     )
     assert [one.name for one in with_tables(("hybrid_mine",))] == ["mine", "hybrid_mine"]
-    assert {"data.py", "files.py", "marks.py"} <= {
-        path.name for path in task.code()
-    }  # what reads it, too
+    # what reads it, too
+    assert {"data.py", "files.py", "marks.py"} <= {path.name for path in task.code()}
     fetch("hybrid_mine")
     found = corpora.load_task("mine", "test")
     assert len(found) == 16 and {i.id.rpartition("/")[0] for i in found} == {"mine/test"}
@@ -150,9 +149,8 @@ def test_another_model_in_the_same_folder_has_another_stamp(place):
     stamp = folder_stamp(folder)
     first = stamp.read_text()
     written = stamp.stat().st_mtime_ns
-    assert (
-        folder_stamp(folder) == stamp and stamp.stat().st_mtime_ns == written
-    )  # nothing has changed
+    # nothing has changed
+    assert folder_stamp(folder) == stamp and stamp.stat().st_mtime_ns == written
     (folder / "notes.md").write_text("no part of the model")
     assert folder_stamp(folder).stat().st_mtime_ns == written
     (folder / "model.safetensors").write_bytes(b"two")

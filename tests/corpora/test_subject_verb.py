@@ -128,10 +128,11 @@ def test_words_keep_the_boundaries_of_the_corpus_and_come_back_from_newer_and_ol
 
 def test_the_vocabulary_is_the_most_frequent_words_and_can_be_read_from_the_table():
     many = [(KEYS, sv.choose_agreement(KEYS))] * 3
+    # of equal counts the alphabetically first
     assert sv.most_frequent(many, 2) == {
         "the",
         "cabinet",
-    }  # of equal counts the alphabetically first
+    }
     rows = [instance_of(sv.make_row("a", s, found, {"the", "to"})) for s, found in many]
     assert sv.vocabulary_of(rows) == {"the", "to"}
 

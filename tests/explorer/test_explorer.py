@@ -194,9 +194,8 @@ def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp
         "mean": 0.25,
         "n": 7,
     }
-    rows = [
-        row | {"metric": name} for name in ("diagnosticity", "nc", "gone")
-    ]  # nc: notebook 06 keeps it, by text
+    # nc: notebook 06 keeps it, by text
+    rows = [row | {"metric": name} for name in ("diagnosticity", "nc", "gone")]
     tables.write_csv(tmp_path / "tables" / "08_joint_values.csv", pd.DataFrame(rows))
     means = read_means(
         Results(tmp_path), instance_values.read_values(), [("t", "m", 1), ("t", "other", 1)]

@@ -25,9 +25,8 @@ SIZES = {
     "riemann_steps": 10,
     "limsse_epochs": 100,
 }
-CLOSE = {
-    "lime_gaussian_process": 1e-3
-}  # its kernel is found by an optimiser, whose last digits are the machine's
+# its kernel is found by an optimiser, whose last digits are the machine's
+CLOSE = {"lime_gaussian_process": 1e-3}
 BUDGET = Budget(**SIZES, units=UnitSettings(shapley_samples=100))
 
 

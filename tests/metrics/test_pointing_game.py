@@ -59,6 +59,7 @@ def hits_of(rows, metric):
     return {row["method"]: row["hit"] for row in rows if row["metric"] == metric}
 
 
+# two of them in several pieces
 WORDS = (
     "unbelievably",
     "the",
@@ -67,7 +68,7 @@ WORDS = (
     "good",
     "unbelievable",
     "slow",
-)  # two of them in several pieces
+)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -55,9 +55,8 @@ def test_parameter_randomisation_equals_its_twin(case):
 def test_what_never_changes_is_stable_and_knows_nothing_of_the_model():
     assert value("max_sensitivity", [1, 1, 1], [[1, 1, 1]] * 3) == 0.0
     assert value("parameter_randomisation", [1, 1, 1], [[1, 1, 1], [2, 2, 2]]) == 0.0
-    assert value("parameter_randomisation", [1, 2, 3], [[3, 2, 1]]) == pytest.approx(
-        0.0
-    )  # the reverse is no news
+    # the reverse is no news
+    assert value("parameter_randomisation", [1, 2, 3], [[3, 2, 1]]) == pytest.approx(0.0)
     rng = np.random.default_rng(0)
     assert value("parameter_randomisation", rng.random(200), rng.random((20, 200))) > 0.9
 

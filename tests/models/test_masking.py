@@ -54,9 +54,8 @@ def test_every_number_of_masked_tokens_is_as_likely():
     counts = np.array([(mask_share(tokens, rng).ids == tokens.mask_id).sum() for _ in range(2000)])
     assert kstest((counts + rng.random(len(counts))) / (n + 1), "uniform").pvalue > 0.001
     of_each = np.mean([mask_share(tokens, rng).ids == tokens.mask_id for _ in range(1000)], axis=0)
-    assert (
-        np.abs(of_each[tokens.content] - 0.5).max() < 0.08
-    )  # no place is masked more than another
+    # no place is masked more than another
+    assert np.abs(of_each[tokens.content] - 0.5).max() < 0.08
 
 
 def test_copies_follow_from_names_and_ids_alone():

@@ -31,10 +31,18 @@ from compendium import corpora
 from compendium.config import ModelSpec, TrainingSpec
 from compendium.papers.pipeline.training import load_vectors
 
+# fmt: skip
 SPEC = TrainingSpec(
-    epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,
-    precision="float32", schedule="halving", watch="accuracy",
-)  # fmt: skip
+    epochs=8,
+    batch_rows=8,
+    learning_rate=0.02,
+    weight_decay=0,
+    evaluations_per_epoch=1,
+    patience=8,
+    precision="float32",
+    schedule="halving",
+    watch="accuracy",
+)
 
 
 def layer_input(seed):

@@ -59,9 +59,8 @@ def check(judged, rows) -> None:
     """Compare means with (task, model, seed, method, measure, value) of a table."""
     rows = list(rows)
     for *key, value in rows:
-        assert judged[tuple(key)] == pytest.approx(value, rel=1e-5, abs=1e-6), (
-            key
-        )  # the page keeps six digits
+        # the page keeps six digits
+        assert judged[tuple(key)] == pytest.approx(value, rel=1e-5, abs=1e-6), key
     assert len(rows) > 20
 
 

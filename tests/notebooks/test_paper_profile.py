@@ -225,9 +225,8 @@ def judged_by(profile, judge: str) -> set[tuple[str, str]]:
 def test_every_judge_of_the_paper_profile_has_its_tasks(finished):
     found = table("04_poerner2018", "pointing")
     played = set(zip(found.task, found.model, strict=True))
-    assert played <= judged_by(
-        finished, "pointing"
-    )  # a document is discarded where no word speaks for its class
+    # a document is discarded where no word speaks for its class
+    assert played <= judged_by(finished, "pointing")
     assert ("agreement_whole", "uni_lstm") in played and found.accuracy.between(0, 1).sum() > 20
     found = table("06_zhao2023", "aopc")
     assert set(found.task) == {task for task, _ in judged_by(finished, "faithfulness")}

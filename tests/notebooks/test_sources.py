@@ -60,11 +60,12 @@ def test_who_judges_stored_scores_loads_no_model():
     for notebook in ["03_overview", "04_poerner2018", "05_kamp2023"]:
         files = set(notebook_modules(notebook))
         models = CHECKOUT / "src" / "attreval" / "models"
+        # no network
         plain = {
             models / "__init__.py",
             models / "classifier.py",
             *(models / "questions").glob("*.py"),
-        }  # no network
+        }
         assert not {path for path in files if path.is_relative_to(models)} - plain
 
 

@@ -114,9 +114,8 @@ def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
     kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
     found = scorecard(finished.results / "tables").set_index("claim")
     assert list(found.index) == list(kept.index)
-    assert (
-        len(kept) > 50 and found.value.notna().mean() > 0.4
-    )  # models that learn nothing are void for a part
+    # models that learn nothing are void for a part
+    assert len(kept) > 50 and found.value.notna().mean() > 0.4
     for name in ("value", "low", "high"):
         ours = found[name].astype(float)
         theirs = kept[name].astype(float)
@@ -270,9 +269,8 @@ def test_a_profile_of_ones_own(finished, tmp_path):
     profile = tmp_path / "mine.yaml"
     folder = shutil.copytree(finished.results / "models" / "snli-tiny-s1", tmp_path / "own")
     about = json.loads((folder / "config.json").read_text())
-    numbered = {
-        str(k): f"LABEL_{k}" for k in range(3)
-    }  # classes without names: `labels` names them
+    # classes without names: `labels` names them
+    numbered = {str(k): f"LABEL_{k}" for k in range(3)}
     about |= {"id2label": numbered, "label2id": {name: int(k) for k, name in numbered.items()}}
     (folder / "config.json").write_text(json.dumps(about))
     profile.write_text(MINE.format(folder=folder))

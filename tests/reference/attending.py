@@ -41,7 +41,6 @@ def attribution(network, tokens, target, nodes, weights):
             factor = torch.full_like(size, node, requires_grad=True)
             p, _ = scaled_probability(network, tokens, target, layer, factor)
             (slope,) = torch.autograd.grad(p, factor)
-            total = (
-                total + share * slope.sum(dim=0).numpy()
-            )  # d p / d factor is weight times d p / d weight
+            # d p / d factor is weight times d p / d weight
+            total = total + share * slope.sum(dim=0).numpy()
     return total

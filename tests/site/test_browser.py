@@ -9,11 +9,12 @@ from browsing import IN_BROWSER
 from bs4 import BeautifulSoup
 
 pytestmark = IN_BROWSER
+# how files begin that a page leads to
 STARTS = {
     ".pdf": b"%PDF-",
     ".png": b"\x89PNG",
     ".zip": b"PK",
-}  # how files begin that a page leads to
+}
 SEEN = """() => ({
   ids: [...document.querySelectorAll('[id]')].map(e => e.id),
   links: [...document.links].map(a => a.href),

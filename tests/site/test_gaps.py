@@ -54,9 +54,8 @@ def test_gaps_of_ones_own_profile_are_named(partial):
     made = inventory(partial / "_site", "zhao2023")
     written = inventory(partial, "zhao2023")
     assert replace(made, references=()) == replace(written, references=())
-    assert not Counter(made.references) - Counter(
-        written.references
-    )  # some go with the sentence they stand in
+    # some go with the sentence they stand in
+    assert not Counter(made.references) - Counter(written.references)
     sentences = page.partition('id="sec-faithfulness-results"')[2].partition("</section>")[0]
     assert "The other numbers of this paragraph are not part of this run." in sentences
     assert "gives their averages" not in sentences and "carries meaning here" in sentences

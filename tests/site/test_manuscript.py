@@ -52,12 +52,13 @@ def test_every_table_and_every_figure_of_a_notebook_is_on_one_page():
         for text in WHOLE.values()
         for name in re.findall(r"include tables/_([\w-]+)\.md", text)
     ]
+    # of the run itself, and of paper/claims.yml
     made = {
         "notebooks",
         "other-runs",
         "second-reading",
         "far-cells",
-    }  # of the run itself, and of paper/claims.yml
+    }
     assert sorted(tables) == sorted(declared("tables.yml") | made)
     figures = [
         cell for text in WHOLE.values() for cell in re.findall(r"embed notebooks/(\S+)", text)
@@ -106,9 +107,8 @@ def test_the_readmes_pictures_are_kept_figures_of_a_notebook():
     make = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
     assert pictures
-    shown = [
-        picture for picture in pictures if not picture.startswith("docs/images/")
-    ]  # where commands write theirs
+    # where commands write theirs
+    shown = [picture for picture in pictures if not picture.startswith("docs/images/")]
     assert shown and all((CHECKOUT / picture).is_file() for picture in pictures)
     for picture in shown:
         _, name = re.fullmatch(r"results/reference/(\w+)/figures/(.+)\.png", picture).groups()

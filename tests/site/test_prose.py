@@ -83,9 +83,8 @@ def test_one_network_is_often_enough_under_one_metric():
     needs = read("08_joint_crossed_needs")
     needs = needs[needs.metric != "simplicity"]
     assert (needs.texts_needed < 1000).mean() > 0.6
-    assert (
-        needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).mean() > 0.5
-    )  # "mostly no number is"
+    # "mostly no number is"
+    assert needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).mean() > 0.5
     assert (needs.models_needed < 20).sum() == len(needs) - 1  # "more models help in all but one"
 
 

@@ -241,9 +241,8 @@ def test_a_run_is_committed_without_its_texts(home):
     pngs = [base64.b64decode(o.data["image/png"]) for o in outputs if "image/png" in o.data]
     sizes = [Image.open(io.BytesIO(png)).size for png in pngs]
     assert sizes == [(400, 200)] * 2
-    said = [
-        o.data["text/markdown"] for o in outputs if "text/markdown" in o.data
-    ]  # in the place of what is left out
+    # in the place of what is left out
+    said = [o.data["text/markdown"] for o in outputs if "text/markdown" in o.data]
     assert (
         said
         == ["*This figure shows a text of a corpus; it is left out of the committed copy.*"] * 2

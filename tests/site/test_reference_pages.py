@@ -321,9 +321,8 @@ def test_the_python_that_is_shown_runs(page, tmp_path, monkeypatch, capsys):
     names = {}
     exec(example, names)
     assert len(names["found"]) == 2 and names["found"].methods == ["lime", "integrated_gradients"]
-    table = eval(
-        example.splitlines()[-1], names
-    )  # what a notebook would show, or None after a print
+    # what a notebook would show, or None after a print
+    table = eval(example.splitlines()[-1], names)
     shown = capsys.readouterr().out if table is None else table.to_string()
     assert {"lime", "random"} <= {
         line.split()[1] for line in shown.splitlines() if len(line.split()) > 3

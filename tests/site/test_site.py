@@ -391,9 +391,8 @@ def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     program.write_text(FAKE.format(status=0))
     program.chmod(0o755)
-    made = files(
-        render_site("smoke")
-    )  # its modules are blocked in a page that is opened as a file; PDF and JATS are ours
+    # its modules are blocked in a page that is opened as a file; PDF and JATS are ours
+    made = files(render_site("smoke"))
     assert made.keys() == {"index.html", "paper/attreval.pdf", "paper/attreval-jats.zip"}
     assert made["index.html"] == b"<p>made by quarto\n" and made["paper/attreval.pdf"].startswith(
         b"%PDF-"

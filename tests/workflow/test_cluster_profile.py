@@ -24,9 +24,8 @@ PROFILE = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
 SNAKEFILE = (CHECKOUT / "workflow" / "Snakefile").read_text(encoding="utf-8")
 STEP = {step.rule: step for step in STEPS}
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^for |\Z)", re.MULTILINE | re.DOTALL)
-OWN = {
-    rule: text for rule, text in RULE.findall(SNAKEFILE) if "shell:" in text
-}  # that run something besides the steps
+# that run something besides the steps
+OWN = {rule: text for rule, text in RULE.findall(SNAKEFILE) if "shell:" in text}
 RULES = {*STEP, *OWN}
 LOCAL = re.findall(
     r"\w+", re.search(r"^localrules:\n(.*?)\n\n", SNAKEFILE, re.MULTILINE | re.DOTALL).group(1)
@@ -145,9 +144,8 @@ def test_snakemake_reads_the_profile_and_a_profile_on_cuda_asks_for_a_gpu(planne
     )
     asked = {rule: re.search(r"resources: (.*)", text).group(1) for rule, text in jobs}
     counted = set(re.findall(r"^(\w+) +\d+$", planned, re.MULTILINE)) - {"total"}
-    assert counted and set(asked) == counted, (
-        planned
-    )  # its own count of jobs, so that none was read over
+    # its own count of jobs, so that none was read over
+    assert counted and set(asked) == counted, planned
     assert (
         "mem_mb=4000" in asked["train"]
         and "runtime=60" in asked["train"]

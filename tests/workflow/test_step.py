@@ -126,9 +126,8 @@ def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):
         said.read_line(line)
     assert capsys.readouterr().out == "7 steps to run\n01_data: starting\nstep 3 of 7 done\n"
     assert said.steps == 7 and not said.stats
-    assert "3 of 7 steps (43%) done" in said.explain_failure(
-        tmp_path / "log"
-    )  # nothing better is known
+    # nothing better is known
+    assert "3 of 7 steps (43%) done" in said.explain_failure(tmp_path / "log")
     said.read_line(f"{workflow.MARK}02_train failed, its notebook is there")
     why = said.explain_failure(tmp_path / "log")
     assert "02_train failed" in why and "3 of 7" not in why and str(tmp_path / "log") in why

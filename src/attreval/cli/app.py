@@ -15,7 +15,8 @@ ABOUT = (
     "for the study."
 )
 WIDEST = 10_000  # columns of what goes to a file: a row is a line there
-MARK = "ATTREVAL_IN_WORKFLOW"  # what lines for people begin with, where a workflow runs the command
+# the environment variable that says what lines for people begin with, where a workflow runs this
+LINE_START = "ATTREVAL_IN_WORKFLOW"
 # modules whose CATALOGUES say what there is; the study adds its own
 CATALOGUES = ["attreval.api.catalogue"]
 app = typer.Typer(
@@ -36,7 +37,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             return command(*args, **kwargs)
         except (ValueError, OSError, RuntimeError, ImportError) as error:
             for line in f"error: {error}".splitlines():
-                print(os.environ.get(MARK, "") + line, file=sys.stderr)
+                print(os.environ.get(LINE_START, "") + line, file=sys.stderr)
             raise typer.Exit(1) from None
         except KeyboardInterrupt as stop:
             print(f"interrupted{stop}", file=sys.stderr)

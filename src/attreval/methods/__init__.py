@@ -17,9 +17,8 @@ _FOLDER = (
 )
 TYPES = ("token", "pair", "span", "combined")  # of explanations (Sun et al. 2024), the last is ours
 METHODS: dict[str, Method]
-TECHNIQUES: dict[
-    str, dict[str, str]
-]  # of Sun et al. (2024): technique -> type of explanation -> method
+# of Sun et al. (2024): technique -> type of explanation -> method
+TECHNIQUES: dict[str, dict[str, str]]
 __all__ = ["METHODS", "TECHNIQUES", "TYPES", "Method", "methods_for", "methods_in"]
 
 
@@ -47,9 +46,8 @@ def _collect_methods() -> dict[str, Method]:
                 several = held if isinstance(held, tuple) else (held,)
                 found |= {one.name: one for one in several if type(one) is Method}
         ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
-        globals().setdefault(
-            "METHODS", {one.name: one for one in ordered}
-        )  # a file may have asked for it meanwhile
+        # a file may have asked for it meanwhile
+        globals().setdefault("METHODS", {one.name: one for one in ordered})
     return globals()["METHODS"]
 
 

@@ -99,15 +99,13 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
         weights[f, : fit.n] = np.random.RandomState(SEED).uniform(-limit, limit, fit.n)
     # what a shorter text has behind its end moves too, but nothing that is read ever holds it
     running = np.zeros((len(fits), size + 1 + LONGEST))
-    until = as_strided(
-        running[:, 1:], shape, (running.strides[1], *running.strides)
-    )  # [l - 1, :, s] is s + l
+    # [l - 1, :, s] is s + l
+    until = as_strided(running[:, 1:], shape, (running.strides[1], *running.strides))
     margin = np.zeros((LONGEST, len(fits), LONGEST + size))
     errors = margin[..., LONGEST:]
     length, row, one = margin.strides
-    ended = as_strided(
-        margin[:, :, LONGEST - 1 :], shape, (length - one, row, one)
-    )  # [l - 1, :, t] is t - l
+    # [l - 1, :, t] is t - l
+    ended = as_strided(margin[:, :, LONGEST - 1 :], shape, (length - one, row, one))
     for _ in range(epochs):
         np.cumsum(weights, axis=1, out=running[:, 1 : size + 1])
         np.subtract(until, running[:, :size], out=errors)

@@ -118,9 +118,8 @@ def _draw_mirrored(
     drawn = rng.choice(sizes, size=4 * pairs, p=chances)
     ranks = rng.random((len(drawn), n)).argsort(axis=1).argsort(axis=1)
     some = ranks < drawn[:, None]
-    some ^= some[
-        :, :1
-    ]  # of a coalition and its complement, the one without the first unit stands for both
+    # of a coalition and its complement, the one without the first unit stands for both
+    some ^= some[:, :1]
     _, first, which = np.unique(some, axis=0, return_index=True, return_inverse=True)
     end = np.sort(first)[pairs] if len(first) > pairs else len(some)
     counts = np.bincount(np.ravel(which)[:end], minlength=len(first))

@@ -22,10 +22,11 @@ from attreval.metrics.scored_text import ScoredText, finite
 
 Ties = Literal["expectation", "first"]
 Affix = Literal["code", "paper", "both"]
+# tags that have the number of class 0, singular, and of class 1, plural
 FEATURES = (
     {"VBZ", "NN"},
     {"VBP", "NNS"},
-)  # tags that have the number of class 0, singular, and of class 1, plural
+)
 BASELINES = ("random", "random_drawn", "last")
 SOURCE = "Poerner et al. 2018, section 2"
 _pointing = partial(

@@ -38,9 +38,8 @@ def separation(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFr
         right = by["oracle"][:, :1]
         chance = mean_of_known(by["random"].T)
         leads = [part.sign.iloc[0] * (right - some) for some in by.values()]
-        won = np.stack(
-            [mean_of_known(won_by(lead).T) for lead in leads], axis=1
-        )  # (texts, explainers)
+        # (texts, explainers)
+        won = np.stack([mean_of_known(won_by(lead).T) for lead in leads], axis=1)
         means, lows, highs = bootstrap_mean(won, draws, confidence, "meta", measured, world)
         for at, (explainer, some) in enumerate(by.items()):
             gaps = mean_of_known(some.T) - chance

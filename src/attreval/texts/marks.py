@@ -157,6 +157,8 @@ def make_evidence(
 ) -> Evidence:
     """Evidence of what A people marked: a word is marked that shares a character with a span.
 
+    It takes the texts, without a use for them, since every row's `evidence` is called with them.
+
     Args:
         people: The spans of each.
         words: (W, 3).

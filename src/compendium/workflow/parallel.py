@@ -60,36 +60,37 @@ def map_side_by_side(
 
     Args:
         work: a function of a module.
-        jobs: its arguments.
+        jobs: its arguments, of one job at least.
         workers: processes; 1 does all in this one.
-        notify: called with (jobs done, of).
+        notify: called with how many jobs are done, and of how many.
         settings: of the profile, whose own corpora and attributions every process is to know.
     """
     if workers == 1:
         return _collect((work(*job) for job in jobs), len(jobs), notify)
     # forks of a server that has imported what the work needs, and that has no threads
     context = multiprocessing.get_context("forkserver")
+    # `kept_or_made` is given its work as an argument
     modules = {part.__module__ for part in (work, *jobs[0]) if callable(part)}
     context.set_forkserver_preload(sorted(modules.union(LATE)))
     with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_begin, initargs=(settings or {},)
+        workers, mp_context=context, initializer=_start_worker, initargs=(settings or {},)
     ) as pool:
         futures = [pool.submit(work, *job) for job in jobs]
         return _collect((future.result() for future in futures), len(jobs), notify)
 
 
-def _begin(settings: Mapping[str, Any]) -> None:
+def _start_worker(settings: Mapping[str, Any]) -> None:
     end_with_parent()
     make_known(settings)
 
 
-def _collect(found: Iterable[Any], of: int, notify: Notify) -> list[Any]:
-    """All that is found, in order; calling notify(done, of) after each."""
+def _collect(found: Iterable[Any], total: int, notify: Notify) -> list[Any]:
+    """All that is found, in order; calling notify(done, total) after each."""
     results = []
     for result in found:
         results.append(result)
         if notify:
-            notify(len(results), of)
+            notify(len(results), total)
     return results
 
 

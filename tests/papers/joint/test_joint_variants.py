@@ -17,7 +17,7 @@ from attreval.models.scorer import Scorer
 from compendium.config import Profile
 from compendium.papers.common import trained_models
 from compendium.papers.joint import baselines, budgets, limits, twins
-from compendium.papers.joint.baselines import BASELINES, METHOD, STARTS
+from compendium.papers.joint.baselines import BASELINES, COLUMNS, METHOD
 from compendium.papers.joint.budgets import BUDGETS
 from compendium.papers.joint.limits import LIMITS
 from compendium.papers.joint.twins import TWINS
@@ -54,7 +54,7 @@ def test_a_profile_without_studies_gives_empty_tables():
     asked = twins.measure_twins(STEP)
     started = baselines.measure_baselines(STEP)
     columns = [list(one) for one in (growing, placed, asked, started)]
-    assert columns == [BUDGETS, LIMITS, TWINS, BASELINES]
+    assert columns == [BUDGETS, LIMITS, TWINS, COLUMNS]
     overlaps = budgets.overlap_table(growing, STEP)
     of_models = limits.limits_of_models(placed, STEP)
     erasure = twins.twin_erasure(asked, STEP)
@@ -155,12 +155,12 @@ def test_every_baseline_is_judged_by_every_metric(opened, tiny, monkeypatch):
     values = baselines.measure_baselines(step)
     counts = values.groupby("metric").size()
     wanted = "nc ns soft_nc_equal diagnosticity agreement simplicity gap score_tau_b"
-    assert set(wanted.split()) <= set(counts.index) and (counts == 2 * len(STARTS)).all()
+    assert set(wanted.split()) <= set(counts.index) and (counts == 2 * len(BASELINES)).all()
     gaps = values[(values.metric == "gap") & (values.instance == "not")].set_index("baseline").value
     own = [abs(records["not"][method].gap) for method in (METHOD, of_zero)]
     assert gaps[["pad", "zero"]].tolist() == pytest.approx(own, abs=1e-6)
     table = baselines.baselines_table(values, step)
-    assert set(table.baseline) == set(STARTS)
+    assert set(table.baseline) == set(BASELINES)
     assert (table[table.baseline == "pad"].difference == 0).all()
 
 
@@ -169,10 +169,10 @@ def test_a_difference_is_told_from_noise():
     rows = [("snli", "small", "lone", "pad", "nc", 9.0)]  # not every baseline has it
     for text in range(30):
         level = rng.random()
-        for start in STARTS:
+        for start in BASELINES:
             moved = 0.1 + 0.02 * rng.random() if start == "mean" else 0.01 * rng.standard_normal()
             rows.append(("snli", "small", f"t{text}", start, "nc", level + moved))
-    table = baselines.baselines_table(pd.DataFrame(rows, columns=BASELINES), STEP)
+    table = baselines.baselines_table(pd.DataFrame(rows, columns=COLUMNS), STEP)
     assert (table.texts == 30).all() and table["mean"].max() < 2
     row = table.set_index("baseline").loc["mean"]
     assert row.moves and row.difference == pytest.approx(0.11, abs=0.01)

@@ -212,9 +212,8 @@ def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
         and (table.instances == 2).all()
         and set(table.precision) == {"bfloat16"}
     )
-    silent = table.index.str.startswith(
-        "proxyspex"
-    )  # below 79 coalitions all its scores are 0, which rank nothing
+    # below 79 coalitions all its scores are 0, which rank nothing
+    silent = table.index.str.startswith("proxyspex")
     assert (
         table.correlation[silent].isna().all() and table.correlation[~silent].between(0.8, 1).all()
     )

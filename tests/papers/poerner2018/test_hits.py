@@ -61,9 +61,8 @@ def step(tmp_path, monkeypatch):
         plain = models.instance(text, name=f"doc-{at}")
         words = plain.word_texts()
         sentence = np.cumsum([0, *(word == "." for word in words)])[:-1]
-        classes = tuple(
-            int(k) for k in sentence
-        )  # the first sentence is of class 0, the second of class 1
+        # the first sentence is of class 0, the second of class 1
+        classes = tuple(int(k) for k in sentence)
         instances.append(
             models.instance(text, name=f"doc-{at}", evidence=Evidence(classes=classes))
         )

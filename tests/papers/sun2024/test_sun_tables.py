@@ -266,9 +266,8 @@ def faithfulness_means(changes):
 
 
 def test_changes_are_averaged_over_pieces_and_then_over_texts():
-    uneven = pd.concat(
-        [changes(), changes().query("instance == 'a' and k == 1")]
-    )  # a threshold counts once
+    # a threshold counts once
+    uneven = pd.concat([changes(), changes().query("instance == 'a' and k == 1")])
     for frame in (changes(), uneven):
         table = faithfulness_means(frame).set_index(["technique", "type", "measure"])["mean"]
         kinds = (("shapley", "token"), ("shapley", "span"), ("random", "random"))

@@ -146,9 +146,8 @@ def test_rules_follow_the_profile():
     released = profile_of(variants={"zhao2023": "released"})
     made = list_settings(released, "snli")["main"]
     assert main_protocol(released, "snli").inverted and made.methods == SWAPPED
-    assert (
-        main_protocol(released, "snli").erased == "first"
-    )  # as published; the library's metrics erase to padding
+    # as published; the library's metrics erase to padding
+    assert main_protocol(released, "snli").erased == "first"
     assert (
         made.protocol.ratios == RELEASED["ratios"].fields["ratios"] and made.protocol.ties == "win"
     )
@@ -207,9 +206,8 @@ def test_averages_beside_the_published_one_are_over_the_papers_tasks():
 
 
 def test_drivers_say_what_moves_hard_measures():
-    known = [
-        name for name, change in HARD.items() if not change.queries_only
-    ]  # no task here asks a question
+    # no task here asks a question
+    known = [name for name, change in HARD.items() if not change.queries_only]
     stage = stage_of()
     values = made_up(("main", *[f"hard: {name}" for name in known]), 30)
     hard = values.setting.str.startswith("hard: ")

@@ -65,7 +65,8 @@ def _compare_models(
             if methods < FEWEST:
                 continue
             drawn = drawn_means(array, settings.draws, "across models", task)
-            taus = true_tau_b(drawn[0].T, drawn[1:].mT, generator("true means", *cell, a, b))
+            observed, draws = drawn[0], drawn[1:]
+            taus = true_tau_b(observed.T, draws.mT, generator("true means", *cell, a, b))
             chance = lost_between(array, generator("models exchanged", *cell, a, b))
             family = shared_family(models[a], models[b])
             about = (task, granularity, a, b, family, metric, JOINT[metric].title, methods, texts)
@@ -103,7 +104,8 @@ def lost_between(array: np.ndarray, rng: np.random.Generator) -> LostBetween:
     halves = cut_texts(len(array), rng)
     exchanged = np.where(rng.random((WORLDS, len(array))) < 0.5, -1.0, 1.0)
     as_it_is = np.ones((1, len(array)))
-    within, across = halved(array, halves, np.concatenate([as_it_is, exchanged]))
+    signs = np.concatenate([as_it_is, exchanged])  # the data first: so p counts them, too
+    within, across = tau_within_and_across(array, halves, signs)
     lost = within - across
     p = float("nan")
     if not np.isnan(lost[0]):
@@ -126,10 +128,13 @@ def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
     return weights
 
 
-def halved(
+def tau_within_and_across(
     array: np.ndarray, halves: np.ndarray, signs: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(j,) mean tau-b within a model and across two, between halves of texts, over cuts.
+
+    One model is what both share plus what sets them apart, the other is the difference; a sign of
+    -1 exchanges them.
 
     array: (n, 2, m) values; halves: of `cut_texts`; signs: (j, n), -1 where the two models are
     exchanged in a text.
@@ -137,18 +142,18 @@ def halved(
     shared = array.mean(axis=1)
     apart = (array[:, 0] - array[:, 1]) / 2
     flat = halves.reshape(-1, len(array))  # (2c, n)
-    middle = (flat @ shared).reshape(*halves.shape[:2], -1)  # (c, 2, m)
+    shared_means = (flat @ shared).reshape(*halves.shape[:2], -1)  # (c, 2, m)
     signed = (signs[:, None] * flat).reshape(-1, len(array))
-    moved = (signed @ apart).reshape(len(signs), *middle.shape)
-    first = middle + moved  # (j, c, 2, m) of the one model
-    second = middle - moved
+    apart_means = (signed @ apart).reshape(len(signs), *shared_means.shape)
+    means_a = shared_means + apart_means  # (j, c, 2, m)
+    means_b = shared_means - apart_means
 
     def mean_tau(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         taus = [tau_b(one[:, :, 0], other[:, :, 1]) for one, other in pairs]
         return mean_of_known(np.concatenate(taus, axis=1).T)
 
-    within = mean_tau([(first, first), (second, second)])
-    across = mean_tau([(first, second), (second, first)])
+    within = mean_tau([(means_a, means_a), (means_b, means_b)])
+    across = mean_tau([(means_a, means_b), (means_b, means_a)])
     return within, across
 
 

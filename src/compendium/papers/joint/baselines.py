@@ -16,9 +16,10 @@ from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text, s
 from compendium.papers.joint.variants import OpenRun, Part, first_parts, measure_variants
 from compendium.workflow.step import Step
 
-BASELINES = ["task", "model", "instance", "baseline", "metric", "value"]
+COLUMNS = ["task", "model", "instance", "baseline", "metric", "value"]
 METHOD = "integrated_gradients"
-STARTS = get_args(PathBaseline)
+BASELINES = get_args(PathBaseline)
+REFERENCE = "pad"  # which baseline the others are compared with
 GAP = "gap"  # among the metrics of baselines: how far scores are from the sum they owe
 OF_SCORES = [metric for metric in OF_TOKENS if "model" not in metric.needs]
 OF_MODEL = [metric for metric in OF_TOKENS if "model" in metric.needs]
@@ -31,7 +32,7 @@ def measure_baselines(step: Step) -> pd.DataFrame:
         if run := step.profile.first_explained(task):
             explained = step.profile.rows_explained(*run[:2])
             jobs += [(run, part) for part in first_parts(min(rows, explained))]
-    return measure_variants(step, "baselines", _explain_from_each, jobs, BASELINES)
+    return measure_variants(step, "baselines", _explain_from_each, jobs, COLUMNS)
 
 
 def _explain_from_each(opened: OpenRun, part: Part) -> Iterator[tuple]:
@@ -39,32 +40,38 @@ def _explain_from_each(opened: OpenRun, part: Part) -> Iterator[tuple]:
     profile = opened.profile
     run = opened.run
     texts = runs.to_explain(profile, *run[:2])[slice(*part)]
-    made = {}
-    for start in STARTS:
-        budget = opened.budget.changed(path_baseline=start)
-        made[start] = opened.explain(texts, [METHOD], budget, run, budget.target)
+    explained = {}
+    for baseline in BASELINES:
+        budget = opened.budget.changed(path_baseline=baseline)
+        explained[baseline] = opened.explain(texts, [METHOD], budget, run, budget.target)
     records = runs.load_records_once(opened.results, profile, *run)
     borrowed = runs.borrowed_evidence(run[0])
     others = [method for method in runs.common_methods(records) if not method.startswith(METHOD)]
     for at, instance in enumerate(texts):
-        tokens = made["pad"][at].tokens
-        by = {start: explained[at].attributions[METHOD] for start, explained in made.items()}
-        scores = {start: record.scores for start, record in by.items()}
+        tokens = explained[REFERENCE][at].tokens
+        own = {baseline: found[at].attributions[METHOD] for baseline, found in explained.items()}
+        scores = {baseline: record.scores for baseline, record in own.items()}
         marked = runs.with_evidence(instance, borrowed)
-        about = (profile, run, marked, tokens)
-        target = by["pad"].target
         of_others = stored_scores(records[instance.id], others, tokens)
-        for start, own in scores.items():
-            yield instance.id, start, GAP, abs(by[start].gap)
-            yield instance.id, start, "score_tau_b", float(tau_b(own, scores["pad"]))
-            alone = score_text(*about, of_others | {METHOD: own}, target)
-            (found,) = ask_metrics(opened.scorer, [], [alone], OF_SCORES)
-            values = [value for method, *value in found if method == METHOD]
-            yield from ((instance.id, start, *value) for value in values)
+        target = own[REFERENCE].target
+        for baseline, record in own.items():
+            yield instance.id, baseline, GAP, abs(record.gap)
+            likeness = float(tau_b(record.scores, scores[REFERENCE]))
+            yield instance.id, baseline, "score_tau_b", likeness
+            # metrics that compare methods: one baseline at a time stands among the other methods
+            beside = of_others | {METHOD: record.scores}
+            text = score_text(profile, run, marked, tokens, beside, target)
+            (found,) = ask_metrics(opened.scorer, [], [text], OF_SCORES)
+            for method, metric, value in found:
+                if method == METHOD:
+                    yield instance.id, baseline, metric, value
+        # metrics that ask the model: each baseline stands as a method of its own
         draws = dict.fromkeys(scores, (*run, instance.id, METHOD))
-        text = replace(score_text(*about, scores, target), draws=draws)
+        text = replace(score_text(profile, run, marked, tokens, scores, target), draws=draws)
         (found,) = ask_metrics(opened.scorer, [text], [text], OF_MODEL)
-        yield from ((instance.id, *value) for value in found if value[0] != "random")
+        for baseline, metric, value in found:
+            if baseline != "random":
+                yield instance.id, baseline, metric, value
 
 
 @table_of("task model metric title baseline mean low high difference± moves texts")
@@ -74,17 +81,17 @@ def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     for (task, model, metric), part in values.groupby(["task", "model", "metric"], sort=False):
         by = part.pivot(index="instance", columns="baseline", values="value").dropna()
         title = METRICS[metric].title if metric in METRICS else "Missed of the sum owed"
-        for start in STARTS if len(by) else ():
-            own = mean_low_high(by[start], settings, METHOD, task)
-            moved = mean_low_high(by[start] - by["pad"], settings, METHOD, task)
+        for baseline in BASELINES if len(by) else ():
+            own = mean_low_high(by[baseline], settings, METHOD, task)
+            moved = mean_low_high(by[baseline] - by[REFERENCE], settings, METHOD, task)
             moves = bool(moved[1] * moved[2] > 0)
-            yield task, model, metric, title, start, *own, *moved, moves, len(by)
+            yield task, model, metric, title, baseline, *own, *moved, moves, len(by)
 
 
 @sentence
 def say_baselines(table: pd.DataFrame) -> str:
     """How many metrics a baseline moves, and how like the scores stay."""
-    others = table[table.baseline != "pad"]
+    others = table[table.baseline != REFERENCE]
     likeness = others.metric == "score_tau_b"
     moved = others[~likeness]
     said = f"Another baseline surely moves {moved.moves.sum()} of {len(moved)} metric values"

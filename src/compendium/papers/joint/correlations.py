@@ -8,6 +8,7 @@ and where random scores stand among them.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from attreval.metrics.rank_correlation import Correlation, Drawn
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
 from compendium.papers.joint import over_runs
-from compendium.papers.joint.over_runs import VERDICTS
+from compendium.papers.joint.over_runs import SURE, UNSURE, VERDICTS
 from compendium.papers.joint.values import (
     COLUMNS,
     JOINT,
@@ -124,9 +125,9 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
     table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
     rate = 1 - confidence + 1e-12
-    unsure = table.verdict.isin(VERDICTS[:2]) & (table.q > rate)
+    unsure = table.verdict.isin(SURE) & (table.q > rate)
     beyond_names = family.p_names.transform(adjust) <= rate
-    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=beyond_names)
+    return table.assign(verdict=table.verdict.mask(unsure, UNSURE), beyond_names=beyond_names)
 
 
 @table_of("task model granularity metric_a metric_b tau low high methods runs p p_names verdict")
@@ -136,21 +137,38 @@ def _correlate_pairs(scores: JointScores, confidence: float) -> Iterator[tuple]:
     orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
     orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
-        cells: list[tuple[JointRun, list[Drawn], Correlation, int | None, int]] = []
+        single = []
         for run, drawn in scores.runs.items():
             if run[2] == granularity and {a, b} <= {*drawn.means}:
                 found = rank_correlation.correlate_means(drawn, a, b, names=run)
-                cells.append((run, [drawn], found, found.over, 1))
-        if cells:
-            every = [drawn for _, (drawn,), *_ in cells]
-            pooled = over_runs.pool([found for _, _, found, *_ in cells])
-            cells.append(((POOLED, POOLED, granularity), every, pooled, None, pooled.over))
-        for run, read, found, *counts in cells:
-            low, high = map(float, percentile_interval(found.drawn, confidence))
-            seen, *exchanged = over_runs.exchange_methods(read, a, b, names, orders)
+                single.append(_Correlated(run, [drawn], found, found.over, 1))
+        pooled = []
+        if single:
+            every = [drawn for one in single for drawn in one.read]
+            found = over_runs.pool([one.found for one in single])
+            of_all = (POOLED, POOLED, granularity)
+            pooled = [_Correlated(of_all, every, found, None, found.over)]
+        for one in [*single, *pooled]:
+            draws = one.found.drawn
+            low, high = map(float, percentile_interval(draws, confidence))
+            seen, *exchanged = over_runs.exchange_methods(one.read, a, b, names, orders)
             p_names = over_runs.p_of_names(seen, np.array(exchanged))
-            told = (_p_of_sign(found.drawn), p_names, over_runs.verdict(low, high))
-            yield *run, a, b, found.tau, low, high, *counts, *told
+            tau = (one.found.tau, low, high)
+            told = (_p_of_sign(draws), p_names, over_runs.verdict(low, high))
+            yield *one.run, a, b, *tau, one.methods, one.runs, *told
+
+
+class _Correlated(NamedTuple):
+    """The correlation of two metrics in a run, or in all: over how many methods, of how many runs.
+
+    read: the drawn means that it rests on. methods: None where runs with other methods are pooled.
+    """
+
+    run: JointRun
+    read: list[Drawn]
+    found: Correlation
+    methods: int | None
+    runs: int
 
 
 def _p_of_sign(drawn: np.ndarray) -> float:
@@ -206,7 +224,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     for granularity in GRANULARITIES:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
-        counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
+        counts = [int((apart.verdict == word).sum()) for word in VERDICTS]
         highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", float("nan")))
         yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
@@ -214,7 +232,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
 @table_of("granularity verdict count pairs")
 def pairs_by_verdict(pooled: pd.DataFrame) -> Iterator[tuple]:
     """One row a granularity and verdict: which pairs of metrics, the strongest first."""
-    for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
+    for granularity, word in product(GRANULARITIES, VERDICTS):
         said = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
         yield granularity, word, len(said), _list_pairs(said)
 
@@ -226,7 +244,7 @@ def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     beyond: how many exceed what exchanged names give; chance: the others.
     """
     for granularity in GRANULARITIES:
-        told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
+        told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(SURE)]
         by_chance = _list_pairs(told[~told.beyond_names])
         yield granularity, len(told), int(told.beyond_names.sum()), by_chance
 

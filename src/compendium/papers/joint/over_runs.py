@@ -18,7 +18,9 @@ from attreval.metrics.rank_correlation import (
     tau_b,
 )
 
-VERDICTS = ("agree", "contradict", "cannot be told", "not measured")
+SURE = ("agree", "contradict")
+UNSURE = "cannot be told"
+VERDICTS = (*SURE, UNSURE)  # of what is measured
 SHARED = 0.02  # of the variance of a run's draws, by all runs
 
 
@@ -39,9 +41,8 @@ def exchange_methods(
         if len(shared) < FEWEST:
             continue
         at = np.array([names.index(run.methods[i]) for i in shared])
-        back = np.full(
-            len(names), -1
-        )  # from a method's place among names to its place among the shared ones
+        # from a method's place among names to its place among the shared ones
+        back = np.full(len(names), -1)
         back[at] = np.arange(len(at))
         sent = orders[:, at]  # (d, m)
         while (away := back[sent] < 0).any():

@@ -1,4 +1,4 @@
-"""What text and notebooks 05 say of agreement: numbers in `summary`, and a sentence a section.
+"""What the paper and notebook 05 say of agreement: numbers in `summary`, a sentence a section.
 
 A sentence reads a number from the same cell of `summary` as the text does, or else from the table
 of its section.
@@ -119,33 +119,29 @@ say_with_people = _of_summary(
 def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     """In how many tasks the paper's three groups lie apart at one k.
 
-    With the borders on the first.
+    And the pairs of the first task that agree most and least.
     """
-    part = agreement[
-        (agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)
-    ]
+    of_six = agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)
+    part = agreement[(agreement.k == k) & of_six]
     if part.empty:
         return ""
     kinds = [kind_of(*pair) for pair in zip(part.method_a, part.method_b, strict=True)]
-    by_kind = part.groupby(
-        ["task", pd.Categorical(kinds, PAIR_KINDS)], sort=True, observed=True
-    ).agreement
-    ends = by_kind.agg(
-        ["min", "max"]
-    )  # of those groups that a task has, the one that agrees most first
+    # of the groups that a task has, the one that agrees most comes first
+    of_kind = ["task", pd.Categorical(kinds, PAIR_KINDS)]
+    ends = part.groupby(of_kind, sort=True, observed=True).agreement.agg(["min", "max"])
     apart = []
     for _, of_task in ends.groupby(level=0):
-        least = of_task["min"].to_numpy()
-        most = of_task["max"].to_numpy()
-        apart.append((least[:-1] > most[1:]).all())
-    of_first = part[part.task == part.task.iloc[0]]
-    most = of_first.loc[of_first.agreement.idxmax()]
-    least = of_first.loc[of_first.agreement.idxmin()]
+        lows = of_task["min"].to_numpy()
+        highs = of_task["max"].to_numpy()
+        apart.append((lows[:-1] > highs[1:]).all())
+    first = part[part.task == part.task.iloc[0]]
+    most = first.loc[first.agreement.idxmax()]
+    least = first.loc[first.agreement.idxmin()]
     return (
         f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of "
-        f"{len(apart)} tasks; on "
-        f"{task_title(most.task)} pairs range from {of_row(most, 'agreement')} ({_pair(most)}) to "
-        f"{of_row(least, 'agreement')} ({_pair(least)})."
+        f"{len(apart)} tasks; on {task_title(most.task)} pairs range from "
+        f"{of_row(most, 'agreement')} ({_pair(most)}) to {of_row(least, 'agreement')} "
+        f"({_pair(least)})."
     )
 
 

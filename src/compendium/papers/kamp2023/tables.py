@@ -136,10 +136,11 @@ def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
 QUANTITIES = {
     f"highlighted_tokens_annotator{person}_devtest": f"words_{person}" for person in (1, 2, 3)
 }
+# of the released code, by the names that they have here
 QUANTITIES |= {
     "annotator_mean_IoU": "words_shared_by_all",
     "annotator_intersection_over_min": "words_shared_over_least",
-}  # of the released code, by the names that they have here
+}
 FEW = 5  # people who are named one by one
 NONE = "none"  # the method of a rule that looks at no scores
 

@@ -349,9 +349,8 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
             covered = shares.any(axis=0)
             pointed = []
             for record in (records[instance.id][name] for name in methods):
-                scores = (shares.T @ record.on_tokens(len(shares)))[
-                    covered
-                ]  # a word's is the sum of its tokens'
+                # a word's is the sum of its tokens'
+                scores = (shares.T @ record.on_tokens(len(shares)))[covered]
                 highest = scores == scores.max()
                 pointed.append(highest / highest.sum())
             chances = np.array(pointed).reshape(len(methods), -1)

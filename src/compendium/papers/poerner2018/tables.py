@@ -77,9 +77,8 @@ def published_table_2() -> pd.DataFrame:
         "method", var_name="column", value_name="confidence"
     )
     about = reported("poerner_table2_columns").rename(columns={"task_method": "architecture"})
-    asked = about.experiment.str.contains(
-        "agreement"
-    )  # `hit_feat, f(X)!=y(X)`: hit_feat where predictions are wrong
+    # `hit_feat, f(X)!=y(X)`: hit_feat where predictions are wrong
+    asked = about.experiment.str.contains("agreement")
     right = np.where(about.metric.str.contains("!="), "wrong", "correct")
     metrics = about.metric.str.split(",").str[0].where(asked, about.experiment.str.split().str[-1])
     about = about.assign(metric=metrics, condition=np.where(asked, right, "all"))

@@ -268,9 +268,8 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         rng = generator("agents learned", task, model)
         weights = draw_counts(rng, len(names), settings.draws)
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
-        shares = draw_counts(rng, len(runs), settings.draws) / len(
-            runs
-        )  # 1 where there is but one run
+        # 1 where there is but one run
+        shares = draw_counts(rng, len(runs), settings.draws) / len(runs)
         low, high = map(
             float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence)
         )
@@ -443,7 +442,6 @@ def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray:
     folds = StratifiedKFold(min(FOLDS, int(second)), shuffle=True, random_state=0)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="The least populated class"
-        )  # it is then told by few, or by none
+        # it is then told by few, or by none
+        warnings.filterwarnings("ignore", message="The least populated class")
         return cross_val_predict(model, features, classes, cv=folds)

@@ -50,10 +50,11 @@ from compendium.workflow.step import Step
 Sets = list[tuple[tuple, set[int]]]  # units to be masked, each set with the key of its row
 TOGETHER = 10  # instances that share batches
 TEXT = [*RUN, "instance"]
-RANDOM = "random"  # the type of random units, as many as techniques have on average
-SHOWN_PAIRS = (
-    3  # pairs of spans that agents see of a text; of the other types, as many units as these hold
-)
+# the type of random units that are as many as techniques have on average; of those that are as many
+# as one technique has, the type is the technique's name
+RANDOM = "random"
+# pairs of spans that agents see of a text; of the other types, as many units as these hold
+SHOWN_PAIRS = 3
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
 MASKED = ["units", *CHANGES]
 
@@ -379,9 +380,8 @@ def properties_by_instance(properties: Properties, predictions: pd.DataFrame) ->
     all types.
     """
     changes = properties.changes
-    changes = changes[
-        (changes.technique != "random") | (changes.type == RANDOM)
-    ]  # not those of single techniques
+    # not the random units that are as many as those of a single technique
+    changes = changes[(changes.technique != "random") | (changes.type == RANDOM)]
     agreement = properties.agreement
     entropy = properties.complexity
     highest = entropy.uniform.where(entropy.uniform > 0)

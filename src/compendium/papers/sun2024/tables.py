@@ -185,9 +185,8 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
         return float(
             means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan)
         )
-    as_many = means.get(
-        (task, model, "random", technique), np.nan
-    )  # where the profile asks for random_sizes: each
+    # where the profile asks for random_sizes: each
+    as_many = means.get((task, model, "random", technique), np.nan)
     return float(
         means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many
     )

@@ -103,12 +103,13 @@ HARD = {  # what could decide the level of NC and NS, one thing at a time, then 
         "the same, logits times 8, no drift", STRICT | {"sharpness": 8.0, "drift": False}, SWAPPED
     ),
 }
+# more than one thing at a time
 TOGETHER = (
     "swaps_sharper",
     "released",
     "released_sharper",
     "released_fixed",
-)  # more than one thing at a time
+)
 SCALE = {  # whoever is compared keeps equally much of a text
     "permuted": Deviation("rival: own scores permuted", permuted=True),
     "calibrated": Deviation("masks of equal mean for all methods", {"norm": "calibrated"}),

@@ -211,9 +211,8 @@ def diagnosticity_summary(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
             part = averaged if name in ("average", "sd") else chosen[chosen[by] == name]
             row = {by: name, "metric": metric, "diagnosticity": value} | how_many(part)
             if hard and name != "sd":
-                row |= vars(
-                    compare(part[f"win_{metric}"], part[f"win_{hard}"])
-                )  # rank_sum, paired and pairs
+                # rank_sum, paired and pairs
+                row |= vars(compare(part[f"win_{metric}"], part[f"win_{hard}"]))
                 by_text = text_means(part, lead(part, metric, hard))
                 row["difference"] = value - means.loc[name, hard]
                 row["p"] = sign_flip_test(by_text, generator("sign flips", metric, by, name))

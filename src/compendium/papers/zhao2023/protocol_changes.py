@@ -24,10 +24,11 @@ from compendium.papers.zhao2023.diagnosticity import (
 from compendium.papers.zhao2023.settings import HARD_PREFIX, list_changes, protocol_of
 from compendium.workflow.step import Step
 
+# how much of a text each soft metric keeps, or removes
 SHARES = {
     "soft_ns": "keep_rate",
     "soft_nc": "drop_rate",
-}  # how much of a text each soft metric keeps, or removes
+}
 
 
 @table_of(

@@ -1,6 +1,6 @@
-"""The build backend of the stand-in for setuptools, with name and version of the lock file.
+"""A stand-in for setuptools with which pip downloads a source archive and runs none of its code.
 
-It is seen only by the pip that downloads source archives: nothing of theirs runs.
+Only that pip sees it. The environment has the name and the version that the lock file says.
 """
 
 import os
@@ -30,4 +30,5 @@ def build_wheel(*arguments: object) -> None:
     raise SystemExit("source archives are opened as data, never built")
 
 
+# what pip asks for where a source archive names no build system
 __legacy__ = sys.modules[__name__]
