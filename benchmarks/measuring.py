@@ -144,7 +144,6 @@ class Stopwatch:
         spent = {
             name: getattr(self.counted, name) - getattr(before, name) for name in asdict(before)
         }
-        # fmt: skip
         line = Line(
             self.who,
             what,

@@ -31,7 +31,6 @@ from compendium import corpora
 from compendium.config import ModelSpec, TrainingSpec
 from compendium.papers.pipeline.training import load_vectors
 
-# fmt: skip
 SPEC = TrainingSpec(
     epochs=8,
     batch_rows=8,
