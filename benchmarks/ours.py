@@ -15,7 +15,7 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
-from compendium.corpora.table import words_of
+from compendium.corpora.table import words_of_segments
 
 SIX = (
     "gradient_l1",
@@ -49,7 +49,10 @@ class Ledger(Scorer):
 def instances(texts: Sequence[tuple[str, str]]) -> list[Instance]:
     """Texts and pairs as the package reads them."""
     parts = [tuple(part for part in text if part) for text in texts]
-    return [Instance(str(at), segments, 0, words_of(segments)) for at, segments in enumerate(parts)]
+    return [
+        Instance(str(at), segments, 0, words_of_segments(segments))
+        for at, segments in enumerate(parts)
+    ]
 
 
 def budget(evaluations: int) -> Budget:

@@ -229,7 +229,7 @@ def make_claims(folder: Path) -> None:
 
 def make_claim(claim, at: int) -> dict:
     """A row of a claims table whose number is made up, as far as its verdict has one."""
-    verdict = Verdict[at % len(Verdict)]
+    verdict = list(Verdict)[at % len(Verdict)]
     row = {
         "claim": claim.id,
         "paper": claim.paper,

@@ -5,7 +5,7 @@ same ones.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +16,7 @@ import pandas as pd
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.tables import read_by_instance, read_tokens
 from attreval.methods import METHODS
+from attreval.methods.method import Budget
 from compendium import corpora, project
 from compendium.config import Judge, Profile, Run
 from compendium.project import Results
@@ -41,6 +42,26 @@ PUBLISHED = {
     "multirc": ("macro_f1", 0.740),
 }
 OTHER_LABELS = {"fever": "its third label is made by removing evidence"}  # not the paper's gold
+
+
+@dataclass(frozen=True)
+class OtherChoice:
+    """A field of the budget at another value, by which some texts are explained again.
+
+    methods: those that it bears upon. budget: with this value. texts: of the first shard, as many
+    as are explained again, None for all.
+    """
+
+    field: str
+    value: object
+    methods: tuple[str, ...]
+    budget: Budget
+    texts: int | None
+
+    @property
+    def part(self) -> str:
+        """What the file of its attributions is named by."""
+        return f"{self.field}-{self.value}".lower()
 
 
 def reported(name: str) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from attreval.methods.run import Explained, explain_instances
 from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from compendium.papers.common.runs import examples, marked_corpus, to_explain
+from compendium.papers.common.runs import OtherChoice, examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model
 from compendium.workflow.step import Step
 
@@ -34,26 +34,6 @@ class Shard:
     example: pd.DataFrame
     instances: pd.DataFrame
     precision: pd.DataFrame
-
-
-@dataclass(frozen=True)
-class OtherChoice:
-    """A field of the budget at another value, by which some texts are explained again.
-
-    methods: those that it bears upon. budget: with this value. texts: of the first shard, as many
-    as are explained again, None for all.
-    """
-
-    field: str
-    value: object
-    methods: tuple[str, ...]
-    budget: Budget
-    texts: int | None
-
-    @property
-    def part(self) -> str:
-        """What the file of its attributions is named by."""
-        return f"{self.field}-{self.value}".lower()
 
 
 def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:

@@ -6,7 +6,7 @@ from typing import get_args
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium.config import Profile, Run
-from compendium.papers.pipeline.explaining import OtherChoice
+from compendium.papers.common.runs import OtherChoice
 from compendium.workflow.step import Step
 
 BEARS_UPON = {  # field of Budget: the names of the methods that it moves
