@@ -155,7 +155,7 @@ rendering.py test_site.py::test_staging_again_removes_what_is_stale
 - elif path.name not in keep:
 + elif False:
 # rival-is-oneself: the best rival of the recommended method is the method itself, so that none is ever better
-evaluation/choice.py evaluation/test_choice.py
+evaluation/choice.py evaluation/test_page.py
 - others = ~np.isin(names, [method, "random"])
 + others = ~np.isin(names, ["random"])
 # judges-before-diagnosis: judges or models are compared before the diagnosis has said anything, or of its last run

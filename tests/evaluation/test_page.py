@@ -87,6 +87,7 @@ def test_the_page_says_how_sure_at_what_price_and_what_spoke_against(found):
         assert part in said
     assert html.escape(said) in report_page(found)
     assert "1.2 s on one core" in findings.price(found)
+    assert (found.objections.rival != found.best.method).all(), "nobody is a rival of its own"
     last = findings.list_objections(found)[-1]
     assert "Occlusion (1) is surely better (0.70 against 0.30)" in last or "above random" in last
     for part in (

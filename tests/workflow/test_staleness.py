@@ -4,6 +4,7 @@ import ast
 import shutil
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -176,6 +177,8 @@ def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monke
     assert [state(rule, softer) for rule in ("joint", "joint_models")] == [
         state(rule, profile) for rule in ("joint", "joint_models")
     ]
+    read = steps["joint_models"].read_files(Graph(profile))
+    assert {Path(file).stem for file in read} >= {"08_joint", "07_sun2024"}
     titles = [getattr(TASKS["snli"], name) for name in TASK_FACTS]
     assert repr(titles) in state("train", profile, *run) and repr(titles) in state("joint", profile)
 
