@@ -175,7 +175,7 @@ site/fidelity.py site/test_far_cells.py
 - entropy = _with_published(complexity)
 + entropy = _with_published(agreement)
 # hardest-world: which planted model is the hardest depends on explainers that nobody needs to tell from the truth
-planted/sentences.py papers/test_sentences.py
+planted/sentences.py trial/test_verdict.py
 - rows = cells[cells.explainer.isin(NEEDED)]
 + rows = cells
 # why-untested: a claim that too few texts could test does not say so

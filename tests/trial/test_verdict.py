@@ -26,7 +26,7 @@ from compendium.config.judges import MetaSpec
 from compendium.config.sections import BootstrapSpec
 from compendium.papers.planted import tables as planted
 from compendium.papers.planted.figures import draw_matrix
-from compendium.papers.planted.sentences import say_short_list, say_trial
+from compendium.papers.planted.sentences import say_short_list, say_trial, say_worlds
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +155,11 @@ def test_a_profile_names_its_worlds():
     trial = planted.try_all(MetaSpec(instances=4, worlds=("one",)))
     assert set(trial.values.world) == {"one"} and set(NULLS) < set(trial.values.metric)
     assert set(planted.METHODS) < set(trial.values.explainer)
+
+
+def test_the_hardest_world_is_that_of_the_explainers_that_must_be_told_apart():
+    rows = [("one", "random", 0.4, 0.6), ("one", "reversed", 0.6, 0.9)]
+    rows += [("two", "random", 0.6, 0.8), ("two", "cautious", 0.3, 0.4)]
+    cells = pd.DataFrame(rows, columns=["world", "explainer", "low", "separation"])
+    said = str(say_worlds(pd.concat([cells, cells[cells.explainer == "cautious"]])))
+    assert "hardest planted model is one, where 1 of 2 comparisons" in said
