@@ -140,7 +140,8 @@ def test_tasks_of_few_texts_do_not_vote_beside_larger_ones():
     (only,) = claims.compare_tasks(pairs, None, STAGE).tasks
     assert (only.task, len(set(only.texts))) == ("snli", 40)
     table = claims.faithfulness_claims(STAGE, pairs, curves_of(values[keep])).set_index("claim")
-    assert "rotten_tomatoes has 4 texts" in table.reason["diagnosticity-falls-again"]
+    reason = table.reason["diagnosticity-falls-again"]
+    assert reason == "no task of 30 texts or more tests it; rotten_tomatoes has 4 texts"
 
 
 def test_a_curve_that_only_falls_does_not_rise_and_fall():
