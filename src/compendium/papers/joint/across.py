@@ -65,7 +65,8 @@ def _compare_models(
             if methods < FEWEST:
                 continue
             drawn = drawn_means(array, settings.draws, "across models", task)
-            observed, draws = drawn[0], drawn[1:]
+            observed = drawn[0]
+            draws = drawn[1:]
             taus = true_tau_b(observed.T, draws.mT, generator("true means", *cell, a, b))
             chance = lost_between(array, generator("models exchanged", *cell, a, b))
             family = shared_family(models[a], models[b])
