@@ -114,6 +114,7 @@ def test_later_samples_ask_about_new_texts_alone_and_the_next_call_about_none(
     first = ask(roberta, tmp_path, **kept)
     of_all = 16 + len(first.documents)
     assert len(first.judged) == 16 and not first.settled  # fewer than thirty texts
+    assert {one.explanation.instance.label for one in first.judged} == {0, 1}, "rows keep labels"
     assert len(asked) == of_all == len(set(asked))
     again = ask(roberta, tmp_path, **kept)
     assert len(asked) == of_all
