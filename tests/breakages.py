@@ -160,8 +160,8 @@ evaluation/choice.py evaluation/test_page.py
 + others = ~np.isin(names, ["random"])
 # judges-before-diagnosis: judges or models are compared before the diagnosis has said anything, or of its last run
 workflow/steps.py workflow/test_staleness.py
-- diagnosed = [()] if _runs("diagnosis")(graph) else []
-+ diagnosed = []
+- graph.executed("07_sun2024", _judging("diagnosis")(graph))
++ graph.executed("07_sun2024", [])
 # explanation-of-another: an evaluated text carries the label and marks of no text
 evaluation/judged.py evaluation/test_evaluate.py
 - Judged(replace(one, instance=instance), of_text, seconds)

@@ -1,4 +1,4 @@
-"""What notebooks 04, 06 and 07 say of single texts of a run, a row each, as Parquet."""
+"""What notebooks 04, 06, 07 and 08 say of single texts of a run, a row each, as Parquet."""
 
 from pathlib import Path
 

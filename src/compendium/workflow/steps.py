@@ -212,8 +212,8 @@ def _read_joint(graph: Graph) -> list[Path]:
 
 
 def _read_joint_models(graph: Graph) -> list[Path]:
-    diagnosed = [()] if _runs("diagnosis")(graph) else []
-    return [*graph.executed("08_joint"), *graph.executed("07_sun2024", diagnosed)]
+    diagnosed = graph.executed("07_sun2024", _judging("diagnosis")(graph))
+    return [*graph.executed("08_joint"), *diagnosed]
 
 
 def _read_joint_settings(graph: Graph) -> list[Path]:

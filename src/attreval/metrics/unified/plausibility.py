@@ -211,8 +211,7 @@ def interaction_agreement(
 
     rule: `overlap` in both parts, the `exact` same feature, `iou50` (half of the units in both
         parts), or `token_pairs`: features are taken apart into pairs of units, which must be the
-    same. NaN where
-        people gave none.
+        same. NaN where people gave none.
     """
     if rule not in MATCHES:
         raise ValueError(f"matching rule {rule!r} is not known; there are: {', '.join(MATCHES)}")

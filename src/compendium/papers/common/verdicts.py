@@ -161,6 +161,11 @@ def adjust(p: np.ndarray) -> np.ndarray:
     return out
 
 
+def discovery_rate(confidence: float) -> float:
+    """The highest adjusted p-value at which something is told, rounding allowed for."""
+    return 1 - confidence + 1e-12
+
+
 def decide_verdict(
     expect: Expectation, null: str, row: Mapping[str, Any], confidence: float
 ) -> Verdict:
@@ -184,7 +189,7 @@ def decide_verdict(
     high = row["high"]
     if (isinstance(row["reason"], str) and row["reason"]) or np.isnan(value):
         return Verdict.UNTESTABLE
-    sure = row["q"] <= 1 - confidence + 1e-12
+    sure = row["q"] <= discovery_rate(confidence)
     passes_null = not row["null_p"] > NULL_LEVEL
     if expect.holds(low) and expect.holds(high):
         if not passes_null:

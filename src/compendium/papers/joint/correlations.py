@@ -19,7 +19,7 @@ from attreval.methods import METHODS
 from attreval.metrics import rank_correlation
 from attreval.metrics.rank_correlation import Correlation, Drawn
 from compendium.papers.common.tables import table_of
-from compendium.papers.common.verdicts import adjust
+from compendium.papers.common.verdicts import adjust, discovery_rate
 from compendium.papers.joint import over_runs
 from compendium.papers.joint.over_runs import SURE, UNSURE, VERDICTS
 from compendium.papers.joint.values import (
@@ -124,7 +124,7 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     table = _correlate_pairs(scores, confidence).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
     table.insert(len(table.columns) - 1, "q", family.p.transform(adjust))
-    rate = 1 - confidence + 1e-12
+    rate = discovery_rate(confidence)
     unsure = table.verdict.isin(SURE) & (table.q > rate)
     beyond_names = family.p_names.transform(adjust) <= rate
     return table.assign(verdict=table.verdict.mask(unsure, UNSURE), beyond_names=beyond_names)
@@ -263,7 +263,7 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     methods are below.
     """
     table = _compare_with_random(scores)
-    surely = adjust(table.p.to_numpy()) <= 1 - confidence + 1e-12
+    surely = adjust(table.p.to_numpy()) <= discovery_rate(confidence)
     by = table.assign(surely=surely).groupby([*RUN, "metric"], sort=False)
     found = by.agg(
         random=("random", "first"),

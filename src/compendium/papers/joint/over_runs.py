@@ -30,8 +30,8 @@ def exchange_methods(
     """(d,) mean tau-b of two judges over runs, the names of the second judge's methods permuted.
 
     names: M methods, among them all of the runs; orders: (d, M) permutations of them. Methods that
-        a run lacks are skipped: the one behind them in the permutation's cycle takes their place,
-    so that a method trades alike in all runs. NaN where no run has FEWEST shared methods.
+    a run lacks are skipped: the one behind them in the permutation's cycle takes their place, so
+    that a method trades alike in all runs. NaN where no run has FEWEST shared methods.
     """
     names = list(names)
     draws = np.arange(len(orders))[:, None]

@@ -22,7 +22,7 @@ from attreval.models.scorer import Scorer
 from compendium.config import ModelSpec, Profile, Run
 from compendium.papers.common import runs
 from compendium.papers.common.trained_models import open_run
-from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
+from compendium.papers.common.verdicts import LEAST_TEXTS, adjust, discovery_rate
 from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
 from compendium.project import Results
@@ -73,7 +73,7 @@ def judge_chance(table: pd.DataFrame, confidence: float, found: str) -> pd.DataF
     verdict: `found` where q is low, BY_CHANCE otherwise, TOO_FEW for fewer than LEAST_TEXTS texts.
     """
     q = adjust(table.p.to_numpy())
-    said = np.where(q <= 1 - confidence + 1e-12, found, BY_CHANCE)
+    said = np.where(q <= discovery_rate(confidence), found, BY_CHANCE)
     return table.assign(q=q, verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
 
 
