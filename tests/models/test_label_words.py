@@ -42,8 +42,8 @@ def load(folder, template=TEMPLATES[1], labels=SINGLE, **more):
 
 
 def own(network, tokenizer, prompt, labels):
-    """(K,) by transformers: logits of the next token, or sums of log probabilities where a label
-    has several.
+    """(K,) by transformers: logarithms of the labels' probabilities among them, from logits of the
+    next token, or from sums of log probabilities where a label has several.
     """
     start = tokenizer(prompt)["input_ids"]
     scores = []
@@ -54,7 +54,7 @@ def own(network, tokenizer, prompt, labels):
             logits = network(input_ids=torch.tensor([said[:-1]])).logits[0, len(start) - 1 :]
         logits = logits if labels is SINGLE else logits.log_softmax(dim=-1)
         scores.append(sum(float(logits[j, k]) for j, k in enumerate(said[len(start) :])))
-    return scores
+    return torch.tensor(scores, dtype=torch.float64).log_softmax(dim=0).tolist()
 
 
 def read(model, texts):
@@ -133,7 +133,7 @@ def test_soft_erasure_of_all_words_leaves_the_template(folder_of):
     whole = torch.cat([vectors[:, :count], gone, vectors[:, count:]], dim=1)
     with torch.no_grad():
         logits = network(inputs_embeds=whole).logits[0, -1]
-    expected = logits[[word[0] for word in prompt.spoken]]
+    expected = logits[[word[0] for word in prompt.spoken]].log_softmax(dim=0)
     assert_allclose(found[0], expected, atol=1e-9)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from attreval.api.method_names import asks_for_all, find_methods
 from attreval.core.records import Instance
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain_instances, predict
-from attreval.models.classifier import Classifier, Contrast
+from attreval.models.classifier import Classifier, Contrast, Score
 from attreval.models.scorer import Scorer
 from attreval.texts.data import index_of
 from attreval.texts.given import Text, as_list, make_instances, read_segments
@@ -35,6 +36,7 @@ def explain(
     unit: str = "word",
     target: str | int | Sequence[str | int | None] | None = None,
     against: str | int | None = None,
+    score: Score | None = None,
     budget: Budget | None = None,
     samples: int | None = None,
     notify: Callable[[int, int, int], None] | None = None,
@@ -55,6 +57,9 @@ def explain(
         against: explain why that class rather than this one: the difference of their two logits, or
             for methods that go by probabilities the probability of the one given that it is one of
             the two. A method whose scores do not depend on the class gives the same.
+        score: what methods that do not go by probabilities explain of the class: its `logit`, or
+            its `log_probability`, in which what moves all classes alike has no part. None takes the
+            logit of a trained classifier, the other of a language model or a function.
         budget: what methods may spend, and their choices.
         samples: texts that LIME, LIMSSE and the Shapley methods may ask for, 500 where neither is
             given.
@@ -63,11 +68,12 @@ def explain(
 
     Raises:
         ValueError: a text that is empty or no text, an unknown method or one that the model does
-            not allow, an unknown class.
+            not allow, an unknown class or score.
         RuntimeError: the model fails; text and method are named.
     """
     check_model(model)
     check_unit(unit)
+    model = score_by(model, score)
     names = find_methods(methods, model.family)
     every = asks_for_all(methods)
     rival = None if against is None else find_class(model.labels, against)
@@ -119,6 +125,24 @@ def find_class(labels: Sequence[str], wanted: str | int) -> int:
     known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20]))
     known += " ..." if len(labels) > 20 else ""
     raise ValueError(f"the model has no class {wanted!r}; it has {len(labels)}: {known}")
+
+
+def score_by(model: Any, score: Score | None) -> Classifier:
+    """The classifier with another score of its classes; None leaves it as it is.
+
+    ValueError for an unknown score, and for the logit of a model that has none.
+    """
+    if score is None or score == getattr(model, "score", "logit"):
+        return model
+    if score not in get_args(Score):
+        raise ValueError(f"score {score!r} is not known; there are: {', '.join(get_args(Score))}")
+    if not hasattr(model, "network"):
+        raise ValueError(
+            f"{model.name} has no logits: its class scores are logarithms of its probabilities"
+        )
+    other = copy(model)
+    other.score = score
+    return other
 
 
 def check_samples(samples: int | None) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -149,6 +149,9 @@ def explain_command(
     against: Annotated[
         str | None, typer.Option(help="explain why the target rather than this class")
     ] = None,
+    score: Annotated[
+        str | None, typer.Option(help="of the class: its `logit`, or its `log_probability`")
+    ] = None,
     samples: Annotated[
         int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")
     ] = 500,
@@ -189,6 +192,7 @@ def explain_command(
         unit=unit,
         target=target,
         against=against,
+        score=cast(Any, score),
         samples=samples,
         notify=ProgressLine(),
     )

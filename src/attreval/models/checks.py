@@ -99,7 +99,7 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
             f"it gives logits of shape {tuple(logits.shape)} for a text; with {count} labels "
             f"({', '.join(model.labels)}) they must have shape (1, {count}), of 2 classes or more"
         )
-    return to_array(model.ordered(logits)[0])
+    return to_array(model.class_scores(logits)[0])
 
 
 def compare_readings(model: Any, precision: str = "float32") -> dict[str, LogitDifference]:

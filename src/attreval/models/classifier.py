@@ -9,13 +9,16 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from attreval.core.records import Instance, Tokens
 
 if TYPE_CHECKING:  # slow to import, and the list of methods is read by every command
     import torch
     from torch import Tensor
+
+
+Score = Literal["logit", "log_probability"]
 
 
 class Classifier(Protocol):
@@ -31,10 +34,14 @@ class Classifier(Protocol):
     Attributes:
         labels: K class names.
         max_length: Tokens that are read, at most.
+        score: What the score of a class is. A language model's logits rise and fall together,
+            whatever it reads, so that its scores are logarithms of the labels' probabilities among
+            them; a trained head's are logits.
     """
 
     labels: tuple[str, ...]
     max_length: int
+    score: Score
 
     @property
     def family(self) -> str:
@@ -74,6 +81,18 @@ class Classifier(Protocol):
             embeddings: (B, L, D) word embeddings in place of ids.
             entering: Changes the vectors that enter the network.
         """
+
+
+def class_scores(outputs: Tensor, order: list[int] | None, score: Score) -> Tensor:
+    """(..., K) scores of the classes from a network's outputs.
+
+    Args:
+        outputs: (..., K).
+        order: (K,) where each class stands among them; None for the same order.
+        score: See `Classifier`.
+    """
+    found = outputs if order is None else outputs[..., order]
+    return found.log_softmax(dim=-1) if score == "log_probability" else found
 
 
 class Contrast:

@@ -81,7 +81,15 @@ def load_language_model(
         )
     network = freeze(network).to(pick_device(device))
     longest = min(max_length, positions - prompt.room)
-    model = Transformer(str(folder), network, tokenizer, tuple(words), longest, prompt=prompt)
+    model = Transformer(
+        str(folder),
+        network,
+        tokenizer,
+        tuple(words),
+        longest,
+        prompt=prompt,
+        score="log_probability",
+    )
     model.refusals.update(check_readings(model))
     return model
 

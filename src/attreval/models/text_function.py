@@ -19,6 +19,7 @@ from attreval.core.alignment import place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models.checks import TEXTS, TOLERANCE
+from attreval.models.classifier import Score
 from attreval.texts.given import read_columns, read_names
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
@@ -54,6 +55,7 @@ class TextFunction:
     family: str = "function"
     max_length: int = 1_000_000
     pad_id: int = BLANK
+    score: Score = "log_probability"
     pieces: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward
+from attreval.models.classifier import Score, class_scores
 from attreval.models.folders import (
     find_model,
     match_labels,
@@ -46,6 +47,7 @@ class Transformer:
         order: (K,) where each class stands in the network's output; None for the same order.
         prompt: What stands around a text where the network is a language model, which is asked for
             label words.
+        score: What the score of a class is, see `Classifier`.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Transformer:
     max_length: int
     order: list[int] | None = None
     prompt: Prompt | None = None
+    score: Score = "logit"
     family: str = "transformer"
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
@@ -102,7 +105,7 @@ class Transformer:
         bias: Tensor | None = None,
         whole: bool = False,
     ) -> Tensor:
-        """(B, K) logits of token ids or of word embeddings.
+        """(B, K) class scores of token ids or of word embeddings.
 
         A row without any token, all of them deleted, is read as one blank token (see
         alignment.fill_ids).
@@ -125,7 +128,8 @@ class Transformer:
         if embeddings is None and not (self.prompt and self.prompt.before + self.prompt.behind):
             ids, mask, segments = self._without_empty(ids, mask, segments)
         if self.prompt is not None:
-            return self.prompt.classify(network, mask, ids, embeddings, entering)
+            outputs = self.prompt.classify(network, mask, ids, embeddings, entering)
+            return self.class_scores(outputs)
         types = segments if self.typed else None
         with ExitStack() as stack:
             if bias is not None:
@@ -137,7 +141,8 @@ class Transformer:
                 stack.enter_context(AttentionWeights(self.layers, bias=bias))
             if not whole and self.first_alone:
                 stack.enter_context(first_token.last_layer(network))
-            return self.ordered(forward.classify(network, mask, types, ids, embeddings, entering))
+            outputs = forward.classify(network, mask, types, ids, embeddings, entering)
+            return self.class_scores(outputs)
 
     def _without_empty(
         self, ids: Tensor, mask: Tensor, segments: Tensor
@@ -184,9 +189,9 @@ class Transformer:
             self.refusals[need] = checks.try_out(self, need)
         return self.refusals[need]
 
-    def ordered(self, logits: Tensor) -> Tensor:
-        """(B, K) logits with the classes as `labels` names them."""
-        return logits if self.order is None else logits[:, self.order]
+    def class_scores(self, outputs: Tensor) -> Tensor:
+        """(B, K) scores of the classes as `labels` names them, of what the network gives."""
+        return class_scores(outputs, self.order, self.score)
 
     def output_of(self, target: int) -> int:
         """Where a class of `labels` stands in the network's output."""

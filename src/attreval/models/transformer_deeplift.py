@@ -75,24 +75,25 @@ class Rescale(Propagation):
         if name in QUOTIENTS and depends(args[1]):
             upside_down = by_slope(1 / args[1], args[1], torch.reciprocal)
             return self.product(torch.mul, 0, (args[0], upside_down), {})
+        if name == "log_softmax" and depends(args[0]):
+            return self.log_softmax(*args, **kwargs)
         if name in PASSED_ON:
             return super().__torch_function__(function, types, args, kwargs)
         return function(*args, **kwargs)
 
     def softmax(self, function: Callable, scores: Tensor, dim: int = -1, **kwargs: Any) -> Tensor:
-        """Each weight is exp(score - log of the sum of all), and so is that sum: weights sum to 1.
-
-        With slopes c of the exponential, sum c (ds - dlog) = 0, so that the sum's own difference is
-        sum c ds / sum c.
-        """
+        """Each weight is exp(score - log of the sum of all)."""
         weights = function(scores, dim=dim, **kwargs)
         if not depends(weights):
             return weights
-        scores = scores.to(weights.dtype).clamp(min=-1e30)  # 0 times -inf is no number
-        slope = _slope(torch.log_softmax(scores.detach(), dim), weights.detach(), torch.exp)
-        total = slope.sum(dim=dim, keepdim=True)
-        log = (slope * scores).sum(dim=dim, keepdim=True) / total
-        return replace_value(weights, slope * (scores - log))
+        slope, logs = _part_sum(scores.to(weights.dtype), weights.detach(), dim)
+        return replace_value(weights, slope * logs)
+
+    def log_softmax(self, scores: Tensor, dim: int = -1, **kwargs: Any) -> Tensor:
+        """Each score less the logarithm of the sum of all."""
+        value = torch.log_softmax(scores, dim, **kwargs)
+        _, logs = _part_sum(scores, value.detach().exp(), dim)
+        return replace_value(value, logs)
 
     def rescale(self, x: Tensor, over: tuple[int, ...], eps: float) -> Tensor:
         """Divided by the root mean square, whose squares and root have slopes."""
@@ -119,6 +120,18 @@ class Rescale(Propagation):
             given[other] = torch.cat([mean, mean])
             alone.append(function(*given, **kwargs))
         return replace_value(function(*args, **kwargs), sum(alone))
+
+
+def _part_sum(scores: Tensor, weights: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Slopes of the exponential, and scores less the logarithm of the sum of their exponentials.
+
+    Weights sum to 1: with slopes c, sum c (ds - dlog) = 0, so that the logarithm's own difference
+    is sum c ds / sum c. Only differences between the halves are right.
+    """
+    scores = scores.clamp(min=-1e30)  # 0 times -inf is no number
+    slope = _slope(torch.log_softmax(scores.detach(), dim), weights, torch.exp)
+    total = slope.sum(dim=dim, keepdim=True)
+    return slope, scores - (slope * scores).sum(dim=dim, keepdim=True) / total
 
 
 def by_slope(value: Tensor, x: Tensor, function: Callable) -> Tensor:

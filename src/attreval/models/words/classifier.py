@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
+from attreval.models.classifier import Score, class_scores
 from attreval.models.folders import check_names, match_labels
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import PropagationRule
@@ -138,7 +139,7 @@ class WordClassifier:
         vocabulary: Words in index order, from index 2 on; 0 is padding, and an occluded word (a
             zero vector), 1 is any other word.
         sizes: What the network is made of.
-        labels, order, max_length: As for a Transformer.
+        labels, order, max_length, score: As for a Transformer.
         reuse_from: The number of windows from which on `erased` answers for the rows; measured on a
             processor, where it is then faster.
     """
@@ -154,6 +155,7 @@ class WordClassifier:
     pad_id: int = PAD
     mask_id: int = PAD
     reuse_from: float = 32
+    score: Score = "logit"
 
     def __post_init__(self) -> None:
         if not can_reuse(self.network.core, self.device):
@@ -248,11 +250,8 @@ class WordClassifier:
         network = self.at(precision)
         x = network.embedding(ids) if embeddings is None else embeddings
         x = x if entering is None else entering(x)
-        return self.ordered(network(x, mask, GRADIENTS if rule is None else RelevanceRules(rule)))
-
-    def ordered(self, scores: Tensor) -> Tensor:
-        """(..., K) scores with the classes as `labels` names them."""
-        return scores if self.order is None else scores[..., self.order]
+        outputs = network(x, mask, GRADIENTS if rule is None else RelevanceRules(rule))
+        return class_scores(outputs, self.order, self.score)
 
     def decompose(
         self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True
@@ -263,9 +262,15 @@ class WordClassifier:
             ids, mask: (B, L).
             precision: `float64`, `float32` or `bfloat16`.
             output_gate: See questions.CellParts.
+
+        Raises:
+            ValueError: Class scores are no logits, so that they have no such parts.
         """
+        if self.score != "logit":
+            raise ValueError("what tokens leave in the cells are parts of a logit: score='logit'")
         network = self.at(precision)
-        return self.ordered(network.decompose(network.embedding(ids), mask, output_gate))
+        parts = network.decompose(network.embedding(ids), mask, output_gate)
+        return class_scores(parts, self.order, self.score)
 
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
         """(w, K) logits with each window of words blanked or deleted; see window_erasure.
@@ -278,7 +283,7 @@ class WordClassifier:
         """
         network = self.at(precision)
         states = erased_states(network.core, network.embedding(ids), size, blank)
-        return self.ordered(network.output(states))
+        return class_scores(network.output(states), self.order, self.score)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
