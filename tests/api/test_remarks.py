@@ -24,19 +24,21 @@ PATHS = ["integrated_gradients", "integrated_gradients_plain"]
 
 
 def padded_with_zeros(kind, folder):
-    """A tiny classifier whose padding vector is zero, as in all that are trained with a padding
-    token.
+    """A tiny classifier in which what metrics erase to has a zero vector, as padding has in all
+    that are trained with a padding token.
     """
     model = av.load(shapes.save_tiny(kind, folder))
+    erased = model.pad_id if model.erasing is None else model.erasing
     with torch.no_grad():
-        model.network.get_input_embeddings().weight[model.pad_id] = 0.0
+        model.network.get_input_embeddings().weight[erased] = 0.0
     return model
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3", "deberta_v2", "bert"])
 def test_paths_start_where_they_can_converge(tmp_path, kind):
-    """The one special token of Qwen 3 is also what methods erase to."""
-    start = "starts from the mean of all embeddings" if kind == "qwen3" else MASK
+    """Methods erase to what metrics erase to where there is no mask token."""
+    decoder = kind in ("llama", "qwen3")
+    start = "starts from the mean of all embeddings" if decoder else MASK
     model = padded_with_zeros(kind, tmp_path)
     for one in av.explain(model, TEXTS, PATHS):
         scores = one.attributions[PATHS[0]].scores

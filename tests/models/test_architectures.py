@@ -13,10 +13,12 @@ from reference import architectures as shapes
 from reference import case
 from reference.models import instance
 
-from attreval.core.alignment import fill_ids, to_words, tokenize
+import attreval as av
+from attreval.core.alignment import to_words, tokenize
 from attreval.methods import METHODS, run
 from attreval.methods.run import LEAST, explain_instances, try_methods
 from attreval.metrics.erasure import erase
+from attreval.models.checks import probe_texts
 from attreval.models.loading import examine_model, load_classifier
 from attreval.models.questions import SoftErasure
 from attreval.models.scorer import Scorer
@@ -154,30 +156,58 @@ def test_an_erased_last_token_is_still_the_one_that_is_read(loaded):
             assert_allclose(found, expected, atol=1e-9)
 
 
-def test_metrics_erase_to_padding_and_methods_to_the_mask_or_what_there_is(loaded):
-    """Not to the first id of the vocabulary, which is padding by chance alone."""
-    for kind, pad, mask in (
-        ("gpt2", "<end>", "<end>"),
-        ("llama_padded", "<|endoftext|>", "<|endoftext|>"),
-        ("llama", "</s>", "<unk>"),
-        ("t5", "<pad>", "<unk>"),
-        ("bert", "[PAD]", "[MASK]"),
-    ):
+def test_metrics_erase_to_padding_and_methods_to_the_mask(loaded):
+    model = loaded("bert")
+    tokens = model.tokens(TEXTS[1])
+    names = model.tokenizer.convert_ids_to_tokens
+    assert names([tokens.pad_id, tokens.mask_id]) == ["[PAD]", "[MASK]"]
+    asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
+    assert set(asked.ids[1]) == {tokens.pad_id}
+    assert dict(examine_model(model))["metrics erase to"] == "'[PAD]'"
+
+
+def test_without_a_mask_token_they_erase_to_what_is_nearest_to_leaving_tokens_out(loaded):
+    """Told by a plain loop in float64, of the two texts that every model is tried out with."""
+    for kind in ("gpt2", "llama_padded", "t5"):
         with case(kind):
             model = loaded(kind)
+            scorer = Scorer(model, precision="float64")
+
+            def centred(ids, scorer=scorer):
+                scores = scorer.logits([(np.array(ids), np.zeros(len(ids), np.int64))])[0]
+                return scores - scores.mean()
+
+            apart = dict.fromkeys(model.distances, 0.0)
+            for text in probe_texts(model):
+                inner = text.content.tolist()
+                sets = [inner[::3], inner[1::3], inner[2::3], inner]
+                sets = [gone for gone in sets if len(gone) < len(text)]
+                for gone in sets:
+                    left = centred([t for i, t in enumerate(text.ids) if i not in gone])
+                    for one in apart:
+                        filled = [one if i in gone else t for i, t in enumerate(text.ids)]
+                        apart[one] += np.abs(centred(filled) - left).mean() / len(sets) / 2
+            assert_allclose(list(model.distances.values()), list(apart.values()), atol=1e-5)
+            nearest = min(apart, key=apart.get)
             tokens = model.tokens(TEXTS[1])
-            tokenizer = model.tokenizer
-            assert tokenizer.convert_ids_to_tokens([tokens.pad_id, tokens.mask_id]) == [pad, mask]
-            asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
-            assert set(asked.ids[1]) == {tokens.pad_id}
-            said = dict(examine_model(model))["metrics erase to"]
-            assert said.startswith(repr(pad))
-            assert ("since the tokenizer has no" in said) == (tokenizer.pad_token is None)
+            assert len(apart) > 1 and tokens.mask_id == tokens.pad_id == nearest
+            said = dict(examine_model(model))["tokens are erased to"]
+            token = model.tokenizer.convert_ids_to_tokens(nearest)
+            assert said.startswith(f"{token!r}, nearest to leaving tokens out")
+
+
+def test_what_tokens_are_erased_to_may_be_named(tmp_path):
+    folder = shapes.save_tiny("gpt2", tmp_path / "gpt2")
+    model = av.load(folder, erase=" good", device="cpu")
+    tokens = model.tokens(TEXTS[1])
+    assert model.tokenizer.convert_ids_to_tokens([tokens.mask_id, tokens.pad_id]) == ["Ġgood"] * 2
+    with pytest.raises(ValueError, match="erase=' good film' is 2 tokens"):
+        av.load(folder, erase=" good film", device="cpu")
 
 
 def test_a_text_of_which_nothing_is_left_is_read_as_one_blank_token(loaded):
     scorer = Scorer(loaded("gpt2"))
-    blank = np.array([fill_ids(scorer.model.tokenizer)[1]])
+    blank = np.array([scorer.model.erasing])
     none = np.zeros(0, np.int64)
     alone = scorer.logits([(none, none)])
     scorer.forget()

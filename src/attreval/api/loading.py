@@ -23,14 +23,16 @@ def load(
     template: str | None = None,
     labels: Mapping[str, str] | None = None,
     chat: bool = False,
+    erase: str | None = None,
 ) -> Classifier:
-    """A trained classifier from a folder that `transformers` or this package wrote, or from a hub.
+    """A trained classifier from a folder that `transformers` or this package wrote, or from a hub;
+    a language model also from a GGUF file.
 
     With a template, a causal language model: `load("gpt2", template="{text} It was",
     labels={"positive": " great", "negative": " terrible"})`. A class is as likely as its word is to
-    come next, among the words given: class scores are these tokens' logits, or the sums of their
-    log probabilities where a word has several tokens. The template is
-    context: its tokens have no scores, are never erased, and a long text is cut, not the template.
+    come next, among the words given: class scores are logarithms of these probabilities. The
+    template is context: its tokens have no scores, are never erased, and a long text is cut, not
+    the template.
 
     Args:
         folder: a path, or a name.
@@ -42,31 +44,35 @@ def load(
             space before it.
         chat: the template is what a user says to the model, by the tokenizer's chat template, and
             labels begin the answer.
+        erase: one token, such as `" ..."`, that erased tokens become; None for the mask token, or
+            where there is none for the one that is nearest to leaving tokens out, see
+            models/erasing.py.
 
     Raises:
         FileNotFoundError: a path that is not there.
         OSError, ValueError: what is there is no classifier, or no language model where there is a
             template; a template or labels that its tokenizer does not tell apart.
     """
-    from attreval.models.folders import find_model
+    from attreval.models.folders import find_model, is_gguf
     from attreval.models.loading import load_classifier, load_language_model
 
     check_length(max_length)
     place = find_model(str(folder.absolute()) if isinstance(folder, Path) else folder)
     asked = ENDLESS if max_length is None else max_length
-    if template is None and labels is None and not chat:
-        model = load_classifier(place, device=device, max_length=asked)
+    if template is None and labels is None and not chat and not is_gguf(place):
+        model = load_classifier(place, device=device, max_length=asked, erase=erase)
     elif (
         template is None
         or not isinstance(labels, Mapping)
         or not all(isinstance(x, str) for x in labels.values())
     ):
         raise ValueError(
-            "a language model is given both a `template` with {text} and `labels`, class -> its "
-            f"words, such as {{'good': ' fine'}}; got {template!r} and {labels!r}"
+            "a language model (a GGUF file holds one) is given both a `template` with {text} and "
+            "`labels`, class -> its words, such as {'good': ' fine'}; got "
+            f"{template!r} and {labels!r}"
         )
     else:
-        model = load_language_model(place, template, labels, chat, device=device, max_length=asked)
+        model = load_language_model(place, template, labels, chat, device, asked, erase)
     model.max_length = min(asked, model.max_length, _longest(model))
     return model
 
@@ -79,6 +85,7 @@ def wrap(
     *,
     tokenize: Callable[[str], Iterable[str]] | None = None,
     mask: str | None = None,
+    erase: str | None = None,
 ) -> Classifier:
     """A classifier made from a module and its tokenizer, or from any function of texts.
 
@@ -103,6 +110,7 @@ def wrap(
         mask: of a function, the string that takes the place of a masked word, such as `[MASK]` or
             `...`; None leaves the word out. A text of which nothing is left is then the empty
             string.
+        erase: of a module, as for `load`.
 
     Raises:
         ValueError: classes without a name of their own, labels without an order, or the
@@ -118,6 +126,8 @@ def wrap(
             raise ValueError(
                 f"a function reads the whole text; leave out max_length, which is {max_length}"
             )
+        if erase is not None:
+            raise ValueError("`erase` is a token of a module's; of a function's words say `mask`")
         return wrap_function(module, labels, tokenize, mask)
     if tokenize is not None or mask is not None:
         raise ValueError(
@@ -125,6 +135,7 @@ def wrap(
             "both"
         )
     from attreval.models.checks import check_readings
+    from attreval.models.erasing import name_erasing
     from attreval.models.folders import NOT_FAST, own_names, refuse_problem, rename_classes
     from attreval.models.transformer import Transformer
 
@@ -156,6 +167,7 @@ def wrap(
     model = Transformer(name, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
+    name_erasing(model, erase)
     return model
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from attreval.core.extras import need
 from attreval.texts.given import read_names
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _TRUST = "trust_remote_code"
 
 
 def find_model(name: Path | str) -> Path | str:
-    """The folder of that name, or the name itself where it can only be one of the hub.
+    """The folder or GGUF file of that name, or the name itself where it can only be of the hub.
 
     Names of the hub are `owner/name`, or `name`.
 
@@ -42,7 +43,7 @@ def find_model(name: Path | str) -> Path | str:
         FileNotFoundError: The folder is not there (names the nearest ones), or it is a file.
     """
     path = Path(name).expanduser()
-    if path.is_dir() or isinstance(name, Path):
+    if path.is_dir() or isinstance(name, Path) or (is_gguf(path) and path.is_file()):
         return path
     if path.is_file():
         raise FileNotFoundError(f"{name} is a file; give the folder that it lies in, {path.parent}")
@@ -52,6 +53,21 @@ def find_model(name: Path | str) -> Path | str:
             f"no folder {name}{_nearest(path)}; a name of the hub has the form owner/name"
         )
     return name
+
+
+def is_gguf(folder: Path | str) -> bool:
+    """Whether it is named as a file of llama.cpp, with weights and tokenizer in one."""
+    return isinstance(folder, Path) and folder.suffix.lower() == ".gguf"
+
+
+def _source(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
+    """What `from_pretrained` is given: a folder or a name, and how it is opened."""
+    how: dict[str, Any] = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
+    if not isinstance(folder, Path) or not is_gguf(folder):
+        return folder, how
+    for package in ("gguf", "accelerate"):
+        need(package, "gguf", f"{folder.name}, a GGUF file,")
+    return folder.parent, how | {"gguf_file": folder.name}
 
 
 def _nearest(path: Path) -> str:
@@ -93,7 +109,7 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
     """A classifier in float32, of which every weight is there, fits and is a finite number.
 
     Args:
-        folder: A folder, or a hub name.
+        folder: A folder, a GGUF file, or a hub name.
         speaks: Open a language model (...ForCausalLM) in place of a classifier.
 
     Raises:
@@ -105,11 +121,11 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
 
     kind = AutoModelForCausalLM if speaks else AutoModelForSequenceClassification
     name = str(folder)
-    more = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
-    if isinstance(folder, Path):
+    source, how = _source(folder)
+    if isinstance(folder, Path) and not is_gguf(folder):
         _refuse_files(folder)
     with _told(name):
-        config = AutoConfig.from_pretrained(folder, **more)
+        config = AutoConfig.from_pretrained(source, **how)
     if not speaks:
         _refuse_head(config, name)
     elif config.architectures and not _speaks(config.architectures):
@@ -128,13 +144,13 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         )
     with _told(name):
         network, found = kind.from_pretrained(
-            folder,
+            source,
             config=config,
             dtype=torch.float32,
             use_safetensors=True,
             ignore_mismatched_sizes=True,  # told below, by name
             output_loading_info=True,
-            **more,
+            **how,
         )
     if missing := sorted(found["missing_keys"]):
         raise ValueError(
@@ -266,17 +282,16 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
     from transformers import AutoTokenizer
 
     name = str(folder)
-    local = isinstance(folder, Path)
-    if isinstance(folder, Path) and not any(
-        any(folder.glob(pattern)) for pattern in TOKENIZER_FILES
-    ):
+    source, how = _source(folder)
+    whole = not isinstance(folder, Path) or is_gguf(folder)
+    if not whole and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(
             f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that "
             "the model was trained "
             f"with into the folder (tokenizer.save_pretrained){NOT_FAST}"
         )
     with _told(f"the tokenizer of {name}"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=local, **{_TRUST: False})
+        tokenizer = AutoTokenizer.from_pretrained(source, **how)
     if not tokenizer.is_fast:
         raise ValueError(
             f"the tokenizer of {name}, {type(tokenizer).__name__}, does not say which characters "

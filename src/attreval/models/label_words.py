@@ -46,8 +46,8 @@ class _Read(NamedTuple):
 class Prompt:
     """What stands around a text, and what may follow.
 
-    Where each label word is one token, their logits are the class scores, else the sums of their
-    log probabilities.
+    Where each label word is one token, a class's output is its logit, else the sum of the log
+    probabilities of its tokens. The class scores are these outputs' log-softmax.
 
     Attributes:
         template, words: As given, with the words of each class.
@@ -181,7 +181,7 @@ class Prompt:
     def classify(
         self, network: nn.Module, mask: Tensor, ids: Any, embeddings: Any, entering: Any
     ) -> Tensor:
-        """(B, K) class scores of ids of texts, or of embeddings of theirs; see forward.classify."""
+        """(B, K) outputs for ids of texts, or for embeddings of theirs; see forward.classify."""
         found = {}
         for said in self.begun:
             logits = forward.classify(
@@ -238,7 +238,7 @@ class Prompt:
         return made | {"embeddings": sort(torch.cat([vectors, embeddings], dim=1))}
 
     def own_logits(self, network: nn.Module, one: Tokens) -> Tensor:
-        """(1, K) class scores by the language model's own pass of the whole prompt, for checks."""
+        """(1, K) outputs by the language model's own pass of the whole prompt, for checks."""
         prompt = [*self.before, *one.ids.tolist(), *self.behind]
         scores = []
         for word in self.spoken:

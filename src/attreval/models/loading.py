@@ -9,6 +9,7 @@ from torch import nn
 from attreval.core.alignment import fill_ids
 from attreval.core.records import Instance
 from attreval.models.checks import PROBES, check_readings, compare_readings
+from attreval.models.erasing import name_erasing
 from attreval.models.folders import are_placeholders, find_model, open_network, open_tokenizer
 from attreval.models.forward import longest_text
 from attreval.models.label_words import Prompt, read_prompt
@@ -34,16 +35,22 @@ def load_classifier(
     device: str = "auto",
     max_length: int = 128,
     labels: tuple[str, ...] = (),
+    erase: str | None = None,
 ) -> Transformer | WordClassifier:
     """Load a trained classifier: word-level where the folder says so, else a transformer.
 
     Args:
-        folder, name, device, max_length, labels: See `load_transformer`.
+        folder, name, device, max_length, labels, erase: See `load_transformer`.
+
+    Raises:
+        ValueError: `erase` is given for a word-level model, which erases to padding.
     """
     folder = find_model(folder)
     if isinstance(folder, Path) and (folder / DESCRIPTION).exists():
+        if erase is not None:
+            raise ValueError(f"erase={erase!r}: words of a word-level model become padding")
         return load_word_classifier(folder, name, device, max_length, labels)
-    return load_transformer(folder, name, device, max_length, labels)
+    return load_transformer(folder, name, device, max_length, labels, erase)
 
 
 def load_language_model(
@@ -53,12 +60,13 @@ def load_language_model(
     chat: bool = False,
     device: str = "auto",
     max_length: int = 128,
+    erase: str | None = None,
 ) -> Transformer:
     """Load a causal language model as a classifier, checked against its next-token logits.
 
     Args:
         folder: A folder, or a hub name.
-        template, words, chat: See `attreval.load`.
+        template, words, chat, erase: See `attreval.load`.
         device: Where it computes.
         max_length: Tokens that are read of a text, beside the template.
 
@@ -91,6 +99,7 @@ def load_language_model(
         score="log_probability",
     )
     model.refusals.update(check_readings(model))
+    name_erasing(model, erase)
     return model
 
 
@@ -147,8 +156,11 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     kind = type(tokenizer).__name__
     rows["tokenizer"] = f"{kind}, {len(tokenizer)} tokens, which say the characters they cover"
     rows["padding"] = _fill(tokenizer, pad, tokenizer.pad_token_id, "padding")
-    rows["methods erase to"] = _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")
-    rows["metrics erase to"] = _fill(tokenizer, pad, own, "padding or mask")
+    if model.erasing is None:
+        rows["methods erase to"] = _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")
+        rows["metrics erase to"] = _fill(tokenizer, pad, own, "padding or mask")
+    else:
+        rows["tokens are erased to"] = _erasing(model)
     rows["reads at most"] = f"{model.max_length} tokens"
     for way, read in compare_readings(model).items():
         differ = f"differ by {read.difference:.1e} from transformers' own"
@@ -158,11 +170,22 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     return list(rows.items())
 
 
+def _erasing(model: Transformer) -> str:
+    """The token that erased ones become, and how far others are from leaving tokens out."""
+    names = model.tokenizer.convert_ids_to_tokens
+    said = repr(names(model.erasing))
+    if model.distances:
+        apart = sorted(model.distances.items(), key=lambda one: one[1])
+        tried = ", ".join(f"{names(token)!r} {distance:.2f}" for token, distance in apart)
+        said += f", nearest to leaving tokens out (mean difference of class scores: {tried})"
+    return said
+
+
 def _label_words(prompt: Prompt) -> str:
     """What a language model is asked."""
-    read = "sums of log probabilities, since some are of several tokens"
-    if prompt.single:
-        read = "their logits"
+    read = "their log probabilities among them"
+    if not prompt.single:
+        read = "log probabilities among them, of sums where a label is of several tokens"
     place = f"{'a chat in which the user says ' if prompt.chat else ''}{prompt.template!r}"
     words = ", ".join(f"{name}: {word!r}" for name, word in prompt.words.items())
     return f"{words}, {read}, behind {place}"

@@ -8,6 +8,7 @@ Letters used for shapes: n rows, L tokens, K classes.
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from attreval.models.classifier import Classifier
 from attreval.models.placing import evaluating
 from attreval.models.questions import Computation, Conversation, Evaluate, Question, Row
 from attreval.models.questions.question import Item, Pass
+from attreval.models.threads import run_timed
 
 
 def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -212,8 +214,13 @@ class Scorer:
 
     def _run_batch(self, kind: type[Question], group: tuple, points: list[list[Pass]]) -> list[Any]:
         """Run passes of points, longest first; halve the batch where a GPU's memory runs out."""
+        passes = list(itertools.chain(*points))
         try:
-            return list(kind.run(self, group, list(itertools.chain(*points))))
+            if not hasattr(self.model, "network"):  # a function may be slow, or paid for
+                return list(kind.run(self, group, passes))
+            tokens = len(points) * _length(points[0])
+            run = partial(kind.run, self, group, passes)
+            return run_timed(self.model.device, kind, tokens, lambda: list(run()))
         except torch.OutOfMemoryError:  # a small card, or one that others fill
             if len(points) == 1:
                 raise

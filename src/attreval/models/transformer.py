@@ -5,7 +5,7 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.classifier import Score, class_scores
+from attreval.models.erasing import name_erasing
 from attreval.models.folders import (
     find_model,
     match_labels,
@@ -48,6 +49,8 @@ class Transformer:
         prompt: What stands around a text where the network is a language model, which is asked for
             label words.
         score: What the score of a class is, see `Classifier`.
+        erasing: The id that erased tokens become; None for what alignment.fill_ids says.
+        distances: By id how far it is from leaving tokens out, where that was measured.
     """
 
     name: str
@@ -59,6 +62,8 @@ class Transformer:
     prompt: Prompt | None = None
     score: Score = "logit"
     family: str = "transformer"
+    erasing: int | None = None
+    distances: dict[int, float] = field(default_factory=dict, repr=False)
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
     short: bool | None = field(default=None, init=False, repr=False)
@@ -82,9 +87,13 @@ class Transformer:
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it."""
         with lock_of(self.tokenizer):  # how much it reads is set in it for a moment
-            if self.prompt is not None:
-                return self.prompt.read(instance, self.tokenizer, self.max_length)
-            return tokenize(instance, self.tokenizer, self.max_length)
+            if self.prompt is None:
+                found = tokenize(instance, self.tokenizer, self.max_length)
+            else:
+                found = self.prompt.read(instance, self.tokenizer, self.max_length)
+        if self.erasing is None:
+            return found
+        return replace(found, mask_id=self.erasing, pad_id=self.erasing)
 
     def at(self, precision: str) -> torch.nn.Module:
         """The network in float64, float32 or bfloat16; copies are made once."""
@@ -156,6 +165,7 @@ class Transformer:
             mask = functional.pad(mask, (0, 1))
             segments = functional.pad(segments, (0, 1))
         _, blank = fill_ids(self.tokenizer)
+        blank = blank if self.erasing is None else self.erasing
         first = empty[:, None] & (torch.arange(mask.shape[1], device=mask.device) == 0)
         return ids.masked_fill(first, blank), mask.masked_fill(first, 1), segments
 
@@ -291,6 +301,7 @@ def load_transformer(
     device: str = "auto",
     max_length: int = 128,
     labels: tuple[str, ...] = (),
+    erase: str | None = None,
 ) -> Transformer:
     """Load a trained classifier and its tokenizer; it is checked, see checks.py.
 
@@ -300,6 +311,7 @@ def load_transformer(
         device: Where it computes.
         max_length: Tokens that are read, at most as many as the network has positions for.
         labels: The class names wanted, in the order wanted; the network's own where empty.
+        erase: See `attreval.load`.
 
     Raises:
         ValueError: The network knows other names or cannot be explained rightly.
@@ -323,6 +335,7 @@ def load_transformer(
         order=match_labels(own, labels, str(folder)) if labels else None,
     )
     model.refusals.update(checks.check_readings(model))
+    name_erasing(model, erase)
     return model
 
 

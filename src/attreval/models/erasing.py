@@ -1,0 +1,92 @@
+"""What a token is erased to: the mask token, or where there is none, what is most like nothing.
+
+A decoder has learned no mask token. Several could stand for an erased one: those of its tokenizer
+for unknown words, padding or the end of a text, and plain ones such as a space. To a language model
+the end of a text is no blank. Taken is the one with which a text is read most as if tokens were
+left out: of two short texts each third of the tokens is erased to it, and all of them, and class
+scores (less their mean over classes) are compared with those of the text without these tokens.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from attreval.core.alignment import fill_ids
+from attreval.models.checks import probe_texts
+from attreval.models.questions.question import Row
+from attreval.models.scorer import Scorer
+
+OWN = ("mask", "unk", "pad", "eos")  # special tokens
+PARTS = 3  # that the tokens of a text are parted into
+PLAIN = (" ", " _", " ...", ",")
+
+
+def name_erasing(model: Any, given: str | None) -> None:
+    """Settle what a Transformer's tokens are erased to.
+
+    Args:
+        model: A Transformer; its `erasing` and `distances` are set.
+        given: A token in words, or a special token; None takes the mask token of an encoder, else
+            what is nearest to leaving tokens out.
+
+    Raises:
+        ValueError: What is given is not one token.
+    """
+    tokenizer = model.tokenizer
+    if given is not None:
+        ids = _read(tokenizer, given)
+        if len(ids) != 1:
+            pieces = tokenizer.convert_ids_to_tokens(ids)
+            raise ValueError(
+                f"erase={given!r} is {len(ids)} tokens of this model ({', '.join(pieces)}), and "
+                "one takes the place of a token"
+            )
+        (model.erasing,) = ids
+    elif tokenizer.mask_token_id is None or model.causal:
+        model.distances = measure_erasing(model, list_candidates(tokenizer))
+        model.erasing = min(model.distances, key=model.distances.__getitem__)
+
+
+def _read(tokenizer: Any, text: str) -> list[int]:
+    """The tokens of a text alone."""
+    return tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+
+
+def list_candidates(tokenizer: Any) -> list[int]:
+    """The ids among which it is chosen; what is usual where nothing is known comes first."""
+    _, usual = fill_ids(tokenizer)
+    own = [getattr(tokenizer, f"{name}_token_id") for name in OWN]
+    plain = [_read(tokenizer, text) for text in PLAIN]
+    ids = [usual, *own, *(one for several in plain if len(several) == 1 for one in several)]
+    return [one for one in dict.fromkeys(ids) if one is not None]
+
+
+def measure_erasing(model: Any, candidates: Sequence[int]) -> dict[int, float]:
+    """How far a text with tokens erased to each candidate is from one without them.
+
+    Returns:
+        By id the mean absolute difference of centred class scores.
+    """
+    distances = dict.fromkeys(candidates, 0.0)
+    scorer = Scorer(model)
+    texts = probe_texts(model)
+    for text in texts:
+        gone = np.zeros((PARTS + 1, len(text)), dtype=bool)
+        gone[-1, text.content] = True
+        for part in range(PARTS):
+            gone[part, text.content[part::PARTS]] = True
+        if model.prompt is None:
+            gone = gone[~gone.all(axis=1)]  # nothing would be left to read
+        left = _ask(scorer, [(text.ids[~row], text.segments[~row]) for row in gone])
+        for one in candidates:
+            filled = np.where(gone, one, text.ids)
+            apart = np.abs(_ask(scorer, [(row, text.segments) for row in filled]) - left)
+            distances[one] += float(apart.mean()) / len(texts)
+    return distances
+
+
+def _ask(scorer: Scorer, rows: Sequence[Row]) -> np.ndarray:
+    """(n, K) class scores less their mean over classes, which log-probabilities have, too."""
+    scores = scorer.logits(rows)
+    return scores - scores.mean(axis=1, keepdims=True)
