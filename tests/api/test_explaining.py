@@ -452,3 +452,33 @@ def test_json_holds_gaps_and_what_was_not_read(tiny, tmp_path):
     assert said[1]["words"][0]["scores"]["occlusion_1"] == found[1].scores("occlusion_1")[0]
     alone = av.explain(tiny, "bad film", found.methods)
     pd.testing.assert_frame_equal(found[1:].to_pandas(), alone.to_pandas(), atol=1e-5)
+
+
+def test_what_was_explained_before_an_interruption_is_kept(tiny):
+    texts = [f"film {at}" for at in range(20)]
+
+    def stop(done, of, evaluations):
+        if done >= 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        av.explain(tiny, texts, "gradient_x_input", notify=stop)
+    kept = stopped.value.found
+    assert [one.text for one in kept] == texts[:8] and "8, in `found`" in stopped.value.__notes__[0]
+
+
+def test_a_class_may_be_scored_by_its_log_probability(tiny):
+    """Occlusion then tells how far it falls, which is what the probabilities say."""
+    text = "the film was very good ."
+    (one,) = av.explain(tiny, text, "occlusion_1", score="log_probability", unit="token")
+    tokens = one.tokens
+    rows = np.repeat(tokens.ids[None], len(tokens.content) + 1, axis=0)
+    rows[np.arange(len(tokens.content)), tokens.content] = tokens.mask_id
+    logits = torch.from_numpy(Scorer(tiny).logits([(row, tokens.segments) for row in rows]))
+    logs = logits.log_softmax(dim=1)[:, tiny.labels.index(one.target)]
+    np.testing.assert_allclose(one.scores("occlusion_1"), logs[-1] - logs[:-1], atol=1e-6)
+    (other,) = av.explain(tiny, text, "occlusion_1", unit="token")
+    assert np.abs(one.scores("occlusion_1") - other.scores("occlusion_1")).max() > 1e-3
+    assert tiny.score == "logit"
+    with pytest.raises(ValueError, match="score 'odds' is not known; there are: logit, log_prob"):
+        av.explain(tiny, text, score="odds")

@@ -203,6 +203,7 @@ GROWTH = {  # texts that settle the choice, seconds of each, texts that are said
     (999, 0, 0): [40, 80, 160],  # out of texts
     (999, 0, 310): [40, 160],  # eighty would not do
     (999, 0, 400): [40],  # nor would all
+    (999, 12, 0): [24],  # the first sample is cut: 8 texts took 96 of 360 seconds
 }
 
 
@@ -231,9 +232,13 @@ def test_samples_grow_until_one_settles_the_choice_and_none_begins_that_could_no
 
         monkeypatch.setattr(run, "conclude", conclude)
         monkeypatch.setattr(run.time, "monotonic", lambda clock=clock: clock[0])
-        run._grow(Texts(judge=SimpleNamespace(say=said.append)), {}, 360, None)
+        facts = {"seconds": {"lime": 1.0, "lrp": 0.5}}
+        run._grow(Texts(judge=SimpleNamespace(say=said.append)), facts, 360, None)
         assert asked[2:] == samples  # the first eight texts tell how long others take
-        if seconds:  # four minutes so far, and four more
+        assert said[0] == "explaining and judging the first 8 texts: about 12 s"
+        if seconds == 12:
+            assert "40 texts would take longer than --minutes: 24 are judged" in said
+        if seconds == 3:  # four minutes so far, and four more
             assert "160 would take 4 min more, which is beyond --minutes" in said[-2]
             assert "40 texts: about 2 min; all 160 would take about 8 min" in "".join(said)
         if needed == 400:

@@ -70,6 +70,8 @@ def explain(
         ValueError: a text that is empty or no text, an unknown method or one that the model does
             not allow, an unknown class or score.
         RuntimeError: the model fails; text and method are named.
+
+    What stops it, KeyboardInterrupt too, holds the texts explained before as `found`.
     """
     check_model(model)
     check_unit(unit)
@@ -100,9 +102,20 @@ def explain(
             part = distinct[start : start + TOGETHER]
             some = make_instances([text for text, _ in part])
             places = [first[one] for one in part]
-            found |= zip(part, question.explain(some, places, goal), strict=True)
-            tell(sum(often[one] for one in part), 0)
+            try:
+                found |= zip(part, question.explain(some, places, goal), strict=True)
+                tell(sum(often[one] for one in part), 0)
+            except BaseException as error:
+                _keep(error, [found[one] for one in asked if one in found], model.labels)
+                raise
     return Explanations([found[one] for one in asked], model.labels)
+
+
+def _keep(error: BaseException, done: list[Explanation], labels: Sequence[str]) -> None:
+    """Put the texts that are explained into what stops the others, as its `found`."""
+    if done:
+        vars(error)["found"] = Explanations(done, labels)
+        error.add_note(f"texts explained before it: {len(done)}, in `found` of this exception")
 
 
 def _find_goals(

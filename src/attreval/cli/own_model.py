@@ -43,6 +43,13 @@ Labels = Annotated[
 Chat = Annotated[
     bool, typer.Option("--chat", help="the template is a user's message, by the chat template")
 ]
+Erase = Annotated[
+    str | None,
+    typer.Option(
+        help="the token that erased ones become, such as ' ...'; else the mask token, or the one "
+        "that is nearest to leaving tokens out"
+    ),
+]
 
 
 def _own(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -54,8 +61,10 @@ def _own(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return make
 
 
-def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dict:
-    """The arguments of `attreval.load` that make a language model a classifier."""
+def how_to_load(
+    template: str | None, labels: list[str] | None, chat: bool, erase: str | None
+) -> dict:
+    """The arguments of `attreval.load` that say how a model is asked."""
     given = labels or []
     if wrong := [one for one in given if "=" not in one]:
         raise ValueError(
@@ -64,7 +73,7 @@ def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dic
     words = dict(one.split("=", 1) for one in given)
     if len(words) < len(given):
         raise ValueError(f"--labels names a class twice: {', '.join(given)}")
-    return {"template": template, "labels": words or None, "chat": chat}
+    return {"template": template, "labels": words or None, "chat": chat, "erase": erase}
 
 
 @_own("demo")
@@ -91,6 +100,7 @@ def check_command(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
+    erase: Erase = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which
@@ -99,10 +109,15 @@ def check_command(
     from attreval.api.loading import load
     from attreval.methods.run import try_methods
     from attreval.models.loading import examine_model
+    from attreval.models.threads import quickest_threads
 
-    loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
-    rows = examine_model(loaded)
-    methods = try_methods(loaded)
+    progress = ProgressLine()
+    with quickest_threads(progress.say):
+        progress.say(f"opening {model}")
+        loaded: Any = load(model, 512, **how_to_load(template, labels, chat, erase))
+        progress.say("comparing what it says with transformers")
+        rows = examine_model(loaded)
+        methods = try_methods(loaded, progress.say)
     if as_json:
         print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
         return
@@ -161,6 +176,7 @@ def explain_command(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
+    erase: Erase = None,
     out: Annotated[
         Path | None, typer.Option(help="write a .html, .json, .png or .svg file")
     ] = None,
@@ -171,6 +187,7 @@ def explain_command(
     from attreval.api.explanations import check_ending, check_unit
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
+    from attreval.models.threads import quickest_threads
     from attreval.texts.files import read_texts
     from attreval.texts.given import join_pairs, read_segments
 
@@ -184,18 +201,30 @@ def explain_command(
     if file:
         texts += read_texts(file, column, pair_column)
     read_segments(texts)
-    loaded = load(model, max_length, **prompt_of(template, labels, chat))
-    found = explain(
-        loaded,
-        texts,
-        method or None,
-        unit=unit,
-        target=target,
-        against=against,
-        score=cast(Any, score),
-        samples=samples,
-        notify=ProgressLine(),
-    )
+    progress = ProgressLine()
+    with quickest_threads(progress.say):
+        loaded = load(model, max_length, **how_to_load(template, labels, chat, erase))
+        try:
+            found = explain(
+                loaded,
+                texts,
+                method or None,
+                unit=unit,
+                target=target,
+                against=against,
+                score=cast(Any, score),
+                samples=samples,
+                notify=progress,
+            )
+        except BaseException as error:
+            if kept := getattr(error, "found", None):
+                _hand_out(kept, out, as_json)
+            raise
+    _hand_out(found, out, as_json)
+
+
+def _hand_out(found: Any, out: Path | None, as_json: bool) -> None:
+    """Save, print or show explanations."""
     if out is not None:
         print(found.save(out), file=sys.stderr if as_json else sys.stdout)
     if as_json:
@@ -214,14 +243,17 @@ class ProgressLine:
     def __init__(self) -> None:
         self.begun = self.last = time.monotonic()
 
-    def __call__(self, done: int, of: int, evaluations: int) -> None:
+    def say(self, line: str) -> None:
+        """A line, unless the last one is not long ago."""
         now = time.monotonic()
         if now - self.last >= self.PAUSE:
             self.last = now
-            minutes = (now - self.begun) * (of - done) / max(1, done) / 60
-            left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""
-            said = f"{done} of {of} texts explained, {evaluations} model evaluations{left}"
-            print(said, file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
+
+    def __call__(self, done: int, of: int, evaluations: int) -> None:
+        minutes = (time.monotonic() - self.begun) * (of - done) / max(1, done) / 60
+        left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""
+        self.say(f"{done} of {of} texts explained, {evaluations} model evaluations{left}")
 
 
 @_own("evaluate")
@@ -243,6 +275,7 @@ def evaluate_command(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
+    erase: Erase = None,
     classes: Annotated[
         str, typer.Option(help="the model's classes in its order, with commas between them")
     ] = "",
@@ -260,7 +293,7 @@ def evaluate_command(
     ] = 10.0,
     cores: Annotated[
         int | None,
-        typer.Option(min=1, help="threads to compute with; torch's own number where not given"),
+        typer.Option(min=1, help="threads to compute with; else one or all, what is quicker"),
     ] = None,
 ) -> None:
     """Which explanation to trust for your own model and texts: a report with a recommendation and
@@ -276,8 +309,8 @@ def evaluate_command(
             "them"
         )
     asked: Any = model
-    if template is not None or labels or chat:
-        asked = load(model, MOST_TOKENS, **prompt_of(template, labels, chat))
+    if template is not None or labels or chat or erase is not None:
+        asked = load(model, MOST_TOKENS, **how_to_load(template, labels, chat, erase))
     try:
         evaluate_texts(
             asked,

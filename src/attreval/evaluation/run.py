@@ -38,6 +38,7 @@ from attreval.methods.run import LEAST, predict
 from attreval.models.classifier import Classifier
 from attreval.models.folders import name_classes
 from attreval.models.scorer import Scorer
+from attreval.models.threads import quickest_threads
 from attreval.texts.data import Columns
 from attreval.texts.given import as_text, make_instances, read_names
 from attreval.texts.rows import Row
@@ -112,8 +113,8 @@ def evaluate_texts(
             are left out.
         texts: texts to draw, at most.
         seed: of the order in which texts are drawn, and of the documents made of them.
-        minutes: begin no larger sample that would not end by then.
-        cores: threads to compute with.
+        minutes: begin no sample that would not end by then; the first one is made smaller.
+        cores: threads to compute with; None takes one or all, whichever is quicker.
         say: is told in words how far it is.
 
     Raises:
@@ -131,6 +132,7 @@ def evaluate_texts(
         check_report_folder(out)
     if cores:
         torch.set_num_threads(cores)
+    say(f"opening {model}" if isinstance(model, str | Path) else "trying the model")
     columns = Columns(text, label, pair or None, rationale or None, split or None, id or None)
     place, model = _open(model, classes)
     rows, dropped = read_rows(data, columns, model.labels, seed)
@@ -180,7 +182,8 @@ def evaluate_texts(
     }
     if prompt := getattr(model, "prompt", None):  # a language model's
         said |= {"template": prompt.template, "labels": prompt.words, "chat": prompt.chat}
-    with nullcontext() if out is None else hold_folder(out, said):
+    threads = nullcontext() if cores else quickest_threads(say)
+    with threads, nullcontext() if out is None else hold_folder(out, said):
         return _grow(source, facts, begun + 60 * minutes, out)
 
 
@@ -219,9 +222,12 @@ def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluati
     """Judge larger samples until one settles the choice, or no other could in time."""
     say = source.judge.say
     sizes = sample_sizes(len(source.rows))
-    size = sizes[0]
     last = sizes[-1]
-    each = _seconds_each(*source.judge_first(min(TOGETHER, size)))
+    few = min(TOGETHER, sizes[0])
+    at_most = sum(facts["seconds"].values()) * source.count_missing(few)
+    say(f"explaining and judging the first {few} texts: about {_minutes(at_most)}")
+    each = _seconds_each(*source.judge_first(few))
+    size = _fit(source, sizes[0], few, each, end)
     while True:
         seconds = source.count_missing(size) * each
         of_all = _minutes(seconds + (last - size) * each)
@@ -252,6 +258,17 @@ def _grow(source: Source, facts: dict, end: float, out: Path | None) -> Evaluati
     if out is not None:
         say(f"report: {out / 'report.html'}")
     return found
+
+
+def _fit(source: Source, size: int, few: int, each: float, end: float) -> int:
+    """How many of the first `size` texts can be judged in time, of which the first few are."""
+    left = max(0.0, end - time.monotonic())
+    fitting = size
+    while fitting > few and source.count_missing(fitting) * each > left:
+        fitting = max(few, fitting - TOGETHER)
+    if fitting < size:
+        source.judge.say(f"{size} texts would take longer than --minutes: {fitting} are judged")
+    return fitting
 
 
 def _seconds_each(judged: Sequence[Judged], documents: Sequence[Judged]) -> float:

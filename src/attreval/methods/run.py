@@ -169,10 +169,14 @@ def attribution(
     return Attribution(instance.id, method, target, level, features, values, cost=cost, **facts)
 
 
-def try_methods(model: Any) -> dict[str, str]:
+def try_methods(model: Any, say: Callable[[str], None] | None = None) -> dict[str, str]:
     """Why each method of the model's family does not explain it; empty where it does.
 
     Each runs on two short texts with the LEAST budget.
+
+    Args:
+        model: The classifier.
+        say: Is told which method is tried.
     """
     texts = []
     for number, words in enumerate(TEXTS):
@@ -181,6 +185,8 @@ def try_methods(model: Any) -> dict[str, str]:
     for name, method in METHODS.items():
         if model.family not in method.families:
             continue
+        if say:
+            say(f"trying {name}")
         try:
             explain_instances(Scorer(model), texts, [name], LEAST, ("check",))
             found[name] = ""

@@ -283,8 +283,8 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
 
     name = str(folder)
     source, how = _source(folder)
-    whole = not isinstance(folder, Path) or is_gguf(folder)
-    if not whole and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
+    parted = isinstance(folder, Path) and not is_gguf(folder)
+    if parted and not any(any(Path(folder).glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(
             f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that "
             "the model was trained "
