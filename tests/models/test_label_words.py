@@ -90,16 +90,19 @@ def test_nothing_touches_the_template(folder_of, monkeypatch):
     """
     classify = label_words.forward.classify
     rows = []
+    kept_template = []
 
-    def spy(network, mask, segments=None, ids=None, embeddings=None, entering=None):
+    def spy(network, mask, segments=None, ids=None, embeddings=None, entering=None, past=None):
         table = network.get_input_embeddings().weight
+        begun = model.prompt.before if past else ()  # read once, and kept
         for at, kept in enumerate(mask.bool()):
             if ids is not None:
-                rows.append(ids[at][kept].tolist())
+                rows.append([*begun, *ids[at][kept].tolist()])
             else:
                 same = (table == embeddings[at][kept][:, None]).all(dim=2)
                 rows.append(same.float().argmax(dim=1).tolist())
-        return classify(network, mask, segments, ids, embeddings, entering)
+        kept_template.append(past is not None)
+        return classify(network, mask, segments, ids, embeddings, entering, past)
 
     names = ["lime", "omission_7", "limsse_logit", "integrated_gradients_zero", "gradient_x_input"]
     for kind, labels in (("gpt2", SINGLE), ("llama", SEVERAL)):
@@ -111,7 +114,7 @@ def test_nothing_touches_the_template(folder_of, monkeypatch):
             av.evaluate(model, found)
             prompt = model.prompt
             ends = [[*prompt.behind, *words] for words in prompt.begun]
-            assert len(rows) > 100
+            assert len(rows) > 100 and True in kept_template and False in kept_template
             for row in rows:
                 assert row[: len(prompt.before)] == [*prompt.before]
                 assert any(row[-len(end) :] == end for end in ends)
@@ -208,3 +211,21 @@ def test_a_classifier_needs_no_template_and_a_language_model_does(folder_of, tmp
         av.load(folder_of("gpt2"))
     with pytest.raises(ValueError, match="holds GPT2ForSequenceClassification"):
         load(shapes.save_tiny("gpt2", tmp_path / "gpt2"))
+
+
+def test_where_kept_keys_and_values_would_lead_elsewhere_the_template_is_read_anew(
+    folder_of, monkeypatch
+):
+    classify = label_words.forward.classify
+
+    def astray(network, mask, segments=None, ids=None, embeddings=None, entering=None, past=None):
+        found = classify(network, mask, segments, ids, embeddings, entering, past)
+        return found + (past is not None) * torch.arange(found.shape[1])
+
+    monkeypatch.setattr(label_words.forward, "classify", astray)
+    model = load(folder_of("llama"))
+    assert model.prompt.kept is None
+    monkeypatch.undo()
+    same = load(folder_of("llama"))
+    assert same.prompt.kept
+    assert_allclose(read(model, TEXTS)[1], read(same, TEXTS)[1], atol=1e-9)

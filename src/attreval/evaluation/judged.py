@@ -135,7 +135,8 @@ def answers_folder(folder: Path, model: Classifier, settings: Sequence[Any]) -> 
     for name, weights in model.network.state_dict().items():
         found.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
         found.update(weights.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
-    said = [__version__, list(model.labels), str(getattr(model, "prompt", None)), *settings]
+    asked = [str(getattr(model, name, None)) for name in ("prompt", "score", "erasing")]
+    said = [__version__, list(model.labels), *asked, *settings]
     found.update(json.dumps(said, default=str).encode())
     return folder / found.hexdigest()[:16]
 

@@ -24,6 +24,7 @@ def classify(
     ids: Tensor | None = None,
     embeddings: Tensor | None = None,
     entering: Callable[[Tensor], Tensor] | None = None,
+    past: Any = None,
 ) -> Tensor:
     """(B, K) logits, in the network's own order.
 
@@ -34,6 +35,7 @@ def classify(
         ids: (B, L) token ids, or None.
         embeddings: (B, L, D) word embeddings in place of ids.
         entering: Changes the (B, L, D) vectors that enter the network.
+        past: Keys and values of tokens before these, of a decoder.
 
     Raises:
         ValueError: `entering` is given for an encoder-decoder, which a text enters twice, or for a
@@ -63,7 +65,7 @@ def classify(
     inputs |= _place_inputs(network, mask)
     with changed_entry(network, entering and _within(entering, length)):
         if reads_last_token(network):
-            return _last_logits(network, mask, inputs)
+            return _last_logits(network, mask, inputs, past)
         return network(attention_mask=mask, **inputs).logits
 
 
@@ -80,10 +82,14 @@ def _place_inputs(network: nn.Module, mask: Tensor) -> dict[str, Tensor]:
     return found
 
 
-def _last_logits(network: nn.Module, mask: Tensor, inputs: dict) -> Tensor:
+def _last_logits(network: nn.Module, mask: Tensor, inputs: dict, past: Any) -> Tensor:
     """(B, K) logits that are read off the last token that is not masked."""
     more = {"use_mems": False} if hasattr(network, "sequence_summary") else {"use_cache": False}
-    states = network.base_model(attention_mask=mask, **inputs, **more).last_hidden_state
+    seen = mask
+    if past is not None:
+        more = {"past_key_values": past, "use_cache": True}
+        seen = torch.cat([mask.new_ones(len(mask), past.get_seq_length()), mask], dim=1)
+    states = network.base_model(attention_mask=seen, **inputs, **more).last_hidden_state
     rows = torch.arange(len(mask), device=mask.device)
     last = states[rows, mask.sum(dim=1) - 1]
     if hasattr(network, "score"):

@@ -8,7 +8,8 @@ Letters used for shapes: B rows, L tokens of texts, D embedding width, K classes
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -56,6 +57,7 @@ class Prompt:
         before, behind: Their tokens.
         spoken: K tuples of ids, of the label words.
         cap: What bounds logits, as in Gemma 2.
+        kept: Keys and values of `before`, by dtype and device; None where none are kept.
     """
 
     template: str
@@ -66,6 +68,7 @@ class Prompt:
     behind: tuple[int, ...] = ()
     spoken: tuple[tuple[int, ...], ...] = ()
     cap: float | None = None
+    kept: dict[tuple, Any] | None = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def single(self) -> bool:
@@ -184,9 +187,11 @@ class Prompt:
         """(B, K) outputs for ids of texts, or for embeddings of theirs; see forward.classify."""
         found = {}
         for said in self.begun:
-            logits = forward.classify(
-                network, **self._surround(network, said, mask, ids, embeddings, entering)
-            )
+            if embeddings is None and entering is None and not torch.is_grad_enabled():
+                logits = self._go_on(network, said, mask, ids)
+            else:
+                rows = self._surround(self.before, network, said, mask, ids, embeddings, entering)
+                logits = forward.classify(network, **rows)
             found[said] = logits if self.cap is None else self.cap * torch.tanh(logits / self.cap)
         if self.single:
             return found[()]
@@ -197,8 +202,25 @@ class Prompt:
             scores.append(torch.stack(parts).sum(dim=0))
         return torch.stack(scores, dim=1)
 
+    def _go_on(self, network: Any, said: tuple[int, ...], mask: Tensor, ids: Tensor) -> Tensor:
+        """(B, K) logits of ids, from where the template before them has been read."""
+        if self.kept is None or not self.before:
+            rows = self._surround(self.before, network, said, mask, ids, None, None)
+            return forward.classify(network, **rows)
+        kind = (network.dtype, mask.device)
+        if kind not in self.kept:
+            with torch.inference_mode(False), torch.no_grad():
+                begin = torch.tensor([self.before], device=mask.device)
+                answer = network.base_model(input_ids=begin, use_cache=True)
+            self.kept[kind] = answer.past_key_values
+        past = deepcopy(self.kept[kind])
+        past.batch_repeat_interleave(len(mask))
+        rows = self._surround((), network, said, mask, ids, None, None)
+        return forward.classify(network, rows["mask"], ids=rows["ids"], past=past)
+
     def _surround(
         self,
+        before: tuple[int, ...],
         network: Any,
         said: tuple[int, ...],
         mask: Tensor,
@@ -206,7 +228,7 @@ class Prompt:
         embeddings: Any,
         entering: Any,
     ) -> dict[str, Any]:
-        """The rows inside the template, and behind them what is `said` of a label.
+        """The rows behind `before` and inside the template, and behind them what is `said`.
 
         Only the texts' own vectors are changed by `entering`.
         """
@@ -214,7 +236,7 @@ class Prompt:
         def repeat(row: Sequence[int]) -> Tensor:
             return torch.tensor(row, dtype=torch.int64, device=mask.device).expand(len(mask), -1)
 
-        fixed = [_Place.BEFORE] * len(self.before) + [_Place.BEHIND] * len(self.behind + said)
+        fixed = [_Place.BEFORE] * len(before) + [_Place.BEHIND] * len(self.behind + said)
         read = torch.where(mask.bool(), int(_Place.TEXT), int(_Place.PADDING))
         place = torch.cat([repeat(fixed), read], dim=1)
         order = place.argsort(dim=1, stable=True)
@@ -231,7 +253,7 @@ class Prompt:
             "mask": (sort(place) < _Place.PADDING).long(),
             "entering": entering and change,
         }
-        context = repeat(self.before + self.behind + said)
+        context = repeat(before + self.behind + said)
         if embeddings is None:
             return made | {"ids": sort(torch.cat([context, ids], dim=1))}
         vectors = network.get_input_embeddings()(context)

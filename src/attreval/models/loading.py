@@ -1,6 +1,7 @@
 """Making or loading a classifier of any architecture, and saying what it is and how it is read."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,11 @@ def load_language_model(
         prompt=prompt,
         score="log_probability",
     )
-    model.refusals.update(check_readings(model))
+    try:
+        model.refusals.update(check_readings(model))
+    except ValueError:  # does it go on from kept keys and values in another way?
+        model.prompt = replace(prompt, kept=None)
+        model.refusals.update(check_readings(model))
     name_erasing(model, erase)
     return model
 
