@@ -9,7 +9,9 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
+from copy import deepcopy
+from io import StringIO
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from attreval.core.extras import need
 from attreval.texts.given import read_names
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedTokenizerFast
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 SUPPORTED = (
@@ -60,7 +62,7 @@ def is_gguf(folder: Path | str) -> bool:
     return isinstance(folder, Path) and folder.suffix.lower() == ".gguf"
 
 
-def _source(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
+def source_of(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
     """What `from_pretrained` is given: a folder or a name, and how it is opened."""
     how: dict[str, Any] = {_TRUST: False, "local_files_only": isinstance(folder, Path)}
     if not isinstance(folder, Path) or not is_gguf(folder):
@@ -68,6 +70,22 @@ def _source(folder: Path | str) -> tuple[Path | str, dict[str, Any]]:
     for package in ("gguf", "accelerate"):
         need(package, "gguf", f"{folder.name}, a GGUF file,")
     return folder.parent, how | {"gguf_file": folder.name}
+
+
+def _without_bars(folder: Path | str) -> AbstractContextManager:
+    """Reading a GGUF file draws a bar, whatever transformers is told."""
+    return redirect_stderr(StringIO()) if is_gguf(folder) else nullcontext()
+
+
+def as_plain(network: PreTrainedModel) -> PreTrainedModel:
+    """The network as one that can be saved: transformers saves none that came from a GGUF file."""
+    if not getattr(network, "is_quantized", False):
+        return network
+    config = deepcopy(network.config)
+    del config.quantization_config
+    plain = type(network)(config)
+    plain.load_state_dict(network.state_dict())
+    return plain
 
 
 def _nearest(path: Path) -> str:
@@ -121,7 +139,7 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
 
     kind = AutoModelForCausalLM if speaks else AutoModelForSequenceClassification
     name = str(folder)
-    source, how = _source(folder)
+    source, how = source_of(folder)
     if isinstance(folder, Path) and not is_gguf(folder):
         _refuse_files(folder)
     with _told(name):
@@ -142,7 +160,7 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
             "anything else",
             stacklevel=4,
         )
-    with _told(name):
+    with _told(name), _without_bars(folder):
         network, found = kind.from_pretrained(
             source,
             config=config,
@@ -282,7 +300,7 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
     from transformers import AutoTokenizer
 
     name = str(folder)
-    source, how = _source(folder)
+    source, how = source_of(folder)
     parted = isinstance(folder, Path) and not is_gguf(folder)
     if parted and not any(any(Path(folder).glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(

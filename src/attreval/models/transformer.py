@@ -20,11 +20,13 @@ from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.classifier import Score, class_scores
 from attreval.models.erasing import name_erasing
 from attreval.models.folders import (
+    as_plain,
     find_model,
     match_labels,
     open_network,
     open_tokenizer,
     own_names,
+    source_of,
 )
 from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, lock_of, pick_device
@@ -355,7 +357,7 @@ def new_transformer(
         names: What the seed of fresh weights derives from.
         name: Of the model.
         device: Where it computes.
-        resolve: Turns a weights name into a folder or hub name.
+        resolve: Turns a weights name into a folder, GGUF file or hub name.
     """
     from transformers import (
         AutoConfig,
@@ -371,11 +373,14 @@ def new_transformer(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: k for k, label in enumerate(labels)},
     }
-    tokenizer = AutoTokenizer.from_pretrained(resolve(spec.tokenizer or spec.weights))
+    place, how = source_of(find_model(resolve(spec.tokenizer or spec.weights)))
+    tokenizer = AutoTokenizer.from_pretrained(place, **how)
     if spec.weights:
+        place, how = source_of(find_model(resolve(spec.weights)))
         network = AutoModelForSequenceClassification.from_pretrained(
-            resolve(spec.weights), dtype=torch.float32, ignore_mismatched_sizes=True, **head
+            place, dtype=torch.float32, ignore_mismatched_sizes=True, **head, **how
         )
+        network = as_plain(network)
     elif spec.architecture == "encoder_decoder":
         network = encoder_decoder.new_bart(spec, tokenizer, head)
         if spec.start:

