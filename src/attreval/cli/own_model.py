@@ -23,6 +23,7 @@ LONG = {
     "draws",
     "requires",
     "install",
+    "outputs",
     "turned",
     "hard",
     "joint",
@@ -42,6 +43,16 @@ Labels = Annotated[
 ]
 Chat = Annotated[
     bool, typer.Option("--chat", help="the template is a user's message, by the chat template")
+]
+Outputs = Annotated[
+    str | None,
+    typer.Option(
+        help="what the model's outputs are, where config.json does not say it: `classes` (a "
+        "softmax), `independent` (a sigmoid each) or `value`"
+    ),
+]
+Output = Annotated[
+    str | None, typer.Option(help="the one to explain, of outputs that are no classes")
 ]
 
 
@@ -91,6 +102,7 @@ def check_command(
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
+    outputs: Outputs = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which
@@ -100,7 +112,8 @@ def check_command(
     from attreval.methods.run import try_methods
     from attreval.models.loading import examine_model
 
-    loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
+    asked: Any = outputs
+    loaded: Any = load(model, 512, outputs=asked, **prompt_of(template, labels, chat))
     rows = examine_model(loaded)
     methods = try_methods(loaded)
     if as_json:
@@ -149,6 +162,8 @@ def explain_command(
     against: Annotated[
         str | None, typer.Option(help="explain why the target rather than this class")
     ] = None,
+    output: Output = None,
+    outputs: Outputs = None,
     samples: Annotated[
         int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")
     ] = 500,
@@ -181,7 +196,8 @@ def explain_command(
     if file:
         texts += read_texts(file, column, pair_column)
     read_segments(texts)
-    loaded = load(model, max_length, **prompt_of(template, labels, chat))
+    asked: Any = outputs
+    loaded = load(model, max_length, outputs=asked, **prompt_of(template, labels, chat))
     found = explain(
         loaded,
         texts,
@@ -189,6 +205,7 @@ def explain_command(
         unit=unit,
         target=target,
         against=against,
+        output=output,
         samples=samples,
         notify=ProgressLine(),
     )
@@ -242,6 +259,8 @@ def evaluate_command(
     classes: Annotated[
         str, typer.Option(help="the model's classes in its order, with commas between them")
     ] = "",
+    output: Output = None,
+    outputs: Outputs = None,
     method: Annotated[
         list[str] | None,
         typer.Option("--methods", "--method", help="names with commas between them"),
@@ -272,8 +291,9 @@ def evaluate_command(
             "them"
         )
     asked: Any = model
-    if template is not None or labels or chat:
-        asked = load(model, MOST_TOKENS, **prompt_of(template, labels, chat))
+    if template is not None or labels or chat or outputs:
+        read: Any = outputs
+        asked = load(model, MOST_TOKENS, outputs=read, **prompt_of(template, labels, chat))
     try:
         evaluate_texts(
             asked,
@@ -286,6 +306,7 @@ def evaluate_command(
             split=split,
             id=id,
             classes=[name.strip() for name in classes.split(",") if name.strip()],
+            output=output,
             methods=method or None,
             attributions=attributions or [],
             texts=texts,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from html import escape
 from itertools import combinations
 from pathlib import Path
@@ -15,13 +16,14 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from attreval import __version__
+from attreval.api.evaluating import usual_metrics
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.show.html import REPORT_STYLE, fragment, page, whole_page, wide_table
 from attreval.api.show.shown import css, describe_text
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
-from attreval.evaluation.choice import MARGIN, VOTING
+from attreval.evaluation.choice import MARGIN
 from attreval.evaluation.findings import (
     CONFIDENCE,
     JUDGE_TITLES,
@@ -31,7 +33,9 @@ from attreval.evaluation.findings import (
     title,
 )
 from attreval.metrics import METRICS
+from attreval.metrics.metric import Metric
 from attreval.metrics.rank_correlation import FEWEST, correlate_means
+from attreval.models.outputs import OUTPUTS, why_not
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
@@ -137,11 +141,8 @@ def write_report(found: Evaluation, out: Path) -> None:
 def report_page(found: Evaluation) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     heading = f"Which explanation to trust: {found.title}"
-    classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
-    right, _, majority = model_accuracy(found)
     facts = (
-        f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the "
-        f"model is right on {right:.1%} of them (most frequent class: {majority:.1%}). "
+        f"{len(found.judged)} of {found.size} texts, drawn at random; {describe_model(found)}. "
         f"attreval {__version__}, {date.today()}."
     )
     best_two = found.best_two
@@ -166,15 +167,38 @@ def report_page(found: Evaluation) -> str:
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by '
         "every method: "
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
-        fragment(
-            shown, lambda one: f"{describe_text(one)}; labelled {found.labels[one.instance.label]}"
-        ),
+        fragment(shown, partial(_describe_row, found)),
         "<h2>Do the metrics agree?</h2>",
         _correlation_table(found),
         "<h2>What this does not say</h2>",
         _list(limits(found)),
     ]
     return whole_page(heading, "\n".join(body), REPORT_STYLE + STYLE)
+
+
+def _describe_row(found: Evaluation, one: Explanation) -> str:
+    """What the model says of a text, and its label where it has one."""
+    labelled = f"; labelled {found.labels[one.instance.label]}"
+    return describe_text(one) + (labelled if found.outputs == "classes" else "")
+
+
+def describe_model(found: Evaluation) -> str:
+    """The model's classes and how often it is right, or what its output is on the texts."""
+    if found.outputs == "classes":
+        classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
+        right, _, majority = model_accuracy(found)
+        return (
+            f"classes {classes}; the model is right on {right:.1%} of them (most frequent class: "
+            f"{majority:.1%})"
+        )
+    (name,) = found.labels
+    low, middle, high = np.quantile(
+        [one.explanation.probabilities[name] for one in found.judged], [0, 0.5, 1]
+    )
+    return (
+        f"explained is the output {name}, of {OUTPUTS[found.outputs]}: {low:.4g} to {high:.4g} on "
+        f"these texts, {middle:.4g} in the middle"
+    )
 
 
 def model_accuracy(found: Evaluation) -> tuple[float, float, float]:
@@ -196,17 +220,7 @@ def limits(found: Evaluation) -> list[str]:
     if found.dropped:
         told = findings.join_words([f"{count} ({why})" for why, count in found.dropped.items()])
         out.append(f"Rows of the data that could not be used: {told}.")
-    right, low, majority = model_accuracy(found)
-    if majority == 1:
-        out.append(
-            "All texts have one label: whether the model tells its classes apart is not known here."
-        )
-    elif low <= majority:
-        out.append(
-            f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent "
-            f"class is {majority:.0%}: explanations of a model that has not learned the task say "
-            "little."
-        )
+    out += limits_of_model(found)
     cut = np.array([one.explanation.tokens.dropped for one in found.judged])
     if (cut > 0).any():
         out.append(
@@ -229,7 +243,7 @@ def limits(found: Evaluation) -> list[str]:
     if moved and not all(moved):
         out.append(
             f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: "
-            "the model is as sure of the class when all words are erased, so erasure cannot tell "
+            "the model is as sure when all words are erased, so erasure cannot tell "
             "methods apart there."
         )
     if found.given:
@@ -243,6 +257,28 @@ def limits(found: Evaluation) -> list[str]:
     return out
 
 
+def limits_of_model(found: Evaluation) -> list[str]:
+    """Whether the model tells classes apart, or what cannot be asked of outputs that are none."""
+    if found.outputs != "classes":
+        reasons: dict[str, list[str]] = {}
+        for metric in map(METRICS.__getitem__, usual_metrics()):
+            if reason := why_not(metric.outputs, found.outputs):
+                reasons.setdefault(reason, []).append(metric.title)
+        left_out = [f"Not asked: {', '.join(names)}; {why}." for why, names in reasons.items()]
+        return [*left_out, "Labels were not looked at: whether the model is right is not known."]
+    right, low, majority = model_accuracy(found)
+    if majority == 1:
+        return [
+            "All texts have one label: whether the model tells its classes apart is not known here."
+        ]
+    if low > majority:
+        return []
+    return [
+        f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent class is "
+        f"{majority:.0%}: explanations of a model that has not learned the task say little."
+    ]
+
+
 def table(found: Evaluation) -> pd.DataFrame:
     """One row a method, the best first: score with interval, price, and the mean of each metric.
 
@@ -254,7 +290,7 @@ def table(found: Evaluation) -> pd.DataFrame:
     )
     order = sorted(
         (name for name in METRICS if name in wide),
-        key=lambda m: (m not in VOTING, not METRICS[m].joint),
+        key=lambda m: (m not in found.judges.index, not METRICS[m].joint),
     )
     rows = found.choice.set_index("method")[
         ["score", "low", "high", "best", "leading", "requested"]
@@ -282,7 +318,7 @@ def _method_table(found: Evaluation) -> str:
     rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [("Method", ""), ("Score", ""), ("", ""), ("Best", ""), ("Price", "")]
-    heads += [(f"{metric.title}{ARROWS[metric.sign]}", metric.about) for metric in metrics]
+    heads += [(f"{m.title}{ARROWS[m.sign]}", _about(m, found)) for m in metrics]
     head = "".join(
         f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads
     )
@@ -302,6 +338,14 @@ def _method_table(found: Evaluation) -> str:
         values = "".join(f"<td>{cell}</td>" for cell in cells)
         body.append(f'<tr class="{kind}">{named}{values}</tr>')
     return wide_table(head, body)
+
+
+def _about(metric: Metric, found: Evaluation) -> str:
+    """What a metric says, of the class or of the output that is explained."""
+    if found.outputs == "classes":
+        return metric.about
+    what = "value" if found.outputs == "value" else "probability"
+    return metric.about.replace("the class's probability", f"the {what} of {found.labels[0]}")
 
 
 def _weight_table(found: Evaluation) -> str:

@@ -12,6 +12,7 @@ from attreval.models.checks import PROBES, check_readings, compare_readings
 from attreval.models.folders import are_placeholders, find_model, open_network, open_tokenizer
 from attreval.models.forward import longest_text
 from attreval.models.label_words import Prompt, read_prompt
+from attreval.models.outputs import OUTPUTS, Outputs, outputs_of
 from attreval.models.placing import freeze, pick_device
 from attreval.models.questions.inside import class_layers
 from attreval.models.transformer import (
@@ -34,16 +35,22 @@ def load_classifier(
     device: str = "auto",
     max_length: int = 128,
     labels: tuple[str, ...] = (),
+    outputs: Outputs | None = None,
 ) -> Transformer | WordClassifier:
     """Load a trained classifier: word-level where the folder says so, else a transformer.
 
     Args:
-        folder, name, device, max_length, labels: See `load_transformer`.
+        folder, name, device, max_length, labels, outputs: See `load_transformer`.
+
+    Raises:
+        ValueError: A word-level classifier is asked for other outputs than classes.
     """
     folder = find_model(folder)
     if isinstance(folder, Path) and (folder / DESCRIPTION).exists():
+        if outputs not in (None, "classes"):
+            raise ValueError(f"{folder} is a word-level classifier: its outputs are classes")
         return load_word_classifier(folder, name, device, max_length, labels)
-    return load_transformer(folder, name, device, max_length, labels)
+    return load_transformer(folder, name, device, max_length, labels, outputs)
 
 
 def load_language_model(
@@ -115,10 +122,13 @@ def new_classifier(
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     """What is known of a loaded classifier, as pairs of a name and a value."""
-    classes = f"{len(model.labels)}: {', '.join(model.labels)}"
+    outputs = outputs_of(model)
+    names = f"{len(model.labels)}: {', '.join(model.labels)}"
     if are_placeholders(model.labels):
-        classes += " (numbered, not named: see id2label in config.json)"
-    rows = {"model": model.name, "classes": classes}
+        names += " (numbered, not named: see id2label in config.json)"
+    rows = {"model": model.name, "classes" if outputs == "classes" else "outputs": names}
+    if outputs != "classes":
+        rows["read as"] = _read_as(model)
     if not isinstance(model, Transformer):
         rows["architecture"] = f"{model.sizes.architecture}, word-level"
         rows["vocabulary"] = f"{len(model.vocabulary)} words"
@@ -148,6 +158,15 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     for need, probe in PROBES.items():
         rows[probe.said] = model.refusal(need) or "yes"
     return list(rows.items())
+
+
+def _read_as(model: Any) -> str:
+    """How outputs that are no classes are read, and how to say otherwise."""
+    problem = getattr(model.network.config, "problem_type", None)
+    why = f"problem_type {problem} in config.json" if problem else "config.json does not say"
+    other = "value" if outputs_of(model) == "independent" else "independent"
+    how = "" if problem else f"; --outputs {other} reads {OUTPUTS[other]}"
+    return f"{OUTPUTS[outputs_of(model)]} ({why}{how})"
 
 
 def _label_words(prompt: Prompt) -> str:

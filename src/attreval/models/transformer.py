@@ -20,11 +20,14 @@ from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.folders import (
     find_model,
     match_labels,
+    name_outputs,
     open_network,
     open_tokenizer,
     own_names,
+    read_outputs,
 )
 from attreval.models.label_words import Prompt
+from attreval.models.outputs import Outputs
 from attreval.models.placing import freeze, in_precision, lock_of, pick_device
 from attreval.models.questions import PropagationRule
 from attreval.models.transformer_deeplift import Rescale, captum_deeplift
@@ -41,11 +44,12 @@ class Transformer:
         network: A Hugging Face sequence-classification model, asked in evaluation mode whatever
             mode it is in.
         tokenizer: A fast Hugging Face tokenizer.
-        labels: K class names in index order.
+        labels: K names of classes, or of other outputs, in index order.
         max_length: Tokens that are read, at most.
         order: (K,) where each class stands in the network's output; None for the same order.
         prompt: What stands around a text where the network is a language model, which is asked for
             label words.
+        outputs: What they are.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Transformer:
     max_length: int
     order: list[int] | None = None
     prompt: Prompt | None = None
+    outputs: Outputs = "classes"
     family: str = "transformer"
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
@@ -286,6 +291,7 @@ def load_transformer(
     device: str = "auto",
     max_length: int = 128,
     labels: tuple[str, ...] = (),
+    outputs: Outputs | None = None,
 ) -> Transformer:
     """Load a trained classifier and its tokenizer; it is checked, see checks.py.
 
@@ -295,9 +301,11 @@ def load_transformer(
         device: Where it computes.
         max_length: Tokens that are read, at most as many as the network has positions for.
         labels: The class names wanted, in the order wanted; the network's own where empty.
+        outputs: See `folders.read_outputs`.
 
     Raises:
-        ValueError: The network knows other names or cannot be explained rightly.
+        ValueError: The network knows other names, or its outputs are no classes where names are
+            wanted, or it cannot be explained rightly.
         FileNotFoundError: There is no model.
         OSError: Its files are damaged.
     """
@@ -309,13 +317,17 @@ def load_transformer(
     folder = find_model(folder)
     network = open_network(folder)
     own = own_names(network.config, str(folder))
+    read = read_outputs(network.config, len(own), outputs, str(folder))
+    if read != "classes" and labels:
+        raise ValueError(f"{folder} has outputs that are {read}, and a task has classes")
     model = Transformer(
         name=name or str(folder),
         network=freeze(network).to(pick_device(device)),
         tokenizer=open_tokenizer(folder, network),
-        labels=labels or own,
+        labels=labels or (own if read == "classes" else name_outputs(own)),
         max_length=min(max_length, forward.longest_text(network) or max_length),
         order=match_labels(own, labels, str(folder)) if labels else None,
+        outputs=read,
     )
     model.refusals.update(checks.check_readings(model))
     return model
