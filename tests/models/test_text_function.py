@@ -156,7 +156,11 @@ def test_what_is_wrapped_wrongly_says_what_would_work(pipeline):
     estimator = pipeline[0]
     for wrong, more, said in (
         (estimator, {}, "got a Pipeline; give its method predict_proba"),
-        (torch.nn.Linear(2, 2), {"labels": ["a", "b"]}, "a module is wrapped with its tokenizer"),
+        (
+            torch.nn.Linear(2, 2),
+            {"labels": ["a", "b"]},
+            "with its tokenizer, an encoder",
+        ),
         (by_words, {}, r"needs labels=, two or more different names .*got \[\]"),
         (by_words, {"labels": ["a", "a"]}, "different names"),
         (by_words, {"labels": ["a", "b"], "max_length": 9}, "leave out max_length, which is 9"),

@@ -230,8 +230,7 @@ def find_metrics(
             or other outputs.
     """
     if names is None:
-        usual = [name for name in usual_metrics() if not why_not(METRICS[name].outputs, outputs)]
-        return [name for name in usual if not _missing(name, there, contrast)]
+        return [name for name in usual_metrics() if not _missing(name, there, contrast, outputs)]
     other_names = {other: one.name for one in METRICS.values() for other in one.also}
     found = []
     for name in [names] if isinstance(names, str) else names:
@@ -243,9 +242,7 @@ def find_metrics(
             raise ValueError(
                 f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all"
             )
-        if reason := why_not(METRICS[plain].outputs, outputs):
-            raise ValueError(f"the metric {name!r} does not apply: {reason}")
-        if missing := _missing(plain, there, contrast):
+        if missing := _missing(plain, there, contrast, outputs):
             raise ValueError(f"the metric {name!r} needs {missing}")
         found.append(plain)
     if not found:
@@ -258,8 +255,10 @@ def usual_metrics() -> list[str]:
     return [name for name in EVALUATED if not METRICS[name].by_name]
 
 
-def _missing(name: str, there: Collection[str], contrast: bool) -> str:
+def _missing(name: str, there: Collection[str], contrast: bool, outputs: str) -> str:
     """What a metric needs and is not given, in words; empty where it has all."""
+    if reason := why_not(METRICS[name].outputs, outputs):
+        return reason
     if missing := [need for need in METRICS[name].needs if need not in there]:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:

@@ -104,7 +104,10 @@ def wrap(
             `config`, `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes
             `input_ids` or `inputs_embeds` with an `attention_mask` and returns `.logits`, (B, K).
             It is asked in evaluation mode, and left as it is: it may go on training in between.
-        tokenizer: a fast Hugging Face tokenizer; None for a function.
+            Or a SentenceTransformer, or its folder, with a head fitted on its embeddings; or a
+            model of SetFit, which has both.
+        tokenizer: a fast Hugging Face tokenizer; None for a function; of an encoder of sentences
+            its linear head, an estimator of scikit-learn.
         labels: K class names in the order of the logits, or of a function's columns, or a mapping
             between names and numbers, such as `config.label2id`. None takes those of the
             configuration, or of the scikit-learn estimator whose method the function is. A table
@@ -126,6 +129,13 @@ def wrap(
             read it by embeddings refuse it, as they do for `load`. A function gives no
             probabilities that sum to 1, or others for the same text.
     """
+    if hasattr(module, "model_head") or hasattr(tokenizer, "predict"):
+        from attreval.models.sentence_encoder import check_logits, join_head
+
+        network, names, read, logits = join_head(module, tokenizer, labels, outputs)
+        model = _wrap_module(network, network.tokenizer, names, max_length, read)
+        check_logits(model, logits)
+        return model
     if tokenizer is None and hasattr(module, "task") and hasattr(module, "model"):
         module, tokenizer, outputs = _open_pipeline(module, outputs)
     if tokenizer is None:
@@ -171,7 +181,6 @@ def _wrap_module(
     from attreval.models.checks import check_readings
     from attreval.models.folders import (
         NOT_FAST,
-        name_outputs,
         own_names,
         read_outputs,
         rename_classes,
@@ -204,8 +213,6 @@ def _wrap_module(
     else:
         names = rename_classes(module.config, labels, name)
     read = read_outputs(module.config, len(names), outputs, name)
-    if read != "classes" and labels is None:
-        names = name_outputs(names)
     model = Transformer(name, module, tokenizer, names, max_length or ENDLESS, outputs=read)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))

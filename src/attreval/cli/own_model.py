@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -45,7 +45,7 @@ Chat = Annotated[
     bool, typer.Option("--chat", help="the template is a user's message, by the chat template")
 ]
 Outputs = Annotated[
-    str | None,
+    Literal["classes", "independent", "value"] | None,
     typer.Option(
         help="what the model's outputs are, where config.json does not say it: `classes` (a "
         "softmax), `independent` (a sigmoid each) or `value`"
@@ -112,8 +112,7 @@ def check_command(
     from attreval.methods.run import try_methods
     from attreval.models.loading import examine_model
 
-    asked: Any = outputs
-    loaded: Any = load(model, 512, outputs=asked, **prompt_of(template, labels, chat))
+    loaded: Any = load(model, 512, outputs=outputs, **prompt_of(template, labels, chat))
     rows = examine_model(loaded)
     methods = try_methods(loaded)
     if as_json:
@@ -196,8 +195,7 @@ def explain_command(
     if file:
         texts += read_texts(file, column, pair_column)
     read_segments(texts)
-    asked: Any = outputs
-    loaded = load(model, max_length, outputs=asked, **prompt_of(template, labels, chat))
+    loaded = load(model, max_length, outputs=outputs, **prompt_of(template, labels, chat))
     found = explain(
         loaded,
         texts,
@@ -292,8 +290,7 @@ def evaluate_command(
         )
     asked: Any = model
     if template is not None or labels or chat or outputs:
-        read: Any = outputs
-        asked = load(model, MOST_TOKENS, outputs=read, **prompt_of(template, labels, chat))
+        asked = load(model, MOST_TOKENS, outputs=outputs, **prompt_of(template, labels, chat))
     try:
         evaluate_texts(
             asked,

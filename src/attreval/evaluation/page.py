@@ -35,7 +35,7 @@ from attreval.evaluation.findings import (
 from attreval.metrics import METRICS
 from attreval.metrics.metric import Metric
 from attreval.metrics.rank_correlation import FEWEST, correlate_means
-from attreval.models.outputs import OUTPUTS, why_not
+from attreval.models.outputs import OUTPUTS
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
@@ -192,12 +192,10 @@ def describe_model(found: Evaluation) -> str:
             f"{majority:.1%})"
         )
     (name,) = found.labels
-    low, middle, high = np.quantile(
-        [one.explanation.probabilities[name] for one in found.judged], [0, 0.5, 1]
-    )
+    numbers = [one.explanation.probabilities[name] for one in found.judged]
     return (
-        f"explained is the output {name}, of {OUTPUTS[found.outputs]}: {low:.4g} to {high:.4g} on "
-        f"these texts, {middle:.4g} in the middle"
+        f"explained is the output {name}, of {OUTPUTS[found.outputs]}: {min(numbers):.4g} to "
+        f"{max(numbers):.4g} on these texts"
     )
 
 
@@ -260,11 +258,9 @@ def limits(found: Evaluation) -> list[str]:
 def limits_of_model(found: Evaluation) -> list[str]:
     """Whether the model tells classes apart, or what cannot be asked of outputs that are none."""
     if found.outputs != "classes":
-        reasons: dict[str, list[str]] = {}
-        for metric in map(METRICS.__getitem__, usual_metrics()):
-            if reason := why_not(metric.outputs, found.outputs):
-                reasons.setdefault(reason, []).append(metric.title)
-        left_out = [f"Not asked: {', '.join(names)}; {why}." for why, names in reasons.items()]
+        asked = [METRICS[name] for name in usual_metrics()]
+        gone = [metric.title for metric in asked if found.outputs not in metric.outputs]
+        left_out = [f"Not asked: {', '.join(gone)}, which need a probability."] if gone else []
         return [*left_out, "Labels were not looked at: whether the model is right is not known."]
     right, low, majority = model_accuracy(found)
     if majority == 1:

@@ -67,7 +67,7 @@ def pick_methods(
         if reason := method.missing():
             raise ValueError(f"the method {name!r} {reason}")
         if reason := why_not(method.outputs, outputs):
-            raise ValueError(f"the method {name!r} does not apply: {reason}")
+            raise ValueError(f"the method {name!r} needs {reason}")
         if family is not None and family not in method.families:
             raise ValueError(
                 f"the method {name!r} does not apply to {family} models, only to: "

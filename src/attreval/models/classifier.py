@@ -174,20 +174,14 @@ class Contrast(View):
         return torch.stack([lead, torch.zeros_like(lead)], dim=-1)
 
     def relevance(
-        self,
-        embeddings: Tensor,
-        mask: Tensor,
-        segments: Tensor,
-        targets: Tensor,
-        rule: Any,
-        where: str = "words",
+        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, *rule: Any
     ) -> Tensor:
         """(B, L, D) relevance for one class less the other, see `Transformer.relevance`."""
         import torch
 
         one, other = [torch.full_like(targets, k) for k in self.classes]
-        found = self.model.relevance(embeddings, mask, segments, one, rule, where)
-        return found - self.model.relevance(embeddings, mask, segments, other, rule, where)
+        found = self.model.relevance(embeddings, mask, segments, one, *rule)
+        return found - self.model.relevance(embeddings, mask, segments, other, *rule)
 
     def output_of(self, target: int) -> int:
         """Refuse: the head that matters most is chosen for one class of the network."""

@@ -221,7 +221,8 @@ def _refuse_head(config: PretrainedConfig, name: str) -> None:
             f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts "
             "(...ForSequence"
             "Classification); a random head would say nothing. Save the whole trained "
-            f"classifier{prompted}"
+            "classifier, or give an encoder of sentences with its linear head to attreval.wrap"
+            f"{prompted}"
         )
 
 
@@ -313,6 +314,8 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
 def own_names(config: Any, model: str) -> tuple[str, ...]:
     """The classes that a configuration names, in the order of their numbers.
 
+    A single output that is only numbered is the score.
+
     Args:
         config: Of the network.
         model: Its name, for messages.
@@ -329,12 +332,24 @@ def own_names(config: Any, model: str) -> tuple[str, ...]:
             "in config.json); "
             f"they are numbered from 0 to {len(named) - 1}, as its outputs are"
         )
-    return check_names([name for _, name in named], model)
-
-
-def name_outputs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of outputs that are no classes; a single one that is only numbered is the score."""
+    names = check_names([name for _, name in named], model)
     return (ONE,) if len(names) == 1 and are_placeholders(names) else names
+
+
+def estimator_names(
+    estimator: Any, given: Sequence[str] | Mapping | None, single: bool
+) -> list[str]:
+    """Names of what an estimator of scikit-learn gives; those of its classes keep their order.
+
+    Args:
+        estimator: Its `classes_` are its own names, if it has any.
+        given: A user's names in their place, or None.
+        single: There is one number; of two classes it is the second's.
+    """
+    own = [str(name) for name in getattr(estimator, "classes_", ())]
+    names = own if given is None else [str(name) for name in read_names(given)]
+    names = own if sorted(names) == sorted(own) else names
+    return names[1:] or [ONE] if single and len(names) in (0, 2) else names
 
 
 def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:

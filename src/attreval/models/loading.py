@@ -162,11 +162,15 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
 
 def _read_as(model: Any) -> str:
     """How outputs that are no classes are read, and how to say otherwise."""
+    outputs = outputs_of(model)
     problem = getattr(model.network.config, "problem_type", None)
-    why = f"problem_type {problem} in config.json" if problem else "config.json does not say"
-    other = "value" if outputs_of(model) == "independent" else "independent"
-    how = "" if problem else f"; --outputs {other} reads {OUTPUTS[other]}"
-    return f"{OUTPUTS[outputs_of(model)]} ({why}{how})"
+    other = "value" if outputs == "independent" else "independent"
+    if problem:
+        return f"{OUTPUTS[outputs]} (problem_type {problem} in config.json)"
+    return (
+        f"{OUTPUTS[outputs]} (config.json does not say it; --outputs {other} reads "
+        f"{OUTPUTS[other]})"
+    )
 
 
 def _label_words(prompt: Prompt) -> str:

@@ -38,7 +38,7 @@ def check_outputs(outputs: str | None) -> None:
 
 
 def why_not(taken: Sequence[str], outputs: str) -> str:
-    """Why a method or metric that takes such outputs says nothing of others; empty where it does.
+    """What a method or metric needs of outputs that are others than it takes; empty for those.
 
     Args:
         taken: ANY, PROBABILITIES or CLASSES.
@@ -46,8 +46,8 @@ def why_not(taken: Sequence[str], outputs: str) -> str:
     """
     if outputs in taken:
         return ""
-    asks = "which class is predicted" if taken == CLASSES else "for shares of a probability"
-    return f"it asks {asks}, and the model's outputs are {OUTPUTS[outputs]}"
+    needed = "classes of which one is predicted" if taken == CLASSES else "a probability"
+    return f"{needed}, and the model's outputs are {OUTPUTS[outputs]}"
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

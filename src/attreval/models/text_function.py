@@ -20,9 +20,9 @@ from attreval.core.alignment import place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models.checks import TEXTS, TOLERANCE
-from attreval.models.folders import ONE
+from attreval.models.folders import estimator_names
 from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
-from attreval.texts.given import read_columns, read_names
+from attreval.texts.given import read_columns
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
 SUM_TOLERANCE = 1e-3  # of rows: services round what they send
@@ -34,9 +34,12 @@ MUST = {
     "independent": "probabilities lie between 0 and 1",
     "value": "values are finite numbers",
 }
-OTHERWISE = "".join(
-    f"; outputs={name!r} takes {OUTPUTS[name]}" for name in ("independent", "value")
-)
+OTHERWISE = {  # how other numbers are wrapped
+    "classes": f"; outputs='independent' takes {OUTPUTS['independent']}; "
+    "outputs='value' takes values",
+    "independent": "",
+    "value": "",
+}
 ALONE = (
     "it is a function from texts to probabilities, with no gradients, no attention and no "
     "vectors to disturb"
@@ -147,7 +150,7 @@ class TextFunction:
             raise ValueError(
                 f"{self.name} gives numbers of shape {found.shape} for {len(texts)} texts; with "
                 f"{len(self.labels)} labels ({', '.join(self.labels)}) they have shape {shape}, a "
-                f"row a text and a column a label{self._otherwise()}"
+                f"row a text and a column a label{OTHERWISE[self.outputs]}"
             )
         near = np.isfinite(found).all(axis=1)
         if self.outputs != "value":
@@ -158,13 +161,9 @@ class TextFunction:
             at = int(near.argmin())
             raise ValueError(
                 f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; "
-                f"{MUST[self.outputs]}{self._otherwise()}"
+                f"{MUST[self.outputs]}{OTHERWISE[self.outputs]}"
             )
         return found
-
-    def _otherwise(self) -> str:
-        """How other numbers are wrapped, where probabilities of classes are asked for."""
-        return OTHERWISE if self.outputs == "classes" else ""
 
     def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
         """Refuse: a word of a text has no vector."""
@@ -257,23 +256,21 @@ def wrap_function(
     if hasattr(predict, "parameters") or not callable(predict):
         method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
         raise ValueError(
-            "a module is wrapped with its tokenizer, and without one a function from texts to "
-            f"probabilities; got a {type(predict).__name__}{method}"
+            "a module is wrapped with its tokenizer, an encoder of sentences with its head, and "
+            "without these a function from texts to probabilities; got a "
+            f"{type(predict).__name__}{method}"
         )
     check_outputs(outputs)
     read = outputs or "classes"
-    own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
-    given = own if labels is None else list(map(str, read_names(labels)))
-    given = own if sorted(given) == sorted(own) else given
+    single = read != "classes" and np.size(predict(list(TEXTS[:1]))) == 1
+    given = estimator_names(getattr(predict, "__self__", None), labels, single)
     name = getattr(predict, "__qualname__", type(predict).__name__)
-    if labels is None and read != "classes" and np.size(predict(list(TEXTS[:1]))) == 1:
-        given = own[1:] if len(own) == 2 else [ONE]  # of two classes it scores the second
     least = 2 if read == "classes" else 1
     if len(given) < least or len(set(given)) < len(given):
         what = "two or more different names of classes" if least == 2 else "different names"
         raise ValueError(
             f"{name} needs labels=, {what} in the order of its columns; got {given}"
-            f"{OTHERWISE if least == 2 else ''}"
+            f"{OTHERWISE[read]}"
         )
     model = TextFunction(predict, tuple(given), tokenize, mask, name, read)
     together = model.ask(list(TEXTS))

@@ -20,7 +20,6 @@ from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.folders import (
     find_model,
     match_labels,
-    name_outputs,
     open_network,
     open_tokenizer,
     own_names,
@@ -181,6 +180,8 @@ class Transformer:
     @property
     def causal(self) -> bool:
         """Whether a token attends to those before it only, as in GPT-2 and Llama."""
+        if getattr(self.network.config, "classifier_pooling", "") in ("lasttoken", "weightedmean"):
+            return True
         return forward.reads_last_token(self.network) and hasattr(self.network, "score")
 
     def refusal(self, need: str) -> str:
@@ -317,17 +318,15 @@ def load_transformer(
     folder = find_model(folder)
     network = open_network(folder)
     own = own_names(network.config, str(folder))
-    read = read_outputs(network.config, len(own), outputs, str(folder))
-    if read != "classes" and labels:
-        raise ValueError(f"{folder} has outputs that are {read}, and a task has classes")
+    asked = "classes" if labels else outputs
     model = Transformer(
         name=name or str(folder),
         network=freeze(network).to(pick_device(device)),
         tokenizer=open_tokenizer(folder, network),
-        labels=labels or (own if read == "classes" else name_outputs(own)),
+        labels=labels or own,
         max_length=min(max_length, forward.longest_text(network) or max_length),
         order=match_labels(own, labels, str(folder)) if labels else None,
-        outputs=read,
+        outputs=read_outputs(network.config, len(own), asked, str(folder)),
     )
     model.refusals.update(checks.check_readings(model))
     return model
