@@ -10,7 +10,6 @@ from reference.models import draw_weights, tiny_model
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -80,7 +79,6 @@ HEADS = {  # head, what it learned, the names given; what its outputs are, and t
         None,
     ),
     "at once": (OneVsRestClassifier(LogisticRegression()), MANY, NAMES, "independent", None),
-    "each": (MultiOutputClassifier(LogisticRegression()), MANY, NAMES, "independent", None),
     "number": (Ridge(), COUNTS[:, 0] * 1.0, None, "value", ("score",)),
 }
 
@@ -96,8 +94,6 @@ def test_logits_are_those_of_the_head_on_the_embeddings(folder, what):
         assert names is None or model.labels == names
         if hasattr(head, "decision_function"):
             expected = head.decision_function(embedded)
-        elif what == "each":
-            expected = np.stack([one.decision_function(embedded) for one in head.estimators_], 1)
         else:
             expected = head.predict(embedded)
         logits = logits_of(model, TEXTS)
@@ -111,8 +107,7 @@ def test_logits_are_those_of_the_head_on_the_embeddings(folder, what):
     if outputs != "value":
         more = {} if outputs == "classes" else {"output": model.labels[0]}
         (found,) = av.explain(model, TEXTS[0], "random", **more)
-        p = np.asarray(head.predict_proba(embedded[:1]))
-        p = p[..., 1].T if what == "each" else p
+        p = head.predict_proba(embedded[:1])
         if what != "one by one":  # whose sigmoids it makes sum to 1
             assert found.probabilities[model.labels[0]] == pytest.approx(p[0, 0], abs=1e-5)
 

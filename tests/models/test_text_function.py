@@ -161,7 +161,7 @@ def test_what_is_wrapped_wrongly_says_what_would_work(pipeline):
             {"labels": ["a", "b"]},
             "with its tokenizer, an encoder",
         ),
-        (by_words, {}, r"needs labels=, two or more different names .*got \[\]"),
+        (by_words, {}, r"needs labels=, 2 or more different names .*got \[\]"),
         (by_words, {"labels": ["a", "a"]}, "different names"),
         (by_words, {"labels": ["a", "b"], "max_length": 9}, "leave out max_length, which is 9"),
     ):
@@ -258,7 +258,7 @@ def test_a_refused_function_is_told_how_other_numbers_are_wrapped():
     for numbers, outputs, labels, said in (
         (np.full((9, 2), 1.5), "independent", ["a", "b"], "probabilities lie between 0 and 1"),
         (np.full(9, np.nan), "value", None, "values are finite numbers"),
-        (np.zeros((9, 2)), "value", None, r"needs labels=, different names .* got \[\]$"),
+        (np.zeros((9, 2)), "value", None, r"needs labels=, 1 or more different names .* got \[\]$"),
         (np.zeros(9), "values", None, "outputs 'values' are not known"),
     ):
         with pytest.raises(ValueError, match=said):

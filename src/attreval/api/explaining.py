@@ -151,7 +151,7 @@ def pick_output(model: Classifier, output: str | int | None = None) -> Classifie
         return model
     if output is None and len(model.labels) > 1:
         raise ValueError(
-            f"output= names the one of the model's outputs to explain; it has "
+            "output= names the one of the model's outputs to explain; it has "
             f"{_list_names(model.labels)}"
         )
     at = 0 if output is None else find_class(model.labels, output, "output")
@@ -163,7 +163,7 @@ def explained_model(model: Classifier, explanations: Explanations) -> Classifier
 
     ValueError for a model with other outputs than were explained.
     """
-    (said,) = {one.outputs for one in explanations}
+    said = explanations[0].outputs
     if said != outputs_of(model):
         raise ValueError(
             f"the explanations are of {OUTPUTS[said]}, and the model's outputs are "

@@ -133,7 +133,8 @@ def wrap(
         from attreval.models.sentence_encoder import check_logits, join_head
 
         network, names, read, logits = join_head(module, tokenizer, labels, outputs)
-        model = _wrap_module(network, network.tokenizer, names, max_length, read)
+        longest = min(filter(None, (max_length, network.longest)), default=None)
+        model = _wrap_module(network, network.tokenizer, names, longest, read)
         check_logits(model, logits)
         return model
     if tokenizer is None and hasattr(module, "task") and hasattr(module, "model"):

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from html import escape
 from itertools import combinations
 from pathlib import Path
@@ -33,7 +32,6 @@ from attreval.evaluation.findings import (
     title,
 )
 from attreval.metrics import METRICS
-from attreval.metrics.metric import Metric
 from attreval.metrics.rank_correlation import FEWEST, correlate_means
 from attreval.models.outputs import OUTPUTS
 
@@ -45,6 +43,7 @@ WHY_NOT = {
     "and from no attributions that were made elsewhere",
     "people": "no column of the data holds what people marked (`--rationale`)",
 }
+CLASS = "the class's probability"  # what metrics say that they follow
 MARKER = "about-this-folder.txt"
 MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, texts.html shows texts in colour.
 All here but this file is replaced when the command runs again with this folder as --out; what `kept` holds of
@@ -150,6 +149,12 @@ def report_page(found: Evaluation) -> str:
         replace(one, attributions={name: one.attributions[name] for name in best_two})
         for one in _most_different(found)
     ]
+
+    def describe(one: Explanation) -> str:
+        """What the model says of a text, and its label where it needs one."""
+        labelled = f"; labelled {found.labels[one.instance.label]}"
+        return describe_text(one) + (labelled if found.outputs == "classes" else "")
+
     body = [
         f'<p class="note">{escape(facts)}</p>',
         f'<div class="answer"><p><strong>{escape(findings.recommendation(found))}</strong></p>',
@@ -167,19 +172,13 @@ def report_page(found: Evaluation) -> str:
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by '
         "every method: "
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
-        fragment(shown, partial(_describe_row, found)),
+        fragment(shown, describe),
         "<h2>Do the metrics agree?</h2>",
         _correlation_table(found),
         "<h2>What this does not say</h2>",
         _list(limits(found)),
     ]
     return whole_page(heading, "\n".join(body), REPORT_STYLE + STYLE)
-
-
-def _describe_row(found: Evaluation, one: Explanation) -> str:
-    """What the model says of a text, and its label where it has one."""
-    labelled = f"; labelled {found.labels[one.instance.label]}"
-    return describe_text(one) + (labelled if found.outputs == "classes" else "")
 
 
 def describe_model(found: Evaluation) -> str:
@@ -314,7 +313,9 @@ def _method_table(found: Evaluation) -> str:
     rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [("Method", ""), ("Score", ""), ("", ""), ("Best", ""), ("Price", "")]
-    heads += [(f"{m.title}{ARROWS[m.sign]}", _about(m, found)) for m in metrics]
+    what = {"classes": CLASS, "value": f"the value of {found.labels[0]}"}
+    followed = what.get(found.outputs, f"the probability of {found.labels[0]}")
+    heads += [(f"{m.title}{ARROWS[m.sign]}", m.about.replace(CLASS, followed)) for m in metrics]
     head = "".join(
         f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads
     )
@@ -334,14 +335,6 @@ def _method_table(found: Evaluation) -> str:
         values = "".join(f"<td>{cell}</td>" for cell in cells)
         body.append(f'<tr class="{kind}">{named}{values}</tr>')
     return wide_table(head, body)
-
-
-def _about(metric: Metric, found: Evaluation) -> str:
-    """What a metric says, of the class or of the output that is explained."""
-    if found.outputs == "classes":
-        return metric.about
-    what = "value" if found.outputs == "value" else "probability"
-    return metric.about.replace("the class's probability", f"the {what} of {found.labels[0]}")
 
 
 def _weight_table(found: Evaluation) -> str:

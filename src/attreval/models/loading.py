@@ -126,9 +126,13 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     names = f"{len(model.labels)}: {', '.join(model.labels)}"
     if are_placeholders(model.labels):
         names += " (numbered, not named: see id2label in config.json)"
-    rows = {"model": model.name, "classes" if outputs == "classes" else "outputs": names}
+    rows = {"model": model.name, "classes": names}
     if outputs != "classes":
-        rows["read as"] = _read_as(model)
+        problem = getattr(model.network.config, "problem_type", None)
+        why = f"problem_type {problem} in config.json"
+        if not problem:
+            why = "config.json does not say it: --outputs independent or value"
+        rows = {"model": model.name, "outputs": f"{names}; read as {OUTPUTS[outputs]} ({why})"}
     if not isinstance(model, Transformer):
         rows["architecture"] = f"{model.sizes.architecture}, word-level"
         rows["vocabulary"] = f"{len(model.vocabulary)} words"
@@ -158,19 +162,6 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     for need, probe in PROBES.items():
         rows[probe.said] = model.refusal(need) or "yes"
     return list(rows.items())
-
-
-def _read_as(model: Any) -> str:
-    """How outputs that are no classes are read, and how to say otherwise."""
-    outputs = outputs_of(model)
-    problem = getattr(model.network.config, "problem_type", None)
-    other = "value" if outputs == "independent" else "independent"
-    if problem:
-        return f"{OUTPUTS[outputs]} (problem_type {problem} in config.json)"
-    return (
-        f"{OUTPUTS[outputs]} (config.json does not say it; --outputs {other} reads "
-        f"{OUTPUTS[other]})"
-    )
 
 
 def _label_words(prompt: Prompt) -> str:

@@ -33,8 +33,7 @@ def outputs_of(model: Any) -> Outputs:
 def check_outputs(outputs: str | None) -> None:
     """Raise ValueError for a word that is none of OUTPUTS."""
     if outputs is not None and outputs not in OUTPUTS:
-        there = "; ".join(f"{name!r}, {said}" for name, said in OUTPUTS.items())
-        raise ValueError(f"outputs {outputs!r} are not known; there are: {there}")
+        raise ValueError(f"outputs {outputs!r} are not known; there are: {', '.join(OUTPUTS)}")
 
 
 def why_not(taken: Sequence[str], outputs: str) -> str:

@@ -60,6 +60,7 @@ class EncoderWithHead(nn.Module):
             )
         self.base_model = first.auto_model
         self.tokenizer = encoder.tokenizer
+        self.longest = encoder.max_seq_length
         unit = [UnitLength()] if scaled else []
         steps = [UnitLength() if type(one).__name__ == "Normalize" else one for one in steps]
         self.steps = nn.ModuleList([*steps, *unit])
@@ -67,7 +68,9 @@ class EncoderWithHead(nn.Module):
         self.weight = nn.Parameter(torch.from_numpy(weight).to(like))
         self.bias = nn.Parameter(torch.from_numpy(bias).to(like))
         self.config = deepcopy(self.base_model.config)
-        self.config.classifier_pooling = encoder[1].pooling_mode  # see Transformer.reads_first
+        # see Transformer.reads_first; the second is of releases below 6
+        pooled = getattr(steps[0], "pooling_mode", None) or steps[0].get_pooling_mode_str()
+        self.config.classifier_pooling = pooled
         self.config.problem_type = None
 
     @property
@@ -139,14 +142,10 @@ def join_head(
 
 def _score(head: Any, embedded: np.ndarray) -> np.ndarray:
     """(n, K) numbers whose softmax or sigmoids are a head's probabilities, or its values."""
-    parts = [head] if hasattr(head, "decision_function") else getattr(head, "estimators_", [head])
-    if all(hasattr(one, "decision_function") for one in parts):
-        found = [one.decision_function(embedded) for one in parts]
-    elif not hasattr(head, "classes_"):
-        found = [head.predict(embedded)]
-    else:
+    if hasattr(head, "classes_") and not hasattr(head, "decision_function"):
         raise ValueError(f"{type(head).__name__} has no decision_function; {AS_FUNCTION}")
-    return np.concatenate([np.reshape(one, (len(embedded), -1)) for one in found], axis=1)
+    ask = getattr(head, "decision_function", head.predict)
+    return np.reshape(ask(embedded), (len(embedded), -1))
 
 
 def _read_outputs(
@@ -159,8 +158,7 @@ def _read_outputs(
     wanted = generator("head").standard_normal((8, count))  # scores at which no sigmoid saturates
     points = (wanted - bias) @ np.linalg.pinv(weight, rcond=1e-6).T
     scores = points @ weight.T + bias
-    given = np.asarray(head.predict_proba(points))
-    given = given[..., 1].T if given.ndim == 3 else given[:, -count:]
+    given = head.predict_proba(points)[:, -count:]
     rivals = np.concatenate([0 * scores, scores], axis=1) if count == 1 else scores
     alone = follow(scores, "independent")
     could: list[tuple[Outputs, np.ndarray]] = [
@@ -186,5 +184,6 @@ def check_logits(model: Any, expected: np.ndarray) -> None:
     if difference > TOLERANCE:
         raise ValueError(
             f"the encoder's own embeddings give other logits (they differ by {difference:.2g}): it "
-            f"reads texts otherwise than they are given, by a prompt or in part; {AS_FUNCTION}"
+            "puts a prompt before a text, cuts embeddings, or computes in half precision "
+            f"(encoder.float() mends that); {AS_FUNCTION}"
         )

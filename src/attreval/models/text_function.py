@@ -267,10 +267,9 @@ def wrap_function(
     name = getattr(predict, "__qualname__", type(predict).__name__)
     least = 2 if read == "classes" else 1
     if len(given) < least or len(set(given)) < len(given):
-        what = "two or more different names of classes" if least == 2 else "different names"
         raise ValueError(
-            f"{name} needs labels=, {what} in the order of its columns; got {given}"
-            f"{OTHERWISE[read]}"
+            f"{name} needs labels=, {least} or more different names in the order of its columns; "
+            f"got {given}{OTHERWISE[read]}"
         )
     model = TextFunction(predict, tuple(given), tokenize, mask, name, read)
     together = model.ask(list(TEXTS))

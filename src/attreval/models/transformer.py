@@ -180,9 +180,9 @@ class Transformer:
     @property
     def causal(self) -> bool:
         """Whether a token attends to those before it only, as in GPT-2 and Llama."""
-        if getattr(self.network.config, "classifier_pooling", "") in ("lasttoken", "weightedmean"):
-            return True
-        return forward.reads_last_token(self.network) and hasattr(self.network, "score")
+        pooled = getattr(self.network.config, "classifier_pooling", "")
+        scored = forward.reads_last_token(self.network) and hasattr(self.network, "score")
+        return scored or pooled in ("lasttoken", "weightedmean")
 
     def refusal(self, need: str) -> str:
         """Why it cannot answer what needs this, a key of checks.PROBES; empty where it can."""
