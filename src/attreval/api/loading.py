@@ -133,8 +133,7 @@ def wrap(
         from attreval.models.sentence_encoder import check_logits, join_head
 
         network, names, read, logits = join_head(module, tokenizer, labels, outputs)
-        longest = min(filter(None, (max_length, network.longest)), default=None)
-        model = _wrap_module(network, network.tokenizer, names, longest, read)
+        model = _wrap_module(network, network.tokenizer, names, max_length, read)
         check_logits(model, logits)
         return model
     if tokenizer is None and hasattr(module, "task") and hasattr(module, "model"):

@@ -60,7 +60,6 @@ class EncoderWithHead(nn.Module):
             )
         self.base_model = first.auto_model
         self.tokenizer = encoder.tokenizer
-        self.longest = encoder.max_seq_length
         unit = [UnitLength()] if scaled else []
         steps = [UnitLength() if type(one).__name__ == "Normalize" else one for one in steps]
         self.steps = nn.ModuleList([*steps, *unit])
@@ -68,9 +67,7 @@ class EncoderWithHead(nn.Module):
         self.weight = nn.Parameter(torch.from_numpy(weight).to(like))
         self.bias = nn.Parameter(torch.from_numpy(bias).to(like))
         self.config = deepcopy(self.base_model.config)
-        # see Transformer.reads_first; the second is of releases below 6
-        pooled = getattr(steps[0], "pooling_mode", None) or steps[0].get_pooling_mode_str()
-        self.config.classifier_pooling = pooled
+        self.config.classifier_pooling = encoder[1].pooling_mode  # see Transformer.reads_first
         self.config.problem_type = None
 
     @property
