@@ -10,9 +10,12 @@ import torch
 from numpy.testing import assert_allclose
 from reference import case, coalitions, models
 from reference.functions import by_words, function_model, without
+from scipy.special import logit
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 import attreval as av
 from attreval.methods import METHODS, methods_for
@@ -153,8 +156,12 @@ def test_what_is_wrapped_wrongly_says_what_would_work(pipeline):
     estimator = pipeline[0]
     for wrong, more, said in (
         (estimator, {}, "got a Pipeline; give its method predict_proba"),
-        (torch.nn.Linear(2, 2), {"labels": ["a", "b"]}, "a module is wrapped with its tokenizer"),
-        (by_words, {}, r"needs labels=, two or more different names .*got \[\]"),
+        (
+            torch.nn.Linear(2, 2),
+            {"labels": ["a", "b"]},
+            "with its tokenizer, an encoder",
+        ),
+        (by_words, {}, r"needs labels=, 2 or more different names .*got \[\]"),
         (by_words, {"labels": ["a", "a"]}, "different names"),
         (by_words, {"labels": ["a", "b"], "max_length": 9}, "leave out max_length, which is 9"),
     ):
@@ -175,3 +182,84 @@ def test_a_function_that_fails_later_is_told_with_its_text():
     said = r"text 0, the method omission_7: .*predict, asked about .*KeyError: 'empty'"
     with pytest.raises(RuntimeError, match=said):
         av.explain(model, "good film", "omission_7")
+
+
+LINEAR = {
+    "labels at once": (OneVsRestClassifier(LogisticRegression()), "predict_proba", "independent"),
+    "a decision of two": (LinearSVC(), "decision_function", "value"),
+    "a decision of three": (LinearSVC(), "decision_function", "value"),
+    "a regression": (Ridge(), "predict", "value"),
+}
+
+
+@pytest.mark.parametrize("what", LINEAR)
+def test_numbers_that_are_no_classes_are_explained_as_brute_force_explains_them(pipeline, what):
+    """Occlusion is the fall of the log-odds or of the value; a single column has a name."""
+    estimator, asked, outputs = LINEAR[what]
+    _, texts, _ = pipeline
+    counts = np.array([[text.count(word) for word in TELLING] for text in texts])
+    goals = {
+        "labels at once": (counts > 0).astype(int),
+        "a decision of two": np.where(counts[:, 0] > 1, "pos", "neg"),
+        "a decision of three": np.array(["none", "one", "more"])[counts[:, 0].clip(max=2)],
+        "a regression": counts @ [1.0, 2.0, -3.0],
+    }
+    fitted = make_pipeline(TfidfVectorizer(), estimator).fit(texts, goals[what])
+    function = getattr(fitted, asked)
+    labels = TELLING if what == "labels at once" else None
+    model = av.wrap(function, labels=labels, outputs=outputs)
+    named = {"a decision of two": ("pos",), "a decision of three": ("more", "none", "one")}
+    assert model.labels == {"labels at once": tuple(TELLING)}.get(what, named.get(what, ("score",)))
+    at = len(model.labels) - 1
+    name = model.labels[at]
+    (found,) = av.explain(model, TEXT, ["occlusion_1", "kernel_shap"], output=name, samples=1000)
+
+    def ask(gone):
+        numbers = np.reshape(function([without(TEXT, some) for some in gone]), (len(gone), -1))
+        return numbers[:, at]
+
+    n = len(TEXT.split())
+    whole = ask([set()])
+    assert found.probabilities == {name: pytest.approx(whole[0])}
+    score = logit if outputs == "independent" else float
+    lost = [score(whole[0]) - score(one) for one in ask([{word} for word in range(n)])]
+    assert_allclose(found.scores("occlusion_1"), lost, atol=1e-9)
+    gone = [{word for word in range(n) if not code >> word & 1} for code in range(2**n)]
+    expected = coalitions.shapley_by_subsets(ask(gone), n)
+    assert_allclose(found.scores("kernel_shap"), expected, atol=1e-9)
+    assert np.abs(expected).max() > 0.05
+    judged = av.evaluate(model, av.explain(model, TEXT, "occlusion_1", output=name))
+    assert ("nc" in {*judged.metric}) == (outputs == "independent")
+
+
+def test_probabilities_of_zero_and_one_have_scores_of_one_size():
+    def predict(texts):
+        return np.array(["good" in text for text in texts], float)
+
+    model = av.wrap(predict, outputs="independent")
+    (found,) = av.explain(model, "good film", "occlusion_1")
+    good, film = found.scores("occlusion_1")
+    assert model.labels == ("score",) and film == 0
+    assert good == pytest.approx(2 * logit(1 - 1e-12), rel=1e-6)
+
+
+def test_a_refused_function_is_told_how_other_numbers_are_wrapped():
+    for numbers, labels in (
+        (np.zeros((9, 1)), ["a", "b"]),
+        (np.zeros(9), ["a", "b"]),
+        (np.full((9, 2), 0.9), ["a", "b"]),
+        (np.full((9, 2), -1.0), ["a", "b"]),
+        (np.zeros(9), None),
+        (np.zeros(9), ["a"]),
+    ):
+        said = "outputs='independent' takes probabilities .*outputs='value' takes values"
+        with pytest.raises(ValueError, match=said):
+            av.wrap(lambda texts, numbers=numbers: numbers[: len(texts)], labels=labels)
+    for numbers, outputs, labels, said in (
+        (np.full((9, 2), 1.5), "independent", ["a", "b"], "probabilities lie between 0 and 1"),
+        (np.full(9, np.nan), "value", None, "values are finite numbers"),
+        (np.zeros((9, 2)), "value", None, r"needs labels=, 1 or more different names .* got \[\]$"),
+        (np.zeros(9), "values", None, "outputs 'values' are not known"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            av.wrap(lambda texts, n=numbers: n[: len(texts)], labels=labels, outputs=outputs)

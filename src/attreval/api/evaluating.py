@@ -13,6 +13,7 @@ from difflib import get_close_matches
 import numpy as np
 import pandas as pd
 
+from attreval.api.explaining import explained_model
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
 from attreval.api.loading import check_model
@@ -21,8 +22,9 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.metrics import EVALUATED, METRICS
 from attreval.metrics.erasure import predicted_class
-from attreval.metrics.scored_text import ScoredText, Settings, without_asking
+from attreval.metrics.scored_text import FOUR_DRAWS, ScoredText, Settings, without_asking
 from attreval.models.classifier import Classifier
+from attreval.models.outputs import outputs_of, why_not
 from attreval.models.questions import Conversation, Evaluate
 from attreval.models.scorer import Scorer
 from attreval.texts.given import as_list
@@ -68,7 +70,8 @@ def evaluate(
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the
     other methods, random scores not among them. Erasure has no value where another class than the
-    predicted one is explained.
+    predicted one is explained. Of outputs that are no classes, it follows the one explained, and
+    metrics that ask for a class, or for shares of a probability, are left out where there is none.
 
     Args:
         model: the one that was explained.
@@ -110,6 +113,7 @@ def evaluate(
         raise ValueError(
             f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}"
         )
+    model = explained_model(model, explanations)
     neighbours = _of_each(neighbours, "neighbours", len(explanations))
     randomised = _of_each(randomised, "randomised", len(explanations))
     marks = _of_each(marks, "marks", len(explanations))
@@ -130,7 +134,8 @@ def evaluate(
         "infill": infill is not None,
     }
     met = {need for need, is_there in there.items() if is_there}
-    wanted = find_metrics(metrics, met, any(one.against for one in explanations))
+    contrast = any(one.against for one in explanations)
+    wanted = find_metrics(metrics, met, contrast, outputs_of(model))
     wanted = _leave_out_refused(model, wanted, metrics is not None)
     texts: list[ScoredText] = []
     for at, one in enumerate(explanations):
@@ -207,7 +212,10 @@ def _of_each(given: Sequence | None, name: str, texts: int) -> list | None:
 
 
 def find_metrics(
-    names: str | Sequence[str] | None, there: Collection[str], contrast: bool
+    names: str | Sequence[str] | None,
+    there: Collection[str],
+    contrast: bool,
+    outputs: str = "classes",
 ) -> list[str]:
     """The metrics that are meant, each once.
 
@@ -215,13 +223,14 @@ def find_metrics(
         names: None takes all that can be asked, except those asked by name alone.
         there: the needs of metrics that are met.
         contrast: whether two classes are told apart.
+        outputs: what the model's are.
 
     Raises:
-        ValueError: an unknown metric, told with the nearest, or one that needs what is not there.
+        ValueError: an unknown metric, told with the nearest, or one that needs what is not there,
+            or other outputs.
     """
     if names is None:
-        usual = [name for name in EVALUATED if not METRICS[name].by_name]
-        return [name for name in usual if not _missing(name, there, contrast)]
+        return [name for name in usual_metrics() if not _missing(name, there, contrast, outputs)]
     other_names = {other: one.name for one in METRICS.values() for other in one.also}
     found = []
     for name in [names] if isinstance(names, str) else names:
@@ -233,7 +242,7 @@ def find_metrics(
             raise ValueError(
                 f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all"
             )
-        if missing := _missing(plain, there, contrast):
+        if missing := _missing(plain, there, contrast, outputs):
             raise ValueError(f"the metric {name!r} needs {missing}")
         found.append(plain)
     if not found:
@@ -241,8 +250,15 @@ def find_metrics(
     return list(dict.fromkeys(found))
 
 
-def _missing(name: str, there: Collection[str], contrast: bool) -> str:
+def usual_metrics() -> list[str]:
+    """The metrics that are asked where nobody names one."""
+    return [name for name in EVALUATED if not METRICS[name].by_name]
+
+
+def _missing(name: str, there: Collection[str], contrast: bool, outputs: str) -> str:
     """What a metric needs and is not given, in words; empty where it has all."""
+    if reason := why_not(METRICS[name].outputs, outputs):
+        return reason
     if missing := [need for need in METRICS[name].needs if need not in there]:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:
@@ -274,7 +290,8 @@ def _scored_text(
     if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
-    return ScoredText(marked, one.tokens, scores, target, names, Settings(k=k))
+    settings = Settings(k=k, protocol=replace(FOUR_DRAWS, outputs=one.outputs))
+    return ScoredText(marked, one.tokens, scores, target, names, settings)
 
 
 def _with_random(text: ScoredText, given: Mapping[str, np.ndarray] | None) -> dict[str, np.ndarray]:

@@ -157,9 +157,9 @@ def to_captum(
 def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
     """A shap.Explanation for shap.plots.text: values and words of each text, as they stand there.
 
-    A base value is what the scores leave of the probability that is explained: of Shapley values
-    the probability of the blank text, of methods that do not add up to a probability a remainder
-    without a meaning.
+    A base value is what the scores leave of the probability, or value, that is explained: of
+    Shapley values that of the blank text, of methods that do not add up to it a remainder without a
+    meaning.
     """
     shap = need("shap", "shap", "to_shap")
     values, words = np.empty((2, len(explained)), dtype=object)
@@ -168,7 +168,7 @@ def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
         values[at] = one.scores(method)
         words[at] = np.array(_stretches(one), dtype=object)
         among = [one.target, one.against] if one.against else one.probabilities
-        whole = sum(one.probabilities[label] for label in among)
+        whole = sum(one.probabilities[label] for label in among) if len(among) > 1 else 1.0
         bases[at] = one.probabilities[one.target] / whole - values[at].sum()
     return shap.Explanation(values=values, base_values=bases, data=words)
 

@@ -19,7 +19,8 @@ from attreval.api.method_names import asks_for_all, find_methods
 from attreval.core.records import Instance
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain_instances, predict
-from attreval.models.classifier import Classifier, Contrast, Score
+from attreval.models.classifier import Classifier, Contrast, OneOutput, Score
+from attreval.models.outputs import OUTPUTS, outputs_of
 from attreval.models.scorer import Scorer
 from attreval.texts.data import index_of
 from attreval.texts.given import Text, as_list, make_instances, read_segments
@@ -37,6 +38,7 @@ def explain(
     target: str | int | Sequence[str | int | None] | None = None,
     against: str | int | None = None,
     score: Score | None = None,
+    output: str | int | None = None,
     budget: Budget | None = None,
     samples: int | None = None,
     notify: Callable[[int, int, int], None] | None = None,
@@ -60,6 +62,8 @@ def explain(
         score: what methods that do not go by probabilities explain of the class: its `logit`, or
             its `log_probability`, in which what moves all classes alike has no part. None takes the
             logit of a trained classifier, the other of a language model or a function.
+        output: of a model whose outputs are no classes (`load`), the one to explain, by name or
+            index; it may be left out where there is one alone.
         budget: what methods may spend, and their choices.
         samples: texts that LIME, LIMSSE and the Shapley methods may ask for, 500 where neither is
             given.
@@ -68,15 +72,21 @@ def explain(
 
     Raises:
         ValueError: a text that is empty or no text, an unknown method or one that the model does
-            not allow, an unknown class or score.
+            not allow, an unknown class, output or score, or one where the model has the other.
         RuntimeError: the model fails; text and method are named.
 
     What stops it, KeyboardInterrupt too, holds the texts explained before as `found`.
     """
     check_model(model)
     check_unit(unit)
-    model = score_by(model, score)
-    names = find_methods(methods, model.family)
+    outputs = outputs_of(model)
+    if outputs != "classes" and (target is not None or against is not None):
+        raise ValueError(
+            f"target and against name classes, and the model's outputs are {OUTPUTS[outputs]}; "
+            "output= names the one to explain"
+        )
+    model = pick_output(score_by(model, score), output)
+    names = find_methods(methods, model.family, outputs)
     every = asks_for_all(methods)
     rival = None if against is None else find_class(model.labels, against)
     spending = find_budget(budget, samples, unit)
@@ -131,13 +141,53 @@ def _find_goals(
     return [None if one is None else find_class(labels, one) for one in given]
 
 
-def find_class(labels: Sequence[str], wanted: str | int) -> int:
+def find_class(labels: Sequence[str], wanted: str | int, what: str = "class") -> int:
     """The index of a class, given by name or number. ValueError for an unknown one."""
     if (at := index_of(wanted, labels)) is not None:
         return at
+    raise ValueError(f"the model has no {what} {wanted!r}; it has {_list_names(labels)}")
+
+
+def _list_names(labels: Sequence[str]) -> str:
+    """How many classes or outputs there are, and the first of them with their numbers."""
     known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20]))
-    known += " ..." if len(labels) > 20 else ""
-    raise ValueError(f"the model has no class {wanted!r}; it has {len(labels)}: {known}")
+    return f"{len(labels)}: {known}{' ...' if len(labels) > 20 else ''}"
+
+
+def pick_output(model: Classifier, output: str | int | None = None) -> Classifier:
+    """A model of classes as it is; of other outputs the one that is meant, alone.
+
+    Raises:
+        ValueError: an unknown output, none where there are several, or one of a model of classes.
+    """
+    if outputs_of(model) == "classes":
+        if output is not None:
+            raise ValueError(
+                f"the model has classes ({_list_names(model.labels)}), of which one is predicted; "
+                f"target={output!r} names the one to explain, not output"
+            )
+        return model
+    if output is None and len(model.labels) > 1:
+        raise ValueError(
+            "output= names the one of the model's outputs to explain; it has "
+            f"{_list_names(model.labels)}"
+        )
+    at = 0 if output is None else find_class(model.labels, output, "output")
+    return model if isinstance(model, OneOutput) else OneOutput(model, at)
+
+
+def explained_model(model: Classifier, explanations: Explanations) -> Classifier:
+    """The model as it was explained: as it is, or one of its outputs.
+
+    ValueError for a model with other outputs than were explained.
+    """
+    said = explanations[0].outputs
+    if said != outputs_of(model):
+        raise ValueError(
+            f"the explanations are of {OUTPUTS[said]}, and the model's outputs are "
+            f"{OUTPUTS[outputs_of(model)]}; take the model that was explained"
+        )
+    return pick_output(model, None if said == "classes" else explanations[0].target)
 
 
 def score_by(model: Any, score: Score | None) -> Classifier:
@@ -147,6 +197,8 @@ def score_by(model: Any, score: Score | None) -> Classifier:
     """
     if score is None or score == getattr(model, "score", "logit"):
         return model
+    if outputs_of(model) != "classes":
+        raise ValueError(f"score={score!r} is of classes; explained is an output as it is")
     if score not in get_args(Score):
         raise ValueError(f"score {score!r} is not known; there are: {', '.join(get_args(Score))}")
     if not hasattr(model, "network"):
@@ -242,12 +294,13 @@ class _Question:
                     unit=self.unit,
                     attributions=attributions,
                     left_out=left_out,
+                    outputs=outputs_of(self.model),
                 )
             )
         return explanations
 
     def _predict(self, instances: list[Instance], places: list[int]) -> np.ndarray:
-        """(n, K) probabilities. ValueError where these are no numbers."""
+        """(n, K) probabilities, or values. ValueError where these are no numbers."""
 
         def ask(some: list[Instance]) -> np.ndarray:
             return predict(Scorer(self.model), [self.model.tokens(one) for one in some])

@@ -11,6 +11,7 @@ from attreval.api.method_names import known_names, plain
 from attreval.api.show.html import fragment
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.models.outputs import Outputs
 from attreval.texts.given import as_text
 
 UNITS = ("word", "token")
@@ -40,7 +41,9 @@ class Explanation:
     probabilities: by class. target: the class explained. against: the class that it is contrasted
     with, None for none. unit: what scores are shown of, `word` or `token`. attributions: by method;
     `scores` gives them by unit. left_out: method -> why it has nothing to say, where all were asked
-    for. given: methods whose scores were made elsewhere.
+    for. given: methods whose scores were made elsewhere. outputs: what the model's are; of others
+    than classes one is explained, which `predicted` and `target` name, with its probability or its
+    value under `probabilities`.
     """
 
     instance: Instance
@@ -53,6 +56,7 @@ class Explanation:
     attributions: dict[str, Attribution]
     left_out: dict[str, str] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    outputs: Outputs = "classes"
 
     @property
     def text(self) -> str | tuple[str, str]:

@@ -34,7 +34,7 @@ class Explanations(Sequence[Explanation]):
     """Texts, each explained by the same methods; a notebook shows them in colour.
 
     `found[0]` is one text's `Explanation`, `found[:3]` the first three. labels: the model's
-    classes.
+    classes, or the output that is explained.
     """
 
     def __init__(self, explained: Sequence[Explanation], labels: Sequence[str]):
@@ -73,12 +73,12 @@ class Explanations(Sequence[Explanation]):
 
     @property
     def predicted(self) -> list[str]:
-        """The class predicted of each text."""
+        """The class predicted of each text, or the output that is explained."""
         return [one.predicted for one in self]
 
     @property
     def probabilities(self) -> list[dict[str, float]]:
-        """Of each text, class -> probability."""
+        """Of each text, class -> probability; of an output its probability or its value."""
         return [one.probabilities for one in self]
 
     @property
@@ -234,6 +234,7 @@ def _plain_values(one: Explanation) -> dict:
     scored = [scores for _, scores in one.words]
     return {
         "text": one.text if isinstance(one.text, str) else list(one.text),
+        "outputs": one.outputs,
         "predicted": one.predicted,
         "probabilities": one.probabilities,
         "target": one.target,

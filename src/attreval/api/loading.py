@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attreval.models.classifier import Classifier
+from attreval.models.outputs import Outputs
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,6 +25,7 @@ def load(
     labels: Mapping[str, str] | None = None,
     chat: bool = False,
     erase: str | None = None,
+    outputs: Outputs | None = None,
 ) -> Classifier:
     """A trained classifier from a folder that `transformers` or this package wrote, or from a hub;
     a language model also from a GGUF file.
@@ -47,11 +49,16 @@ def load(
         erase: one token, such as `" ..."`, that erased tokens become; None for the mask token, or
             where there is none for the one that is nearest to leaving tokens out, see
             models/erasing.py.
+        outputs: `classes`, of which one is right (a softmax); `independent` ones, each a
+            probability (a sigmoid), as of several labels at once; or each a `value`, as of a
+            regression or a reranker. None takes what `problem_type` of the configuration says;
+            where it says nothing, several are classes, and a single one is a value.
 
     Raises:
         FileNotFoundError: a path that is not there.
         OSError, ValueError: what is there is no classifier, or no language model where there is a
-            template; a template or labels that its tokenizer does not tell apart.
+            template; a template or labels that its tokenizer does not tell apart; other outputs
+            than the configuration says.
     """
     from attreval.models.folders import find_model, is_gguf
     from attreval.models.loading import load_classifier, load_language_model
@@ -60,7 +67,11 @@ def load(
     place = find_model(str(folder.absolute()) if isinstance(folder, Path) else folder)
     asked = ENDLESS if max_length is None else max_length
     if template is None and labels is None and not chat and not is_gguf(place):
-        model = load_classifier(place, device=device, max_length=asked, erase=erase)
+        model = load_classifier(
+            place, device=device, max_length=asked, erase=erase, outputs=outputs
+        )
+    elif outputs is not None:
+        raise ValueError("label words of a template are classes; leave outputs out")
     elif (
         template is None
         or not isinstance(labels, Mapping)
@@ -86,20 +97,26 @@ def wrap(
     tokenize: Callable[[str], Iterable[str]] | None = None,
     mask: str | None = None,
     erase: str | None = None,
+    outputs: Outputs | None = None,
 ) -> Classifier:
     """A classifier made from a module and its tokenizer, or from any function of texts.
 
     A function, such as `predict_proba` of a scikit-learn pipeline or a call of a service, takes a
     list of n strings (tuples of two for pairs) and returns (n, K) probabilities. Methods and
     metrics that ask about changed texts alone apply; those that need gradients, attention or word
-    vectors are refused by name. Class scores are logarithms of probabilities.
+    vectors are refused by name. Class scores are logarithms of probabilities, those of an
+    independent output its log-odds.
 
     Args:
-        module: a function, or a Hugging Face sequence classifier, or a module with its `config`,
-            `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes `input_ids` or
-            `inputs_embeds` with an `attention_mask` and returns `.logits`, (B, K). It is asked in
-            evaluation mode, and left as it is: it may go on training in between.
-        tokenizer: a fast Hugging Face tokenizer; None for a function.
+        module: a function, a text-classification pipeline of transformers, whose model and
+            tokenizer are taken, or a Hugging Face sequence classifier, or a module with its
+            `config`, `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes
+            `input_ids` or `inputs_embeds` with an `attention_mask` and returns `.logits`, (B, K).
+            It is asked in evaluation mode, and left as it is: it may go on training in between.
+            Or a SentenceTransformer, or its folder, with a head fitted on its embeddings; or a
+            model of SetFit, which has both.
+        tokenizer: a fast Hugging Face tokenizer; None for a function; of an encoder of sentences
+            its linear head, an estimator of scikit-learn.
         labels: K class names in the order of the logits, or of a function's columns, or a mapping
             between names and numbers, such as `config.label2id`. None takes those of the
             configuration, or of the scikit-learn estimator whose method the function is. A table
@@ -111,6 +128,9 @@ def wrap(
             `...`; None leaves the word out. A text of which nothing is left is then the empty
             string.
         erase: of a module, as for `load`.
+        outputs: as for `load`. Of a function, `independent` are (n, K) probabilities that need not
+            sum to 1, `value` any finite numbers, such as those of `decision_function`; either may
+            be (n,) where there is one, which then needs no label.
 
     Raises:
         ValueError: classes without a name of their own, labels without an order, or the
@@ -119,6 +139,15 @@ def wrap(
             read it by embeddings refuse it, as they do for `load`. A function gives no
             probabilities that sum to 1, or others for the same text.
     """
+    if hasattr(module, "model_head") or hasattr(tokenizer, "predict"):
+        from attreval.models.sentence_encoder import check_logits, join_head
+
+        network, names, read, logits = join_head(module, tokenizer, labels, outputs)
+        model = _wrap_module(network, network.tokenizer, names, max_length, erase, read)
+        check_logits(model, logits)
+        return model
+    if tokenizer is None and hasattr(module, "task") and hasattr(module, "model"):
+        module, tokenizer, outputs = _open_pipeline(module, outputs)
     if tokenizer is None:
         from attreval.models.text_function import wrap_function
 
@@ -128,15 +157,48 @@ def wrap(
             )
         if erase is not None:
             raise ValueError("`erase` is a token of a module's; of a function's words say `mask`")
-        return wrap_function(module, labels, tokenize, mask)
+        return wrap_function(module, labels, tokenize, mask, outputs)
     if tokenize is not None or mask is not None:
         raise ValueError(
             "`tokenize` and `mask` are of a function from texts; a module has its tokenizer for "
             "both"
         )
+    return _wrap_module(cast("nn.Module", module), tokenizer, labels, max_length, erase, outputs)
+
+
+def _open_pipeline(pipeline: Any, outputs: Outputs | None) -> tuple[Any, object, Outputs | None]:
+    """Model and tokenizer of a pipeline of transformers, and what the model's outputs are.
+
+    ValueError where what it gives is not what its model does.
+    """
+    if pipeline.task != "text-classification":
+        raise ValueError(
+            f"a pipeline for {pipeline.task} is not its model alone; wrap a function of texts that "
+            "calls it and returns a row of numbers for each text"
+        )
+    config = pipeline.model.config
+    if config.num_labels == 1 and config.problem_type is None:
+        outputs = outputs or "independent"  # a pipeline takes the sigmoid there
+    return pipeline.model, pipeline.tokenizer, outputs
+
+
+def _wrap_module(
+    module: nn.Module,
+    tokenizer: Any,
+    labels: Sequence[str] | Mapping | None,
+    max_length: int | None,
+    erase: str | None,
+    outputs: Outputs | None,
+) -> Classifier:
+    """A module with its tokenizer, see `wrap`."""
     from attreval.models.checks import check_readings
     from attreval.models.erasing import name_erasing
-    from attreval.models.folders import NOT_FAST, own_names, refuse_problem, rename_classes
+    from attreval.models.folders import (
+        NOT_FAST,
+        own_names,
+        read_outputs,
+        rename_classes,
+    )
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
@@ -146,9 +208,10 @@ def wrap(
             f"{name} is a model with an adapter of peft around it; give "
             "module.merge_and_unload(), the model with the adapter in its weights"
         )
-    module = cast("nn.Module", module)
     needed = ("config", "get_input_embeddings", "base_model", "dtype")
     if lacking := [what for what in needed if not hasattr(module, what)]:
+        if hasattr(module, "module"):
+            raise ValueError(f"{name} is around another module; give its .module")
         raise ValueError(
             f"{name} has no {', '.join(lacking)}; give a sequence classifier of transformers, or a "
             "module that has these, and forward(input_ids or inputs_embeds, attention_mask)"
@@ -159,12 +222,12 @@ def wrap(
             "a token covers; load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
             f"{NOT_FAST}"
         )
-    refuse_problem(module.config, name)
     if labels is None:
         names = own_names(module.config, name)
     else:
         names = rename_classes(module.config, labels, name)
-    model = Transformer(name, module, tokenizer, names, max_length or ENDLESS)
+    read = read_outputs(module.config, len(names), outputs, name)
+    model = Transformer(name, module, tokenizer, names, max_length or ENDLESS, outputs=read)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
     name_erasing(model, erase)

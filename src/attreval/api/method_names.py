@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from attreval.methods import METHODS, methods_for
+from attreval.models.outputs import why_not
 
 DEFAULT = ("gradient_x_input", "integrated_gradients", "occlusion_1", "lime")
 ALIASES = {
@@ -37,17 +38,20 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def find_methods(names: str | Iterable[str] | None, family: str | None = None) -> list[str]:
+def find_methods(
+    names: str | Iterable[str] | None, family: str | None = None, outputs: str = "classes"
+) -> list[str]:
     """The names of METHODS that are meant, each once, in the order asked for.
 
     Args:
         names: one or several, with commas between them too, in any case, or as another library
             calls the method; `all` is every method that scores tokens; None takes DEFAULT.
         family: of the model, where it is known.
+        outputs: what the model's are.
 
     Raises:
         ValueError: an unknown name, told with the nearest, or a method that does not apply to the
-            family.
+            family or the outputs.
     """
     from attreval.methods.run import pick_methods
 
@@ -64,12 +68,12 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
         if plain(part) != "all":
             found.append(_find_method(part.strip(), known))
         elif family:
-            found += methods_for(family)
+            found += [m for m in methods_for(family) if not why_not(METHODS[m].outputs, outputs)]
         else:
             found += [name for name, method in METHODS.items() if method.level == "token"]
     if not found:
         raise ValueError("no method is named; `attreval list methods` lists them")
-    return pick_methods(list(dict.fromkeys(found)), family)
+    return pick_methods(list(dict.fromkeys(found)), family, outputs)
 
 
 def asks_for_all(names: str | Iterable[str] | None) -> bool:

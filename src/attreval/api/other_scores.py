@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from attreval.api.explaining import find_budget
+from attreval.api.explaining import explained_model, find_budget
 from attreval.api.explanation import Explanation
 from attreval.api.explanations import Explanations
 from attreval.core.records import Cost, Tokens
@@ -129,6 +129,7 @@ def _score(
     names: tuple,
 ) -> dict[str, np.ndarray]:
     """By method the scores of several readings of one text, for the class that was explained."""
+    model = explained_model(model, explanations)
     scorer = Scorer(model)
     spending = find_budget(budget, None, one.unit)
     target = explanations.labels.index(one.target)

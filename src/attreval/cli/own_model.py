@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -23,6 +23,7 @@ LONG = {
     "draws",
     "requires",
     "install",
+    "outputs",
     "turned",
     "hard",
     "joint",
@@ -50,6 +51,16 @@ Erase = Annotated[
         "that is nearest to leaving tokens out"
     ),
 ]
+Outputs = Annotated[
+    Literal["classes", "independent", "value"] | None,
+    typer.Option(
+        help="what the model's outputs are, where config.json does not say it: `classes` (a "
+        "softmax), `independent` (a sigmoid each) or `value`"
+    ),
+]
+Output = Annotated[
+    str | None, typer.Option(help="the one to explain, of outputs that are no classes")
+]
 
 
 def _own(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -62,7 +73,11 @@ def _own(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def how_to_load(
-    template: str | None, labels: list[str] | None, chat: bool, erase: str | None
+    template: str | None,
+    labels: list[str] | None,
+    chat: bool,
+    erase: str | None,
+    outputs: str | None,
 ) -> dict:
     """The arguments of `attreval.load` that say how a model is asked."""
     given = labels or []
@@ -73,7 +88,8 @@ def how_to_load(
     words = dict(one.split("=", 1) for one in given)
     if len(words) < len(given):
         raise ValueError(f"--labels names a class twice: {', '.join(given)}")
-    return {"template": template, "labels": words or None, "chat": chat, "erase": erase}
+    asked = {"template": template, "labels": words or None, "chat": chat}
+    return asked | {"erase": erase, "outputs": outputs}
 
 
 @_own("demo")
@@ -101,6 +117,7 @@ def check_command(
     labels: Labels = None,
     chat: Chat = False,
     erase: Erase = None,
+    outputs: Outputs = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which
@@ -114,7 +131,8 @@ def check_command(
     progress = ProgressLine()
     with quickest_threads(progress.say):
         progress.say(f"opening {model}")
-        loaded: Any = load(model, 512, **how_to_load(template, labels, chat, erase))
+        asked = how_to_load(template, labels, chat, erase, outputs)
+        loaded: Any = load(model, 512, **asked)
         progress.say("comparing what it says with transformers")
         rows = examine_model(loaded)
         methods = try_methods(loaded, progress.say)
@@ -167,6 +185,8 @@ def explain_command(
     score: Annotated[
         str | None, typer.Option(help="of the class: its `logit`, or its `log_probability`")
     ] = None,
+    output: Output = None,
+    outputs: Outputs = None,
     samples: Annotated[
         int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")
     ] = 500,
@@ -203,7 +223,7 @@ def explain_command(
     read_segments(texts)
     progress = ProgressLine()
     with quickest_threads(progress.say):
-        loaded = load(model, max_length, **how_to_load(template, labels, chat, erase))
+        loaded = load(model, max_length, **how_to_load(template, labels, chat, erase, outputs))
         try:
             found = explain(
                 loaded,
@@ -212,6 +232,7 @@ def explain_command(
                 unit=unit,
                 target=target,
                 against=against,
+                output=output,
                 score=cast(Any, score),
                 samples=samples,
                 notify=progress,
@@ -279,6 +300,8 @@ def evaluate_command(
     classes: Annotated[
         str, typer.Option(help="the model's classes in its order, with commas between them")
     ] = "",
+    output: Output = None,
+    outputs: Outputs = None,
     method: Annotated[
         list[str] | None,
         typer.Option("--methods", "--method", help="names with commas between them"),
@@ -309,8 +332,9 @@ def evaluate_command(
             "them"
         )
     asked: Any = model
-    if template is not None or labels or chat or erase is not None:
-        asked = load(model, MOST_TOKENS, **how_to_load(template, labels, chat, erase))
+    how = how_to_load(template, labels, chat, erase, outputs)
+    if any(how.values()):
+        asked = load(model, MOST_TOKENS, **how)
     try:
         evaluate_texts(
             asked,
@@ -323,6 +347,7 @@ def evaluate_command(
             split=split,
             id=id,
             classes=[name.strip() for name in classes.split(",") if name.strip()],
+            output=output,
             methods=method or None,
             attributions=attributions or [],
             texts=texts,

@@ -1,4 +1,4 @@
-"""Packages that attreval needs only for single features; each comes with an extra."""
+"""Packages that attreval needs only for single features; most come with an extra."""
 
 from importlib import import_module
 from typing import Any
@@ -9,7 +9,7 @@ def need(module: str, extra: str, why: str) -> Any:
 
     Args:
         module: Such as `captum.attr`.
-        extra: The extra.
+        extra: The extra; empty where none brings it.
         why: What is asked for, as the subject of "needs".
 
     Raises:
@@ -19,6 +19,7 @@ def need(module: str, extra: str, why: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
+        brought = f"'attreval[{extra}]'" if extra else package
         raise ImportError(
-            f"{why} needs {package} ({error}): pip install 'attreval[{extra}]'", name=package
+            f"{why} needs {package} ({error}): pip install {brought}", name=package
         ) from error

@@ -23,10 +23,11 @@ from attreval.core.bootstrap import LEAST_TEXTS, percentile_interval
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import TIED, Drawn
 
+OF_VALUES = ("comprehensiveness",)  # votes where an output is a value: the others have none
 VOTES = {
     "pointing": ("pointing",),
     "people": ("people_dynamic",),
-    "faithfulness": ("nc", "ns", "soft_nc_equal", "soft_ns_equal"),
+    "faithfulness": ("nc", "ns", "soft_nc_equal", "soft_ns_equal", *OF_VALUES),
 }
 VOTING = tuple(metric for metrics in VOTES.values() for metric in metrics)
 MOST_WORLDS = 0.5

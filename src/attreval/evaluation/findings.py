@@ -15,6 +15,7 @@ from attreval.api.explanations import Explanations
 from attreval.core.bootstrap import LEAST_TEXTS, percentile_interval
 from attreval.evaluation.choice import (
     MARGIN,
+    OF_VALUES,
     VOTING,
     find_objections,
     gather_means,
@@ -25,6 +26,7 @@ from attreval.evaluation.judged import Judged
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import Drawn, draw_judges
+from attreval.models.outputs import Outputs
 from attreval.texts.rows import Row
 
 DRAWS = 2000
@@ -39,12 +41,13 @@ MOST_LARGE = 0.1
 class Evaluation:
     """What an evaluation found.
 
-    title: the model and the data. labels: the classes. size: how many texts could be drawn.
-    dropped: how many rows could not be used, by reason. given: methods made elsewhere. seconds:
-    what a method takes for a text of common length, on one core. max_length: tokens that the model
-    reads. rows, judged: the texts of the sample. documents: those made of them. drawn: the metrics'
-    means over the texts, and over texts drawn with replacement. missed: by method, the share of
-    texts on which its scores miss more than LARGE_GAP of the sum that they owe. judges, choice,
+    title: the model and the data. labels: the classes, or the output that is explained. size: how
+    many texts could be drawn. dropped: how many rows could not be used, by reason. given: methods
+    made elsewhere. seconds: what a method takes for a text of common length, on one core.
+    max_length: tokens that the model reads. rows, judged: the texts of the sample. documents: those
+    made of them. drawn: the metrics' means over the texts, and over texts drawn with replacement.
+    missed: by method, the share of texts on which its scores miss more than LARGE_GAP of the sum
+    that they owe. judges, choice,
     objections: see `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`.
     means: a row a method and metric, with an interval.
     """
@@ -65,6 +68,11 @@ class Evaluation:
     choice: pd.DataFrame
     objections: pd.DataFrame
     means: pd.DataFrame
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the model's outputs are."""
+        return self.judged[0].explanation.outputs
 
     @property
     def best(self) -> pd.Series:
@@ -210,7 +218,9 @@ def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:
 
 def _compared(drawn: Drawn) -> Drawn:
     """The metrics that methods are compared by: of the joint study, higher being better."""
-    names = [name for name in drawn.means if METRICS[name].joint and METRICS[name].sign == 1]
+    better = [name for name in drawn.means if METRICS[name].sign == 1]
+    spare = () if "nc" in better else OF_VALUES
+    names = [name for name in better if METRICS[name].joint or name in spare]
 
     def kept(of: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {name: of[name] for name in names}

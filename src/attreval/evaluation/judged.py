@@ -24,6 +24,7 @@ from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.tables import write_whole
 from attreval.methods.method import Budget, Method
 from attreval.models.classifier import Classifier
+from attreval.models.outputs import outputs_of
 from attreval.texts.given import as_text
 
 TOGETHER = 8  # texts that are explained and judged before they are kept
@@ -136,7 +137,7 @@ def answers_folder(folder: Path, model: Classifier, settings: Sequence[Any]) -> 
         found.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
         found.update(weights.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
     asked = [str(getattr(model, name, None)) for name in ("prompt", "score", "erasing")]
-    said = [__version__, list(model.labels), *asked, *settings]
+    said = [__version__, list(model.labels), outputs_of(model), *asked, *settings]
     found.update(json.dumps(said, default=str).encode())
     return folder / found.hexdigest()[:16]
 
@@ -158,7 +159,7 @@ def _file_name(metrics: Sequence[str] | None, instance: Instance, tokens: Tokens
 def _freeze(one: Judged) -> dict:
     """A judged text for JSON, without its words and tokens, which its text gives again."""
     shown = one.explanation
-    said = ("predicted", "probabilities", "target", "against", "unit")
+    said = ("predicted", "probabilities", "target", "against", "unit", "outputs")
     kept = {name: getattr(shown, name) for name in said}
     attributions = [
         asdict(made) | {"scores": made.scores.tolist()} for made in shown.attributions.values()

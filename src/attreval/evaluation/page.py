@@ -15,13 +15,14 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from attreval import __version__
+from attreval.api.evaluating import usual_metrics
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.show.html import REPORT_STYLE, fragment, page, whole_page, wide_table
 from attreval.api.show.shown import css, describe_text
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
-from attreval.evaluation.choice import MARGIN, VOTING
+from attreval.evaluation.choice import MARGIN
 from attreval.evaluation.findings import (
     CONFIDENCE,
     JUDGE_TITLES,
@@ -32,6 +33,7 @@ from attreval.evaluation.findings import (
 )
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import FEWEST, correlate_means
+from attreval.models.outputs import OUTPUTS
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
@@ -41,6 +43,7 @@ WHY_NOT = {
     "and from no attributions that were made elsewhere",
     "people": "no column of the data holds what people marked (`--rationale`)",
 }
+CLASS = "the class's probability"  # what metrics say that they follow
 MARKER = "about-this-folder.txt"
 MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, texts.html shows texts in colour.
 All here but this file is replaced when the command runs again with this folder as --out; what `kept` holds of
@@ -137,11 +140,8 @@ def write_report(found: Evaluation, out: Path) -> None:
 def report_page(found: Evaluation) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     heading = f"Which explanation to trust: {found.title}"
-    classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
-    right, _, majority = model_accuracy(found)
     facts = (
-        f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the "
-        f"model is right on {right:.1%} of them (most frequent class: {majority:.1%}). "
+        f"{len(found.judged)} of {found.size} texts, drawn at random; {describe_model(found)}. "
         f"attreval {__version__}, {date.today()}."
     )
     best_two = found.best_two
@@ -149,6 +149,12 @@ def report_page(found: Evaluation) -> str:
         replace(one, attributions={name: one.attributions[name] for name in best_two})
         for one in _most_different(found)
     ]
+
+    def describe(one: Explanation) -> str:
+        """What the model says of a text, and its label where it needs one."""
+        labelled = f"; labelled {found.labels[one.instance.label]}"
+        return describe_text(one) + (labelled if found.outputs == "classes" else "")
+
     body = [
         f'<p class="note">{escape(facts)}</p>',
         f'<div class="answer"><p><strong>{escape(findings.recommendation(found))}</strong></p>',
@@ -166,15 +172,30 @@ def report_page(found: Evaluation) -> str:
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by '
         "every method: "
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
-        fragment(
-            shown, lambda one: f"{describe_text(one)}; labelled {found.labels[one.instance.label]}"
-        ),
+        fragment(shown, describe),
         "<h2>Do the metrics agree?</h2>",
         _correlation_table(found),
         "<h2>What this does not say</h2>",
         _list(limits(found)),
     ]
     return whole_page(heading, "\n".join(body), REPORT_STYLE + STYLE)
+
+
+def describe_model(found: Evaluation) -> str:
+    """The model's classes and how often it is right, or what its output is on the texts."""
+    if found.outputs == "classes":
+        classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
+        right, _, majority = model_accuracy(found)
+        return (
+            f"classes {classes}; the model is right on {right:.1%} of them (most frequent class: "
+            f"{majority:.1%})"
+        )
+    (name,) = found.labels
+    numbers = [one.explanation.probabilities[name] for one in found.judged]
+    return (
+        f"explained is the output {name}, of {OUTPUTS[found.outputs]}: {min(numbers):.4g} to "
+        f"{max(numbers):.4g} on these texts"
+    )
 
 
 def model_accuracy(found: Evaluation) -> tuple[float, float, float]:
@@ -196,17 +217,7 @@ def limits(found: Evaluation) -> list[str]:
     if found.dropped:
         told = findings.join_words([f"{count} ({why})" for why, count in found.dropped.items()])
         out.append(f"Rows of the data that could not be used: {told}.")
-    right, low, majority = model_accuracy(found)
-    if majority == 1:
-        out.append(
-            "All texts have one label: whether the model tells its classes apart is not known here."
-        )
-    elif low <= majority:
-        out.append(
-            f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent "
-            f"class is {majority:.0%}: explanations of a model that has not learned the task say "
-            "little."
-        )
+    out += limits_of_model(found)
     cut = np.array([one.explanation.tokens.dropped for one in found.judged])
     if (cut > 0).any():
         out.append(
@@ -229,7 +240,7 @@ def limits(found: Evaluation) -> list[str]:
     if moved and not all(moved):
         out.append(
             f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: "
-            "the model is as sure of the class when all words are erased, so erasure cannot tell "
+            "the model is as sure when all words are erased, so erasure cannot tell "
             "methods apart there."
         )
     if found.given:
@@ -243,6 +254,26 @@ def limits(found: Evaluation) -> list[str]:
     return out
 
 
+def limits_of_model(found: Evaluation) -> list[str]:
+    """Whether the model tells classes apart, or what cannot be asked of outputs that are none."""
+    if found.outputs != "classes":
+        asked = [METRICS[name] for name in usual_metrics()]
+        gone = [metric.title for metric in asked if found.outputs not in metric.outputs]
+        left_out = [f"Not asked: {', '.join(gone)}, which need a probability."] if gone else []
+        return [*left_out, "Labels were not looked at: whether the model is right is not known."]
+    right, low, majority = model_accuracy(found)
+    if majority == 1:
+        return [
+            "All texts have one label: whether the model tells its classes apart is not known here."
+        ]
+    if low > majority:
+        return []
+    return [
+        f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent class is "
+        f"{majority:.0%}: explanations of a model that has not learned the task say little."
+    ]
+
+
 def table(found: Evaluation) -> pd.DataFrame:
     """One row a method, the best first: score with interval, price, and the mean of each metric.
 
@@ -254,7 +285,7 @@ def table(found: Evaluation) -> pd.DataFrame:
     )
     order = sorted(
         (name for name in METRICS if name in wide),
-        key=lambda m: (m not in VOTING, not METRICS[m].joint),
+        key=lambda m: (m not in found.judges.index, not METRICS[m].joint),
     )
     rows = found.choice.set_index("method")[
         ["score", "low", "high", "best", "leading", "requested"]
@@ -282,7 +313,9 @@ def _method_table(found: Evaluation) -> str:
     rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [("Method", ""), ("Score", ""), ("", ""), ("Best", ""), ("Price", "")]
-    heads += [(f"{metric.title}{ARROWS[metric.sign]}", metric.about) for metric in metrics]
+    what = {"classes": CLASS, "value": f"the value of {found.labels[0]}"}
+    followed = what.get(found.outputs, f"the probability of {found.labels[0]}")
+    heads += [(f"{m.title}{ARROWS[m.sign]}", m.about.replace(CLASS, followed)) for m in metrics]
     head = "".join(
         f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads
     )

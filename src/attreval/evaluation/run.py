@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from attreval.api.explaining import explain
+from attreval.api.explaining import explain, pick_output
 from attreval.api.loading import check_model, load
 from attreval.api.method_names import asks_for_all, find_methods
 from attreval.core.records import Evidence
@@ -37,6 +37,7 @@ from attreval.methods.method import Budget
 from attreval.methods.run import LEAST, predict
 from attreval.models.classifier import Classifier
 from attreval.models.folders import name_classes
+from attreval.models.outputs import outputs_of
 from attreval.models.scorer import Scorer
 from attreval.models.threads import quickest_threads
 from attreval.texts.data import Columns
@@ -84,6 +85,7 @@ def evaluate_texts(
     split: str | None = None,
     id: str | None = None,
     classes: Sequence[str] = (),
+    output: str | int | None = None,
     methods: str | Sequence[str] | None = None,
     attributions: Sequence[str | Path] = (),
     texts: int | None = None,
@@ -93,6 +95,9 @@ def evaluate_texts(
     say: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Find out which explanation to trust for a model on labelled texts.
+
+    Texts need no label where a model's outputs are no classes (`load`): one of them is explained
+    and followed.
 
     A sample of texts is explained by every method and judged by every metric that the texts allow;
     it grows until the choice of a method is settled, the texts are used up, or a larger sample
@@ -107,6 +112,7 @@ def evaluate_texts(
         text, label, pair, rationale, split, id: names of columns; the rows of the split `test` are
             explained.
         classes: the model's classes in its order, where its outputs are only numbered.
+        output: the one that is explained, of outputs that are no classes.
         methods: names, as for `explain`; None takes DEFAULT_METHODS. Random scores are always
             compared.
         attributions: .jsonl or .parquet files of scores made elsewhere; texts without such scores
@@ -118,8 +124,8 @@ def evaluate_texts(
         say: is told in words how far it is.
 
     Raises:
-        ValueError: a column, class, method or attribution that cannot be used, or a folder that is
-            no report's, or to which another call writes.
+        ValueError: a column, class, output, method or attribution that cannot be used, or a folder
+            that is no report's, or to which another call writes.
         OSError: a file or model that is not there.
     """
     begun = time.monotonic()
@@ -133,8 +139,11 @@ def evaluate_texts(
     if cores:
         torch.set_num_threads(cores)
     say(f"opening {model}" if isinstance(model, str | Path) else "trying the model")
-    columns = Columns(text, label, pair or None, rationale or None, split or None, id or None)
     place, model = _open(model, classes)
+    model = pick_output(model, output)
+    outputs = outputs_of(model)
+    label = label if outputs == "classes" else ""
+    columns = Columns(text, label, pair or None, rationale or None, split or None, id or None)
     rows, dropped = read_rows(data, columns, model.labels, seed)
     given = read_given(attributions, model.labels)
     rows, left_out = with_scores(rows, given, model)
@@ -142,11 +151,9 @@ def evaluate_texts(
         say(f"{count} of {len(rows) + left_out.total()} texts are left out: {why}")
     file = Path(data).expanduser() if isinstance(data, (str, Path)) else None
     title = f"{Path(place).name} on {file.name if file else 'a table'}"
-    chosen = _pick_methods(methods, model.family)
-    say(
-        f"{title}: {len(rows)} texts, {len(model.labels)} classes, {len(chosen) + len(given)} "
-        "methods and random scores"
-    )
+    chosen = _pick_methods(methods, model.family, outputs)
+    what = f"{len(model.labels)} classes" if outputs == "classes" else f"output {model.labels[0]}"
+    say(f"{title}: {len(rows)} texts, {what}, {len(chosen) + len(given)} methods and random scores")
     seconds = _try_methods(model, rows, chosen, bool(methods) and not asks_for_all(methods), say)
     files = [Path(path).expanduser().resolve() for path in attributions]
     settings = [
@@ -174,6 +181,8 @@ def evaluate_texts(
         "data": str(file.resolve()) if file else None,
         **asdict(columns),
         "classes": list(classes),
+        "output": None if outputs == "classes" else model.labels[0],
+        "outputs": outputs,
         "methods": list(seconds),
         "attributions": [str(path) for path in files],
         "texts": texts,
@@ -303,12 +312,14 @@ def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, 
     return place, model
 
 
-def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str, ...]:
+def _pick_methods(
+    wanted: str | Sequence[str] | None, family: str, outputs: str = "classes"
+) -> tuple[str, ...]:
     """The methods to compare without random scores; where none is wanted, the default ones."""
     if not wanted:
         of_family = [METHODS[name] for name in DEFAULT_METHODS if family in METHODS[name].families]
         return tuple(method.name for method in of_family if not method.missing())
-    chosen = tuple(name for name in find_methods(wanted, family) if name != "random")
+    chosen = tuple(name for name in find_methods(wanted, family, outputs) if name != "random")
     if wrong := [name for name in chosen if METHODS[name].level != "token"]:
         raise ValueError(
             f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens"

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -31,7 +31,8 @@ from numpy.lib.stride_tricks import as_strided
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
 from attreval.methods.method import Budget, Method, Rng, Scores, method
-from attreval.models.questions import Computation, Conversation, Evaluate, softmax
+from attreval.models.outputs import ANY, CLASSES
+from attreval.models.questions import Computation, Conversation, Evaluate
 
 LONGEST = 6
 RATE = 0.01  # these four are the released code's
@@ -151,21 +152,23 @@ def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:
     return np.array(every)[np.sort(kept)]
 
 
-def _read_substrings(tokens: Tokens, cuts: np.ndarray) -> Conversation:
-    """Ask for the (w, K) logits of each substring; those of one length share a question."""
+def _read_substrings(
+    tokens: Tokens, cuts: np.ndarray, of: Literal["logit", "probability"]
+) -> Conversation:
+    """Ask for (w, K) logits or probabilities of substrings; one length shares a question."""
     special = np.flatnonzero(tokens.special)
     starts, ends = cuts.T
     lengths = ends - starts
-    logits = []
+    found = []
     for length in np.unique(lengths):
         first = starts[lengths == length]
         windows = tokens.content[first[:, None] + np.arange(length)]
         around = np.broadcast_to(special, (len(windows), len(special)))
         kept = np.concatenate([around, windows], axis=1)
         kept.sort(axis=1)
-        answer = yield Evaluate(tokens.ids[kept], tokens.segments[kept])
-        logits.append(answer)
-    return np.concatenate(logits)
+        answer = yield Evaluate(tokens.ids[kept], tokens.segments[kept], of=of)
+        found.append(answer)
+    return np.concatenate(found)
 
 
 def logistic(a: np.ndarray) -> np.ndarray:
@@ -220,6 +223,7 @@ def limsse(loss: str, name: str, place: int) -> Method:
         order=22 + place,
         limits=("limsse_samples",),
         stochastic=True,
+        outputs=CLASSES if loss == "class" else ANY,
         in_papers={"poerner2018": (18 + place, name)},
     )
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
@@ -229,11 +233,13 @@ def limsse(loss: str, name: str, place: int) -> Method:
         another = [budget.limsse_draw] if budget.limsse_draw else []
         shared = generator("limsse", tokens.ids.tolist(), *another)
         cuts = draw_substrings(n, budget.limsse_samples, budget.limsse_sampling, shared)
-        logits = yield from _read_substrings(tokens, cuts)
-        values = (softmax(logits) if loss == "probability" else logits)[:, target]
+        found = yield from _read_substrings(
+            tokens, cuts, "probability" if loss == "probability" else "logit"
+        )
+        values = found[:, target]
         classify = loss == "class"
         if classify:
-            values = (logits.argmax(axis=1) == target).astype(float)
+            values = (found.argmax(axis=1) == target).astype(float)
         if budget.limsse_solver == "exact":
             return Scores(_fit_exactly(cuts, n, values, classify))
         weights = yield Descent(cuts, n, values, classify, budget.limsse_epochs)

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from attreval.core.records import Instance, Tokens
 from attreval.core.section import Section
+from attreval.models.outputs import ANY
 from attreval.models.questions import Conversation
 
 Rng = np.random.Generator
@@ -197,6 +198,7 @@ class Method:
         signed: Whether a score's sign tells evidence for from evidence against.
         level: What it scores: a `token` or unit, a `pair` or a `span` pair.
         families: Models it applies to; by default all that can answer questions of its kind.
+        outputs: Of models, see models.outputs, that it explains.
         sampled: Whether it asks questions that may be answered in the faster precision.
         limits: Fields of Budget that bound how much it asks; empty where the text's length does.
         stochastic: Whether it draws random numbers.
@@ -221,6 +223,7 @@ class Method:
     signed: bool = True
     level: str = "token"
     families: tuple[str, ...] = FAMILIES
+    outputs: tuple[str, ...] = ANY
     sampled: bool = False
     limits: tuple[str, ...] = ()
     stochastic: bool = False

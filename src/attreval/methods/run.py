@@ -11,7 +11,8 @@ from attreval.core.seeds import generator
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, Scores, UnitSettings
 from attreval.models.checks import TEXTS
-from attreval.models.questions import choose_start, softmax
+from attreval.models.outputs import follow, outputs_of, why_not
+from attreval.models.questions import choose_start
 from attreval.models.scorer import Scorer
 from attreval.texts.words import words_of
 
@@ -35,7 +36,7 @@ class Explained:
         instance: The text.
         tokens: What the model read of it.
         predicted: The predicted class.
-        probabilities: (K,) class probabilities.
+        probabilities: (K,) class probabilities, or what else is followed of outputs.
         attributions: By method.
     """
 
@@ -46,15 +47,18 @@ class Explained:
     attributions: dict[str, Attribution]
 
 
-def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
+def pick_methods(
+    names: Sequence[str], family: str | None = None, outputs: str = "classes"
+) -> list[str]:
     """The names, checked.
 
     Args:
         names: Names of methods.
         family: The family of models that they must apply to, if any.
+        outputs: What the model's are.
 
     Raises:
-        ValueError: A method is unknown, not installed, or not for this family.
+        ValueError: A method is unknown, not installed, or not for this family or these outputs.
     """
     for name in names:
         if name not in METHODS:
@@ -62,6 +66,8 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
         method = METHODS[name]
         if reason := method.missing():
             raise ValueError(f"the method {name!r} {reason}")
+        if reason := why_not(method.outputs, outputs):
+            raise ValueError(f"the method {name!r} needs {reason}")
         if family is not None and family not in method.families:
             raise ValueError(
                 f"the method {name!r} does not apply to {family} models, only to: "
@@ -72,9 +78,9 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
 
 
 def predict(scorer: Scorer, tokens: Sequence[Tokens]) -> np.ndarray:
-    """(instances, K) class probabilities of whole texts."""
+    """(instances, K) class probabilities of whole texts, or what else is followed of outputs."""
     rows = [(one.ids, one.segments) for one in tokens]
-    return softmax(scorer.logits(rows, account="prediction"))
+    return follow(scorer.logits(rows, account="prediction"), outputs_of(scorer.model))
 
 
 def explain_instances(
@@ -108,7 +114,7 @@ def explain_instances(
     """
     if target not in ("predicted", "gold"):
         raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
-    methods = pick_methods(methods, scorer.model.family)
+    methods = pick_methods(methods, scorer.model.family, outputs_of(scorer.model))
     out: list[Explained] = []
     for start in range(0, len(instances), group):
         part = instances[start : start + group]

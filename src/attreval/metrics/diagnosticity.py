@@ -15,6 +15,7 @@ import numpy as np
 from attreval.metrics.metric import Metric, metric
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import ScoredText
+from attreval.models.outputs import PROBABILITIES
 from attreval.models.questions import Conversation
 
 SOURCE = "Zhao & Aletras 2023, section 4.5"
@@ -24,6 +25,7 @@ _wins = partial(
     judge="faithfulness",
     source=SOURCE,
     needs=("scores", "model", "random"),
+    outputs=PROBABILITIES,
     higher_is_better=True,
 )
 

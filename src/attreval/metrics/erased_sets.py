@@ -33,7 +33,7 @@ from attreval.metrics.walk import (
     left_once,
     named,
 )
-from attreval.models.questions import Conversation, Evaluate, softmax
+from attreval.models.questions import Conversation, Evaluate
 
 SETS = 50  # random sets of a text, the same for all methods
 SHARE = 0.2  # of the tokens, in each set of the correlation
@@ -220,7 +220,7 @@ def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
     kept[:, layout_of(text).erasable] = ~chosen if without else chosen
     rows = np.concatenate([text.tokens.ids[None], text.infill(text.tokens, kept)])
     logits = yield Evaluate(rows, text.tokens.segments)
-    p = softmax(text.settings.protocol.sharpness * logits)[:, logits[0].argmax()]
+    p = text.settings.protocol.follow(logits)
     return p[0] - p[1:].mean()
 
 

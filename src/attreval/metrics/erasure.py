@@ -21,14 +21,15 @@ from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText, finite
-from attreval.models.questions import Conversation, Evaluate, SoftErasure, softmax
+from attreval.models.outputs import PROBABILITIES
+from attreval.models.questions import Conversation, Evaluate, SoftErasure
 
 BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
 LEAST_ROOM = 1e-8  # below it the erased text is as sure as the whole one, and nothing can be told
 SOURCE = "DeYoung et al. 2020; Zhao & Aletras 2023, section 3.1"
 faithfulness = partial(metric, judge="faithfulness", needs=("scores", "model"))
 _drop = partial(faithfulness, source=SOURCE, range=(-1.0, 1.0), planted=False)
-_share = partial(faithfulness, higher_is_better=True, joint=True)
+_share = partial(faithfulness, higher_is_better=True, joint=True, outputs=PROBABILITIES)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def erase(
     gone = np.concatenate([layout.base[None], chosen | layout.beside, layout.erasable & ~chosen])
     logits = yield from ask_erased(tokens, gone, protocol.erased)
     target = int(logits[0].argmax())
-    p = softmax(protocol.sharpness * logits)[:, target]
+    p = protocol.follow(logits)
     full, erased = p[:2]
     without, only = np.split(p[2:], 2)
     comprehensiveness = full - without

@@ -12,6 +12,7 @@ from inspect import getdoc, isgenerator
 from typing import Any
 
 from attreval.metrics.scored_text import ScoredText
+from attreval.models.outputs import ANY
 from attreval.models.questions import Conversation
 
 # the judges of a profile: name in its `judges` -> heading with the paper
@@ -46,13 +47,14 @@ class Metric:
 
     title: as figures and tables write it. judge: one of JUDGES, or empty. source: paper and
     section. about: what it says, one sentence. needs: of NEEDS. range: the least and the greatest
-    value. higher_is_better: None where neither direction is. function: what computes it: (text,
-    method) -> the value, or a conversation with the model that returns it; anything else where
-    `notebook` names the one that computes it. level: `token`, or `pair` where it judges pairs
-    alone. stored: the measure's name in results/<profile>/instances, where values of single texts
-    are kept. joint: the joint study compares it. turned: of what it is the opposite, so that higher
-    is better. hard: the counterpart of a soft metric. order: its place among all metrics; without
-    one it stands at the end of its judge. also: other names.
+    value, of probabilities. higher_is_better: None where neither direction is. function: what
+    computes it: (text, method) -> the value, or a conversation with the model that returns it;
+    anything else where `notebook` names the one that computes it. outputs: of models, see
+    models.outputs, that it judges. level: `token`, or `pair` where it judges pairs alone. stored:
+    the measure's name in results/<profile>/instances, where values of single texts are kept. joint:
+    the joint study compares it. turned: of what it is the opposite, so that higher is better. hard:
+    the counterpart of a soft metric. order: its place among all metrics; without one it stands at
+    the end of its judge. also: other names.
     by_name: asked only where it is named: it asks the model for many rows of a text, or is
         redundant.
     disturbs: it needs a model whose vectors can be disturbed where they enter the encoder. planted:
@@ -69,6 +71,7 @@ class Metric:
     range: tuple[float, float]
     higher_is_better: bool | None
     function: Callable[..., Any]
+    outputs: tuple[str, ...] = ANY
     level: str = "token"
     stored: str = ""
     joint: bool = False

@@ -30,7 +30,7 @@ from attreval.metrics.erasure import (
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
 from attreval.metrics.walk import layout_of
-from attreval.models.questions import Conversation, softmax
+from attreval.models.questions import Conversation
 
 Ask = Callable[[np.ndarray, np.ndarray], Conversation]
 MEASURES = ("comprehensiveness", "sufficiency")
@@ -122,7 +122,7 @@ def find_limits(
         gone &= layout.erasable
         gone[: len(without)] |= layout.beside
         logits = yield from ask_erased(tokens, gone, protocol.erased)
-        p = softmax(protocol.sharpness * logits)[:, logits[0].argmax()]
+        p = protocol.follow(logits)
         return (p[0] - p[1:]).reshape(2, -1).T
 
     if n <= exact:

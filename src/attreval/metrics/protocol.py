@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.models.outputs import Outputs, follow
 
 Norm = Literal["minmax", "sigmoid", "minmax_released", "released", "rank", "softmax", "calibrated"]
 
@@ -31,7 +32,7 @@ class Protocol:
     comprehensiveness erases the query as well.
     drift: the margin at the baseline grows by each number computed. clipped: hard measures are
     between 0 and 1; else they are the plain drops, neither clipped nor divided. sharpness:
-    multiplies logits, as of a surer model.
+    multiplies logits, as of a surer model. outputs: what logits are of, see models.outputs.
     soft: entries of vectors are kept at random (`keep`), multiplied by noise whose standard
     deviation (`noise`) or variance (`variance`) follows the score, or tokens are attended to in
     part (`attend`). norm: how scores become numbers in [0, 1], see metrics.soft_erasure. keep_rate:
@@ -51,6 +52,7 @@ class Protocol:
     drift: bool = False
     clipped: bool = True
     sharpness: float = 1.0
+    outputs: Outputs = "classes"
     soft: Literal["keep", "noise", "variance", "attend"] = "keep"
     norm: Norm = "minmax"
     keep_rate: float = 0.5
@@ -77,6 +79,14 @@ class Protocol:
     def soft_draws(self) -> int:
         """How many disturbed texts a soft measure reads; an attention mask draws nothing."""
         return 1 if self.soft == "attend" else self.draws
+
+    def follow(self, logits: np.ndarray, target: int | None = None) -> np.ndarray:
+        """(m,) what erasure follows of (m, K) logits: the probability of a class, or an output.
+
+        target: which; None takes the class predicted of the first row.
+        """
+        of_all = follow(logits, self.outputs, self.sharpness)
+        return of_all[:, logits[0].argmax() if target is None else target]
 
 
 @dataclass(frozen=True)

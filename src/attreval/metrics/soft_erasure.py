@@ -32,13 +32,14 @@ from attreval.metrics.erasure import (
 )
 from attreval.metrics.protocol import Layout, Norm, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText, finite
-from attreval.models.questions import Conversation, SoftErasure, softmax
+from attreval.models.outputs import PROBABILITIES
+from attreval.models.questions import Conversation, SoftErasure
 
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of the areas
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
 SOURCE = "Zhao & Aletras 2023, section 3.2"
 BLIND = "min-max: an explanation with few high scores keeps and removes less than random scores do"
-soft = partial(faithfulness, higher_is_better=True, disturbs=True)
+soft = partial(faithfulness, higher_is_better=True, disturbs=True, outputs=PROBABILITIES)
 _pi = partial(soft, source="Huang & Chan 2026", by_name=True, planted=False)
 equal = partial(
     soft, source=f"after {SOURCE}; Huang & Chan 2026, at a rate of one half", joint=True
@@ -109,7 +110,7 @@ def soft_erase(
         stays.append(float(strengths[layout.erasable].mean()) if dropping else float("nan"))
     kind = "noise" if protocol.soft == "variance" else protocol.soft
     logits = yield SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
-    p = softmax(protocol.sharpness * logits)[:, target]
+    p = protocol.follow(logits, target)
     return SoftProbabilities(p[:draws], p[draws:], stays[0], 1 - stays[1])
 
 

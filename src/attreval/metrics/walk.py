@@ -20,7 +20,8 @@ from attreval.core.seeds import generator
 from attreval.metrics.erasure import ask_erased, faithfulness, fit_scores, rank_tokens
 from attreval.metrics.protocol import Layout, find_layout
 from attreval.metrics.scored_text import ScoredText, finite, to_scale
-from attreval.models.questions import Conversation, softmax
+from attreval.models.outputs import CLASSES, PROBABILITIES
+from attreval.models.questions import Conversation
 
 FLAT = 1e-7  # effects that differ by less are all alike, but for rounding
 STEPS = 50  # of a walk, at most: of a longer text several tokens are taken at a time
@@ -75,7 +76,7 @@ def ask_left(text: ScoredText, gone: np.ndarray) -> Conversation:
     of_all[:, layout_of(text).erasable] = gone
     logits = yield from ask_erased(text.tokens, of_all, protocol.erased)
     predicted = logits.argmax(axis=1)
-    p = softmax(protocol.sharpness * logits)[:, predicted[0]]
+    p = protocol.follow(logits)
     return Left(float(p[0]), p[1:], predicted[1:] == predicted[0])
 
 
@@ -154,6 +155,7 @@ NEAR = 0.1  # how far below the whole text's a probability counts as kept
     "Decision flip (share of tokens)",
     source="Serrano & Smith 2019, section 5; as in Chrysostomou & Aletras 2021; Nguyen 2018",
     higher_is_better=False,
+    outputs=CLASSES,
     order=87,
     also=("dffot", "switching_point"),
 )
@@ -169,6 +171,7 @@ def flip_share(text: ScoredText, method: str) -> Conversation:
     "Decision flip (first token)",
     source="Chrysostomou & Aletras 2021, section 5",
     higher_is_better=True,
+    outputs=CLASSES,
     order=88,
     also=("dfmit", "flip_rate"),
 )
@@ -186,6 +189,7 @@ def flip_first(text: ScoredText, method: str) -> Conversation:
     "Effective complexity",
     source="after Nguyen & Martínez 2020, section 3.3",
     higher_is_better=False,
+    outputs=PROBABILITIES,
     order=89,
 )
 def effective_complexity(text: ScoredText, method: str) -> Conversation:

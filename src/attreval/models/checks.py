@@ -81,7 +81,7 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
         precision: Of the pass.
 
     Raises:
-        ValueError: The logits have another shape, or are of a single class.
+        ValueError: The logits have another shape.
     """
     ids, mask, segments = rows_of(model, (one,))
     given = {"input_ids": ids, "attention_mask": mask}
@@ -94,10 +94,10 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
         network = model.at(precision)
         logits = model.prompt.own_logits(network, one) if model.prompt else network(**given).logits
     count = len(model.labels)
-    if tuple(logits.shape) != (1, count) or count < 2:
+    if tuple(logits.shape) != (1, count):
         raise ValueError(
             f"it gives logits of shape {tuple(logits.shape)} for a text; with {count} labels "
-            f"({', '.join(model.labels)}) they must have shape (1, {count}), of 2 classes or more"
+            f"({', '.join(model.labels)}) they must have shape (1, {count})"
         )
     return to_array(model.class_scores(logits)[0])
 

@@ -2,7 +2,7 @@
 
 `Transformer`, `WordClassifier`, `TextFunction` and those written by hand in trial/exact.py are
 classifiers, without a common base class. A `Contrast` of one asks why one class rather than
-another.
+another, `OneOutput` is one of the outputs that are no classes.
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
@@ -32,7 +32,7 @@ class Classifier(Protocol):
     from their mean.
 
     Attributes:
-        labels: K class names.
+        labels: K names of classes, or of outputs where a model's `outputs` are no classes.
         max_length: Tokens that are read, at most.
         score: What the score of a class is. A language model's logits rise and fall together,
             whatever it reads, so that its scores are logarithms of the labels' probabilities among
@@ -95,36 +95,88 @@ def class_scores(outputs: Tensor, order: list[int] | None, score: Score) -> Tens
     return found.log_softmax(dim=-1) if score == "log_probability" else found
 
 
-class Contrast:
+class View:
+    """A classifier whose logits are made of another's; all else is passed on to that one.
+
+    Args:
+        model: The other.
+        labels: Of the logits.
+    """
+
+    def __init__(self, model: Classifier, labels: tuple[str, ...]):
+        self.model: Any = model
+        self.labels = labels
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def change(self, values: Tensor) -> Tensor:
+        """(..., K) of the other classifier -> those of this one."""
+        raise NotImplementedError
+
+    def logits(self, *args: Any, **more: Any) -> Tensor:
+        """See `Classifier.logits`."""
+        return self.change(self.model.logits(*args, **more))
+
+    def erased(self, *args: Any, **more: Any) -> Tensor:
+        """Logits of windows, see `WordClassifier.erased`."""
+        return self.change(self.model.erased(*args, **more))
+
+    def decompose(self, *args: Any, **more: Any) -> Tensor:
+        """Parts of logits, see `WordClassifier.decompose`."""
+        return self.change(self.model.decompose(*args, **more))
+
+    def attend(self, *args: Any, **more: Any) -> tuple[Tensor, dict[int, Tensor]]:
+        """Logits and attention weights, see `Transformer.attend`."""
+        logits, seen = self.model.attend(*args, **more)
+        return self.change(logits), seen
+
+
+class OneOutput(View):
+    """One of a model's outputs that are no classes, as a model with that one alone.
+
+    Args:
+        model: Its outputs are `independent` or `value`.
+        output: The number of the one.
+    """
+
+    def __init__(self, model: Classifier, output: int):
+        super().__init__(model, (model.labels[output],))
+        self.output = output
+
+    def change(self, values: Tensor) -> Tensor:
+        """(..., K) -> (..., 1)."""
+        return values[..., [self.output]]
+
+    def relevance(
+        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, *rule: Any
+    ) -> Tensor:
+        """(B, L, D) relevance for the output, see `Transformer.relevance`."""
+        return self.model.relevance(embeddings, mask, segments, targets + self.output, *rule)
+
+    def output_of(self, target: int) -> int:
+        """Where the output stands in the network's."""
+        return self.model.output_of(self.output)
+
+
+class Contrast(View):
     """A classifier whose answer is the difference of two logits: (z[target] - z[against], 0).
 
     Gradients, propagated relevance and occlusion are linear in the logits, so their scores are
     those of the one class less those of the other. What goes by probabilities (LIME, SHAP) explains
     that of the one class given that it is one of the two, which is the sigmoid of the difference.
-    Whatever else a question asks of a model is passed on to the one that it was made from.
 
     Args:
         model: The classifier.
-        target, against: Numbers of its classes.
-
-    Raises:
-        ValueError: The two are one class.
+        target, against: Numbers of two of its classes.
     """
 
     def __init__(self, model: Classifier, target: int, against: int):
-        if target == against:
-            raise ValueError(
-                f"a contrast needs two classes; {model.labels[target]!r} is both the one "
-                "explained and the other"
-            )
-        self.model: Any = model
+        lead = f"{model.labels[target]} rather than {model.labels[against]}"
+        super().__init__(model, (lead, "the other"))
         self.classes = (target, against)
-        self.labels = (f"{model.labels[target]} rather than {model.labels[against]}", "the other")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
-    def _differ(self, values: Tensor) -> Tensor:
+    def change(self, values: Tensor) -> Tensor:
         """(..., K) -> (..., 2)."""
         import torch
 
@@ -132,38 +184,15 @@ class Contrast:
         lead = values[..., first] - values[..., second]
         return torch.stack([lead, torch.zeros_like(lead)], dim=-1)
 
-    def logits(self, *args: Any, **more: Any) -> Tensor:
-        """(B, 2), see `Classifier.logits`."""
-        return self._differ(self.model.logits(*args, **more))
-
-    def erased(self, *args: Any, **more: Any) -> Tensor:
-        """(w, 2) of windows, see `WordClassifier.erased`."""
-        return self._differ(self.model.erased(*args, **more))
-
-    def decompose(self, *args: Any, **more: Any) -> Tensor:
-        """(B, L, 2) parts, see `WordClassifier.decompose`."""
-        return self._differ(self.model.decompose(*args, **more))
-
-    def attend(self, *args: Any, **more: Any) -> tuple[Tensor, dict[int, Tensor]]:
-        """(B, 2) logits and attention weights, see `Transformer.attend`."""
-        logits, seen = self.model.attend(*args, **more)
-        return self._differ(logits), seen
-
     def relevance(
-        self,
-        embeddings: Tensor,
-        mask: Tensor,
-        segments: Tensor,
-        targets: Tensor,
-        rule: Any,
-        where: str = "words",
+        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, *rule: Any
     ) -> Tensor:
         """(B, L, D) relevance for one class less the other, see `Transformer.relevance`."""
         import torch
 
         one, other = [torch.full_like(targets, k) for k in self.classes]
-        found = self.model.relevance(embeddings, mask, segments, one, rule, where)
-        return found - self.model.relevance(embeddings, mask, segments, other, rule, where)
+        found = self.model.relevance(embeddings, mask, segments, one, *rule)
+        return found - self.model.relevance(embeddings, mask, segments, other, *rule)
 
     def output_of(self, target: int) -> int:
         """Refuse: the head that matters most is chosen for one class of the network."""

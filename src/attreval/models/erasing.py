@@ -14,6 +14,7 @@ import numpy as np
 
 from attreval.core.alignment import fill_ids
 from attreval.models.checks import probe_texts
+from attreval.models.outputs import outputs_of
 from attreval.models.questions.question import Row
 from attreval.models.scorer import Scorer
 
@@ -87,6 +88,8 @@ def measure_erasing(model: Any, candidates: Sequence[int]) -> dict[int, float]:
 
 
 def _ask(scorer: Scorer, rows: Sequence[Row]) -> np.ndarray:
-    """(n, K) class scores less their mean over classes, which log-probabilities have, too."""
+    """(n, K) scores, of classes less their mean, which logits and log-probabilities share."""
     scores = scorer.logits(rows)
+    if outputs_of(scorer.model) != "classes":
+        return scores
     return scores - scores.mean(axis=1, keepdims=True)

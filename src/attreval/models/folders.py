@@ -19,20 +19,23 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attreval.core.extras import need
+from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
 from attreval.texts.given import read_names
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-SUPPORTED = (
-    "explained are classifiers of two or more classes of which one is right (a softmax over the "
-    "logits)"
-)
+PROBLEMS: dict[str, Outputs] = {  # what `transformers` calls a model's outputs
+    "single_label_classification": "classes",
+    "multi_label_classification": "independent",
+    "regression": "value",
+}
 NOT_FAST = (
     "; tokenizers of bytes and characters (ByT5, CANINE) have no fast form, so their models are "
     "not explained"
 )
+ONE = "score"  # what a single output without a name of its own is called
 _TRUST = "trust_remote_code"
 
 
@@ -132,8 +135,8 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
 
     Raises:
         ValueError, OSError: It is anything else: no configuration, another kind of model, a head
-            that gives no classes of which one is right, weights that are missing, of other sizes,
-            cut off, pickled or not finite.
+            that is none of texts, weights that are missing, of other sizes, cut off, pickled or not
+            finite.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification
 
@@ -240,7 +243,7 @@ def _speaks(kinds: Sequence[str]) -> bool:
 
 
 def _refuse_head(config: PretrainedConfig, name: str) -> None:
-    """Refuse a network that is no classifier, or whose classes do not exclude each other."""
+    """Refuse a network that is no classifier of texts."""
     kinds = config.architectures or []
     if kinds and not any("ForSequenceClassification" in kind for kind in kinds):
         prompted = (
@@ -252,38 +255,44 @@ def _refuse_head(config: PretrainedConfig, name: str) -> None:
             f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts "
             "(...ForSequence"
             "Classification); a random head would say nothing. Save the whole trained "
-            f"classifier{prompted}"
-        )
-    refuse_problem(config, name)
-    if config.num_labels < 2:
-        raise ValueError(
-            f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, "
-            "config.json does not say "
-            f"which; {SUPPORTED}. A binary sigmoid becomes such a one with a head of two "
-            "outputs, the first of them 0"
+            "classifier, or give an encoder of sentences with its linear head to attreval.wrap"
+            f"{prompted}"
         )
 
 
-def refuse_problem(config: PretrainedConfig, name: str) -> None:
-    """Refuse a configuration whose outputs are no classes of which one is right.
+def read_outputs(config: Any, count: int, asked: Outputs | None, name: str) -> Outputs:
+    """What a network's outputs are: what its configuration says, else what is asked.
+
+    Where nobody says it, several outputs are classes, and a single one is a value, as of a
+    reranker.
 
     Args:
         config: Of the network.
+        count: How many outputs it has.
+        asked: One of OUTPUTS, or None.
         name: Of the model, for messages.
 
     Raises:
-        ValueError: It is of several labels at once, or a regression.
+        ValueError: Asked is no such word, is something else than the configuration says, or
+            classes where there is one output.
     """
-    problem = getattr(config, "problem_type", None)
-    if problem == "multi_label_classification":
+    check_outputs(asked)
+    problem = getattr(config, "problem_type", None) or ""
+    said = PROBLEMS.get(problem)
+    if said and asked and said != asked:
         raise ValueError(
-            f"{name} gives several labels at once, each by a sigmoid of its own; {SUPPORTED}"
+            f"outputs={asked!r} reads outputs as {OUTPUTS[asked]}, and {name} says that it is a "
+            f"{problem} (problem_type in its configuration); leave outputs out, or mend "
+            "problem_type where that is wrong"
         )
-    if problem == "regression":
+    usual: Outputs = "value" if count == 1 else "classes"
+    found = said or asked or usual
+    if found == "classes" and count < 2:
         raise ValueError(
-            f"{name} is a regression (problem_type in config.json): its output is a value; "
-            f"{SUPPORTED}"
+            f"{name} has {count} output, and classes are two or more: outputs='value' reads it as "
+            "a value, outputs='independent' as the logit of a probability, by a sigmoid"
         )
+    return found
 
 
 def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTokenizerFast:
@@ -338,6 +347,8 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
 def own_names(config: Any, model: str) -> tuple[str, ...]:
     """The classes that a configuration names, in the order of their numbers.
 
+    A single output that is only numbered is the score.
+
     Args:
         config: Of the network.
         model: Its name, for messages.
@@ -354,7 +365,24 @@ def own_names(config: Any, model: str) -> tuple[str, ...]:
             "in config.json); "
             f"they are numbered from 0 to {len(named) - 1}, as its outputs are"
         )
-    return check_names([name for _, name in named], model)
+    names = check_names([name for _, name in named], model)
+    return (ONE,) if len(names) == 1 and are_placeholders(names) else names
+
+
+def estimator_names(
+    estimator: Any, given: Sequence[str] | Mapping | None, single: bool
+) -> list[str]:
+    """Names of what an estimator of scikit-learn gives; those of its classes keep their order.
+
+    Args:
+        estimator: Its `classes_` are its own names, if it has any.
+        given: A user's names in their place, or None.
+        single: There is one number; of two classes it is the second's.
+    """
+    own = [str(name) for name in getattr(estimator, "classes_", ())]
+    names = own if given is None else [str(name) for name in read_names(given)]
+    names = own if sorted(names) == sorted(own) else names
+    return names[1:] or [ONE] if single and len(names) in (0, 2) else names
 
 
 def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:

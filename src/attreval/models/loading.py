@@ -14,6 +14,7 @@ from attreval.models.erasing import name_erasing
 from attreval.models.folders import are_placeholders, find_model, open_network, open_tokenizer
 from attreval.models.forward import longest_text
 from attreval.models.label_words import Prompt, read_prompt
+from attreval.models.outputs import OUTPUTS, Outputs, outputs_of
 from attreval.models.placing import freeze, pick_device
 from attreval.models.questions.inside import class_layers
 from attreval.models.transformer import (
@@ -37,21 +38,25 @@ def load_classifier(
     max_length: int = 128,
     labels: tuple[str, ...] = (),
     erase: str | None = None,
+    outputs: Outputs | None = None,
 ) -> Transformer | WordClassifier:
     """Load a trained classifier: word-level where the folder says so, else a transformer.
 
     Args:
-        folder, name, device, max_length, labels, erase: See `load_transformer`.
+        folder, name, device, max_length, labels, erase, outputs: See `load_transformer`.
 
     Raises:
-        ValueError: `erase` is given for a word-level model, which erases to padding.
+        ValueError: A word-level classifier is asked for other outputs than classes, or told what it
+            erases to, which is padding.
     """
     folder = find_model(folder)
     if isinstance(folder, Path) and (folder / DESCRIPTION).exists():
+        if outputs not in (None, "classes"):
+            raise ValueError(f"{folder} is a word-level classifier: its outputs are classes")
         if erase is not None:
-            raise ValueError(f"erase={erase!r}: words of a word-level model become padding")
+            raise ValueError(f"erase={erase!r}: words of a word-level classifier become padding")
         return load_word_classifier(folder, name, device, max_length, labels)
-    return load_transformer(folder, name, device, max_length, labels, erase)
+    return load_transformer(folder, name, device, max_length, labels, erase, outputs)
 
 
 def load_language_model(
@@ -137,10 +142,17 @@ def new_classifier(
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     """What is known of a loaded classifier, as pairs of a name and a value."""
-    classes = f"{len(model.labels)}: {', '.join(model.labels)}"
+    outputs = outputs_of(model)
+    names = f"{len(model.labels)}: {', '.join(model.labels)}"
     if are_placeholders(model.labels):
-        classes += " (numbered, not named: see id2label in config.json)"
-    rows = {"model": model.name, "classes": classes}
+        names += " (numbered, not named: see id2label in config.json)"
+    rows = {"model": model.name, "classes": names}
+    if outputs != "classes":
+        problem = getattr(model.network.config, "problem_type", None)
+        why = f"problem_type {problem} in config.json"
+        if not problem:
+            why = "config.json does not say it: --outputs independent or value"
+        rows = {"model": model.name, "outputs": f"{names}; read as {OUTPUTS[outputs]} ({why})"}
     if not isinstance(model, Transformer):
         rows["architecture"] = f"{model.sizes.architecture}, word-level"
         rows["vocabulary"] = f"{len(model.vocabulary)} words"

@@ -1,9 +1,10 @@
-"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service.
+"""Any function from texts to numbers as a classifier: a pipeline of scikit-learn, a service.
 
 It is asked about texts and nothing else. Its tokens are the words of a text, each with the white
 space before it, so that words put together again are the text to the letter. A masked word is left
 out, as a deleted one is, unless a string is declared that stands in its place. Class scores are the
-logarithms of probabilities, from that of FLOOR up.
+logarithms of probabilities, from that of FLOOR up; scores of independent outputs are their
+log-odds, and values are their own.
 Letters used for shapes: B rows, L tokens, K classes.
 """
 
@@ -20,12 +21,26 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models.checks import TEXTS, TOLERANCE
 from attreval.models.classifier import Score
-from attreval.texts.given import read_columns, read_names
+from attreval.models.folders import estimator_names
+from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
+from attreval.texts.given import read_columns
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
 SUM_TOLERANCE = 1e-3  # of rows: services round what they send
 BLANK = 0  # the id of a masked word, and of padding
 BORDER = 1  # the id of what lies between the two texts of a pair
+MUST = {
+    "classes": "probabilities of the classes are finite, not below 0, and sum to 1 (within "
+    f"{SUM_TOLERANCE:g})",
+    "independent": "probabilities lie between 0 and 1",
+    "value": "values are finite numbers",
+}
+OTHERWISE = {  # how other numbers are wrapped
+    "classes": f"; outputs='independent' takes {OUTPUTS['independent']}; "
+    "outputs='value' takes values",
+    "independent": "",
+    "value": "",
+}
 ALONE = (
     "it is a function from texts to probabilities, with no gradients, no attention and no "
     "vectors to disturb"
@@ -34,15 +49,16 @@ ALONE = (
 
 @dataclass
 class TextFunction:
-    """A function from a list of n texts, strings or pairs of them, to (n, K) probabilities.
+    """A function from a list of n texts, strings or pairs of them, to (n, K) numbers.
 
     Attributes:
         predict: The function.
-        labels: K class names.
+        labels: K names of classes, or of other outputs.
         tokenize: From a string to its words, in order and as they stand there; None takes the
             instance's own words.
         mask: The string in place of a masked word; None leaves it out.
         name: Of the function.
+        outputs: What its numbers are.
         pieces: What stands before a word, and the word, by the id that follows from them, so that
             it is the same in any company.
     """
@@ -52,6 +68,7 @@ class TextFunction:
     tokenize: Callable[[str], Iterable[str]] | None = None
     mask: str | None = None
     name: str = "a function"
+    outputs: Outputs = "classes"
     family: str = "function"
     max_length: int = 1_000_000
     pad_id: int = BLANK
@@ -122,27 +139,31 @@ class TextFunction:
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def ask(self, texts: list) -> np.ndarray:
-        """(n, K) probabilities of n texts.
+        """(n, K) probabilities or values of n texts.
 
         Raises:
             ValueError: The function gives anything else.
         """
         found = read_columns(self.predict(texts), self.labels, self.name)
         shape = (len(texts), len(self.labels))
+        if self.outputs != "classes" and found.shape == shape[:1]:
+            found = found.reshape(shape)
         if found.shape != shape:
             raise ValueError(
                 f"{self.name} gives numbers of shape {found.shape} for {len(texts)} texts; with "
-                f"{len(self.labels)} labels ({', '.join(self.labels)}) it gives probabilities of "
-                f"shape {shape}, a row a text and a column a class"
+                f"{len(self.labels)} labels ({', '.join(self.labels)}) they have shape {shape}, a "
+                f"row a text and a column a label{OTHERWISE[self.outputs]}"
             )
-        off = np.abs(found.sum(axis=1) - 1)
-        near = (found >= 0).all(axis=1) & (off <= SUM_TOLERANCE)  # not so where it is no number
+        near = np.isfinite(found).all(axis=1)
+        if self.outputs != "value":
+            near &= ((found >= 0) & (found <= 1 + SUM_TOLERANCE)).all(axis=1)
+        if self.outputs == "classes":
+            near &= np.abs(found.sum(axis=1) - 1) <= SUM_TOLERANCE
         if not near.all():
             at = int(near.argmin())
             raise ValueError(
                 f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; "
-                "probabilities of the classes are finite, not below 0, and sum to 1 (within "
-                f"{SUM_TOLERANCE:g})"
+                f"{MUST[self.outputs]}{OTHERWISE[self.outputs]}"
             )
         return found
 
@@ -158,7 +179,7 @@ class TextFunction:
         precision: str = "float32",
         **vectors: Any,
     ) -> Tensor:
-        """(B, K) float64 logarithms of probabilities; rows of the same text are asked once.
+        """(B, K) float64 scores; rows of the same text are asked once.
 
         Args:
             ids, mask, segments: (B, L), see Classifier.logits.
@@ -166,7 +187,7 @@ class TextFunction:
             vectors: Refused where given.
 
         Raises:
-            RuntimeError: The function fails, or gives what are no probabilities.
+            RuntimeError: The function fails, or gives what are no such numbers.
             ValueError: Vectors are given.
         """
         if ids is None or any(given is not None for given in vectors.values()):
@@ -182,8 +203,12 @@ class TextFunction:
                 f"{self.name}, asked about {len(texts)} texts such as {texts[-1]!r:.80}: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        probabilities = np.stack([found[text] for text in rows])
-        return torch.from_numpy(probabilities).clamp(min=FLOOR).log()
+        numbers = torch.from_numpy(np.stack([found[text] for text in rows]))
+        if self.outputs == "value":
+            return numbers
+        if self.outputs == "independent":
+            return numbers.logit(eps=FLOOR)
+        return numbers.clamp(min=FLOOR).log()
 
 
 def locate_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
@@ -217,6 +242,7 @@ def wrap_function(
     labels: Sequence[str] | Mapping | None,
     tokenize: Callable[[str], Iterable[str]] | None,
     mask: str | None,
+    outputs: Outputs | None = None,
 ) -> TextFunction:
     """A function as a classifier, tried out on two texts; see `attreval.wrap`.
 
@@ -224,7 +250,7 @@ def wrap_function(
     estimator's order holds.
 
     Args:
-        predict, labels, tokenize, mask: See `attreval.wrap`.
+        predict, labels, tokenize, mask, outputs: See `attreval.wrap`.
 
     Raises:
         ValueError: It is no such function, or names of classes are missing.
@@ -232,25 +258,28 @@ def wrap_function(
     if hasattr(predict, "parameters") or not callable(predict):
         method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
         raise ValueError(
-            "a module is wrapped with its tokenizer, and without one a function from texts to "
-            f"probabilities; got a {type(predict).__name__}{method}"
+            "a module is wrapped with its tokenizer, an encoder of sentences with its head, and "
+            "without these a function from texts to probabilities; got a "
+            f"{type(predict).__name__}{method}"
         )
-    own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
-    given = own if labels is None else list(map(str, read_names(labels)))
-    given = own if sorted(given) == sorted(own) else given
+    check_outputs(outputs)
+    read = outputs or "classes"
+    single = read != "classes" and np.size(predict(list(TEXTS[:1]))) == 1
+    given = estimator_names(getattr(predict, "__self__", None), labels, single)
     name = getattr(predict, "__qualname__", type(predict).__name__)
-    if len(given) < 2 or len(set(given)) < len(given):
+    least = 2 if read == "classes" else 1
+    if len(given) < least or len(set(given)) < len(given):
         raise ValueError(
-            f"{name} needs labels=, two or more different names of classes in the order of its "
-            f"columns; got {given}"
+            f"{name} needs labels=, {least} or more different names in the order of its columns; "
+            f"got {given}{OTHERWISE[read]}"
         )
-    model = TextFunction(predict, tuple(given), tokenize, mask, name)
+    model = TextFunction(predict, tuple(given), tokenize, mask, name, read)
     together = model.ask(list(TEXTS))
     alone = np.concatenate([model.ask([text]) for text in TEXTS])
-    difference = np.abs(together - alone).max()
+    difference = np.abs(together - alone).max() / max(1.0, np.abs(alone).max())
     if difference > TOLERANCE:
         raise ValueError(
-            f"{name} gives a text other probabilities beside another than alone, or each time "
+            f"{name} gives a text other numbers beside another than alone, or each time "
             f"that it is asked (they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so "
             "there is nothing fixed to explain"
         )

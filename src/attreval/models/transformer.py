@@ -26,9 +26,11 @@ from attreval.models.folders import (
     open_network,
     open_tokenizer,
     own_names,
+    read_outputs,
     source_of,
 )
 from attreval.models.label_words import Prompt
+from attreval.models.outputs import Outputs
 from attreval.models.placing import freeze, in_precision, lock_of, pick_device
 from attreval.models.questions import PropagationRule
 from attreval.models.transformer_deeplift import Rescale, captum_deeplift
@@ -45,7 +47,7 @@ class Transformer:
         network: A Hugging Face sequence-classification model, asked in evaluation mode whatever
             mode it is in.
         tokenizer: A fast Hugging Face tokenizer.
-        labels: K class names in index order.
+        labels: K names of classes, or of other outputs, in index order.
         max_length: Tokens that are read, at most.
         order: (K,) where each class stands in the network's output; None for the same order.
         prompt: What stands around a text where the network is a language model, which is asked for
@@ -53,6 +55,7 @@ class Transformer:
         score: What the score of a class is, see `Classifier`.
         erasing: The id that erased tokens become; None for what alignment.fill_ids says.
         distances: By id how far it is from leaving tokens out, where that was measured.
+        outputs: What they are.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Transformer:
     order: list[int] | None = None
     prompt: Prompt | None = None
     score: Score = "logit"
+    outputs: Outputs = "classes"
     family: str = "transformer"
     erasing: int | None = None
     distances: dict[int, float] = field(default_factory=dict, repr=False)
@@ -193,7 +197,9 @@ class Transformer:
     @property
     def causal(self) -> bool:
         """Whether a token attends to those before it only, as in GPT-2 and Llama."""
-        return forward.reads_last_token(self.network) and hasattr(self.network, "score")
+        pooled = getattr(self.network.config, "classifier_pooling", "")
+        scored = forward.reads_last_token(self.network) and hasattr(self.network, "score")
+        return scored or pooled in ("lasttoken", "weightedmean")
 
     def refusal(self, need: str) -> str:
         """Why it cannot answer what needs this, a key of checks.PROBES; empty where it can."""
@@ -304,6 +310,7 @@ def load_transformer(
     max_length: int = 128,
     labels: tuple[str, ...] = (),
     erase: str | None = None,
+    outputs: Outputs | None = None,
 ) -> Transformer:
     """Load a trained classifier and its tokenizer; it is checked, see checks.py.
 
@@ -314,9 +321,11 @@ def load_transformer(
         max_length: Tokens that are read, at most as many as the network has positions for.
         labels: The class names wanted, in the order wanted; the network's own where empty.
         erase: See `attreval.load`.
+        outputs: See `folders.read_outputs`.
 
     Raises:
-        ValueError: The network knows other names or cannot be explained rightly.
+        ValueError: The network knows other names, or its outputs are no classes where names are
+            wanted, or it cannot be explained rightly.
         FileNotFoundError: There is no model.
         OSError: Its files are damaged.
     """
@@ -328,6 +337,7 @@ def load_transformer(
     folder = find_model(folder)
     network = open_network(folder)
     own = own_names(network.config, str(folder))
+    asked = "classes" if labels else outputs
     model = Transformer(
         name=name or str(folder),
         network=freeze(network).to(pick_device(device)),
@@ -335,6 +345,7 @@ def load_transformer(
         labels=labels or own,
         max_length=min(max_length, forward.longest_text(network) or max_length),
         order=match_labels(own, labels, str(folder)) if labels else None,
+        outputs=read_outputs(network.config, len(own), asked, str(folder)),
     )
     model.refusals.update(checks.check_readings(model))
     name_erasing(model, erase)

@@ -243,7 +243,8 @@ def precision_of(x: Tensor) -> str:
 def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
     """How much of what tells two classes apart reaches neither text nor bias, as a share.
 
-    The difference of two scores: it is the same whether these are logits or log-probabilities.
+    The difference of two scores is the same whether these are logits or log-probabilities; a single
+    output is taken as it is.
 
     Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding
     where each holds.
@@ -261,7 +262,7 @@ def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) 
             logits = model.logits(
                 None, mask, segments, precision, embeddings=sources[0], whole=True
             )
-            owed = (logits[:, 0] - logits[:, 1]).sum()
+            owed = (logits[:, 0] - logits[:, 1:2].sum(dim=1)).sum()
         gradients = torch.autograd.grad(owed, sources, allow_unused=True)
     finally:
         for source, needed in zip(sources, before, strict=True):

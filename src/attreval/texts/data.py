@@ -37,7 +37,7 @@ class Columns:
 
     Attributes:
         text: The text.
-        label: Its class.
+        label: Its class; empty where texts need none, and all are of the first.
         pair: A second text, read with the first.
         rationale: What people marked, see texts.marks.
         split: Such as `train`.
@@ -53,7 +53,7 @@ class Columns:
 
     def wanted(self) -> list[str]:
         """Every column that is named, once."""
-        return list(dict.fromkeys(name for name in asdict(self).values() if name is not None))
+        return list(dict.fromkeys(filter(None, asdict(self).values())))
 
 
 def read_own_data(
@@ -213,13 +213,13 @@ def _keep_rows(
     parts = columns.split or (SPLIT if table.parted else None)
     wanted = (columns.text, columns.pair, columns.label, parts, columns.id, columns.rationale)
     empty = [None] * len(table.columns[columns.text])
-    fields = zip(*(empty if name is None else table.columns[name] for name in wanted), strict=True)
+    fields = zip(*(table.columns[name] if name else empty for name in wanted), strict=True)
     carried = table.classes.get(columns.label)
     unknown: dict[str, Counter] = {"label": Counter(), "split": Counter()}
     taken: Counter[str] = Counter()
     for number, (text, pair, label, split, own, rationale) in enumerate(fields, 1):
         segments = _segments(text, pair, columns, counts)
-        label = _carried(_plain(label), carried)
+        label = _carried(_plain(label), carried) if columns.label else names[0]
         if label is None:
             counts.dropped[f"empty {columns.label}"] += 1
         if segments is None or label is None:

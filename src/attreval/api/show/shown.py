@@ -1,6 +1,6 @@
 """What is said of an explained text in words and colours, by pages, terminals and pictures.
 
-Colours are told apart by colour-blind people: blue for the class, orange against it, violet
+Colours are told apart by colour-blind people: blue for what is explained, orange against it, violet
 unsigned. This is the one place where a score becomes a colour, of the library and of the study.
 """
 
@@ -21,8 +21,8 @@ UNSIGNED = (117, 90, 180)
 TINT = 0.6  # of the full colour at most: black and white text stay readable on it
 FAINT = 0.005  # strengths below this are not coloured
 KEY = (
-    "blue: for the class; orange: against it; violet: scores without a sign; full colour: a "
-    "method's strongest word"
+    "blue: for what is explained; orange: against it; violet: scores without a sign; full colour: "
+    "a method's strongest word"
 )
 
 
@@ -54,7 +54,12 @@ def css(strength: float, signed: bool = True) -> str:
 
 def describe_text(one: Shown) -> str:
     """What was predicted, and what was explained where that is something else."""
-    said = f"predicted {one.predicted} with probability {one.probabilities[one.predicted]:.3f}"
+    number = one.probabilities[one.predicted]
+    if one.outputs == "value":
+        return f"{one.target} {number:.4g}"
+    if one.outputs == "independent":
+        return f"{one.target} with probability {number:.3f}"
+    said = f"predicted {one.predicted} with probability {number:.3f}"
     return said if one.target == one.predicted and not one.against else f"{said}; {one.question}"
 
 

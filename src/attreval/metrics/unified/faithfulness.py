@@ -21,6 +21,7 @@ from attreval.core.units import Units, mask_units, unit_scores
 from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
+from attreval.models.outputs import CLASSES
 from attreval.models.questions import Conversation, Evaluate, softmax
 
 Feature = tuple[tuple[int, ...], tuple[int, ...]]  # units in the first part, units in the second
@@ -29,6 +30,7 @@ _unified = partial(
     judge="diagnosis",
     source="Sun et al. 2024, section 2.2, eq. 4",
     needs=("scores", "model"),
+    outputs=CLASSES,
     notebook="07_sun2024",
 )
 

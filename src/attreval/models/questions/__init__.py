@@ -2,9 +2,10 @@
 
 # ruff: noqa: F401 - what is imported here is what this package offers
 
+from attreval.models.outputs import follow, softmax
 from attreval.models.questions.attention import AttentionAnswer, AttentionPath
 from attreval.models.questions.inside import CellParts, HeadImportance, ValueZeroing
-from attreval.models.questions.logits import Evaluate, Windows, softmax
+from attreval.models.questions.logits import Evaluate, Windows
 from attreval.models.questions.path_gradient import (
     CP_LRP,
     DEEPLIFT,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attreval.models.outputs import follow_graph, outputs_of
 from attreval.models.questions.question import (
     Item,
     Ledger,
@@ -102,7 +103,8 @@ class AttentionPath(Question):
             logits, seen = ledger.model.attend(
                 ids, mask, segments, ledger.precision, wanted, factors
             )
-            scores = {"logit": logits, "probability": torch.softmax(logits, dim=-1)}
+            followed = follow_graph(logits, outputs_of(ledger.model))
+            scores = {"logit": logits, "probability": followed}
             picked = torch.stack([scores[one.of][b, one.target] for b, one in enumerate(asked)])
             weights = [seen[layer] for layer in wanted]
             gradients: Any = torch.autograd.grad(picked.sum(), weights) if graph else weights

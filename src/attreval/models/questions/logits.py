@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attreval.models.classifier import Classifier
+from attreval.models.outputs import follow, outputs_of
 from attreval.models.questions.question import Item, Ledger, Pass, Question, Row, to_array
 
 
@@ -32,14 +33,14 @@ class Windows:
 
 @dataclass(frozen=True)
 class Evaluate(Question):
-    """Ask for (n, K) logits or probabilities.
+    """Ask for (n, K) logits, or for what is followed of them.
 
     Attributes:
         ids: (n, L), or n rows of any lengths.
         segments: (L,) or (n, L), or n rows.
         sampled: The caller allows the faster precision.
         windows: What is known of the rows.
-        of: `logit` or `probability`.
+        of: `logit` or `probability`, which of a value is the value itself.
         precision: Another than the ledger's.
     """
 
@@ -80,7 +81,7 @@ class Evaluate(Question):
     def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
         logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
-        return softmax(logits) if self.of == "probability" else logits
+        return follow(logits, outputs_of(model)) if self.of == "probability" else logits
 
     def shortcut(
         self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]
@@ -101,8 +102,3 @@ class Evaluate(Question):
         with torch.inference_mode():
             logits = model.erased(ids, hint.size, hint.blank, precision)
         return dict(zip(keys, to_array(logits), strict=True))
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """(n, K) class probabilities of (n, K) logits."""
-    return np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from attreval.models.outputs import follow_graph, outputs_of
 from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs, to_array
 
 if TYPE_CHECKING:
@@ -180,7 +181,8 @@ class PathGradient(Question):
                 else:
                     wanted = targets.new_tensor([one.of == "probability" for one in asked])
                     chosen = wanted.bool()[:, None]
-                    scores = torch.where(chosen, torch.softmax(out, dim=-1), out)
+                    followed = follow_graph(out, outputs_of(model))
+                    scores = torch.where(chosen, followed, out)
                     value = scores.gather(1, targets[:, None])[:, 0]
                     more_rounds = askers is not rounds[-1]
                     (gradient,) = torch.autograd.grad(value.sum(), points, retain_graph=more_rounds)
