@@ -68,7 +68,8 @@ def evaluate(
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the
     other methods, random scores not among them. Erasure has no value where another class than the
-    predicted one is explained.
+    predicted one is explained. Intervals contain the noise of a function's answers: each text's are
+    drawn once, and shared by all methods.
 
     Args:
         model: the one that was explained.

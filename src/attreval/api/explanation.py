@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import sqrt
 from unicodedata import category
 
 import numpy as np
@@ -11,6 +12,7 @@ from attreval.api.method_names import known_names, plain
 from attreval.api.show.html import fragment
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.methods import METHODS
 from attreval.texts.given import as_text
 
 UNITS = ("word", "token")
@@ -40,7 +42,8 @@ class Explanation:
     probabilities: by class. target: the class explained. against: the class that it is contrasted
     with, None for none. unit: what scores are shown of, `word` or `token`. attributions: by method;
     `scores` gives them by unit. left_out: method -> why it has nothing to say, where all were asked
-    for. given: methods whose scores were made elsewhere.
+    for. given: methods whose scores were made elsewhere. noise: of a function, the standard
+    deviation of a probability when a text is asked about again.
     """
 
     instance: Instance
@@ -53,6 +56,7 @@ class Explanation:
     attributions: dict[str, Attribution]
     left_out: dict[str, str] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    noise: float = 0.0
 
     @property
     def text(self) -> str | tuple[str, str]:
@@ -120,11 +124,11 @@ class Explanation:
         """What to know of scores before they are trusted, by method; without those that need none.
 
         That they have not converged, that special tokens or one separator take most of what the
-        method gives out, or why there are none.
+        method gives out, that noise may have put the two greatest in order, or why there are none.
         """
         found: dict[str, list[str]] = {}
         for method, one in self.attributions.items():
-            notes = [one.note] if one.note else []
+            notes = [said for said in (one.note, self._noisy_top(method)) if said]
             if one.special > MOST:
                 names = dict.fromkeys(
                     self.tokens.texts[t] for t in np.flatnonzero(self.tokens.special)
@@ -148,6 +152,30 @@ class Explanation:
     def question(self) -> str:
         """What was explained, in words."""
         return f"why {self.target}" + (f" rather than {self.against}" if self.against else "")
+
+    def _noisy_top(self, method: str) -> str:
+        """That the two greatest scores may be in this order by noise; empty where they are not.
+
+        Scores are taken as differences of two answers, and means of such vary less: two of them
+        differ by twice sqrt(2) times the noise in 5 % of cases. A logit's noise is that of the
+        probability over the probability, here that of the text without the word of greatest score.
+        """
+        of = METHODS[method].of if method in METHODS and method not in self.given else ""
+        scores = self.scores(method)
+        if not (self.noise and of) or self.against or len(scores) < 2:
+            return ""
+        second, first = np.argsort(scores)[-2:]
+        limit = 2 * sqrt(2) * self.noise
+        if of == "logit":
+            limit /= self.probabilities[self.target] * np.exp(-max(0.0, scores[first]))
+        if scores[first] - scores[second] > limit:
+            return ""
+        texts = [unit.text for unit in self.units]
+        return (
+            f"{texts[first]!r} ({scores[first]:.2g}) is not told from {texts[second]!r} "
+            f"({scores[second]:.2g}): the model's answers have noise of {self.noise:.2g}, so that "
+            f"such scores differ by up to {limit:.2g} for no reason"
+        )
 
     def _unit(self, segment: int, start: int, end: int) -> Unit:
         """A stretch of the text without the white space around it."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 ENDLESS = 1_000_000  # tokenizers that know no limit say a greater number
+OUTPUTS = ("probabilities", "labels")
 WITHOUT_LIMIT = 4096  # tokens read where neither network nor tokenizer names a limit
 
 
@@ -79,6 +80,10 @@ def wrap(
     *,
     tokenize: Callable[[str], Iterable[str]] | None = None,
     mask: str | None = None,
+    outputs: str = "probabilities",
+    repeats: int = 1,
+    calls: float = float("inf"),
+    cache: str | Path | None = None,
 ) -> Classifier:
     """A classifier made from a module and its tokenizer, or from any function of texts.
 
@@ -86,6 +91,14 @@ def wrap(
     list of n strings (tuples of two for pairs) and returns (n, K) probabilities. Methods and
     metrics that ask about changed texts alone apply; those that need gradients, attention or word
     vectors are refused by name. Class scores are logarithms of probabilities.
+
+    A function is asked about two texts at once, alone and together, and twice. If it answers
+    otherwise each time, how much is kept as the model's `noise`, the standard deviation of a
+    probability; explanations remark on scores that it may have put in order. The first answer about
+    a text is then the answer as long as the model lives, or the cache. After an error of a
+    connection, 429 or 5xx it is asked again, about half as many texts at once, after 1, 2, ... 32
+    seconds or what Retry-After says; other errors are not tried again. `model.service.asked` counts
+    the texts asked about.
 
     Args:
         module: a function, or a Hugging Face sequence classifier, or a module with its `config`,
@@ -103,13 +116,27 @@ def wrap(
         mask: of a function, the string that takes the place of a masked word, such as `[MASK]` or
             `...`; None leaves the word out. A text of which nothing is left is then the empty
             string.
+        outputs: of a function, `probabilities`, or `labels` where it gives one class name a text.
+            A text's probabilities are then the shares of votes in `repeats` answers, with one vote
+            more that the classes share equally, so that none is 0 or 1.
+        repeats: how often a function is asked about each text; the mean is explained. Of labels 10
+            or more.
+        calls: texts that a function may be asked about, those that failed and each repeat included;
+            beyond that is an error, and before it one where methods would need more and no cache
+            would keep the answers.
+        cache: a folder where a function's answers are kept, so that nothing is paid for twice:
+            hashes of texts and probabilities, no text (though a short one might be guessed).
+            Answers hold for the same labels, outputs, repeats, and a function of the same name,
+            code and strings around it, such as a prompt; one folder for each served model keeps
+            what code does not show apart. To forget them, delete the folder.
 
     Raises:
         ValueError: classes without a name of their own, labels without an order, or the
             configuration's in another order; or the module gives no such logits, or others in a
             padded batch than alone. Where it gives others by embeddings than by ids, methods that
             read it by embeddings refuse it, as they do for `load`. A function gives no
-            probabilities that sum to 1, or others for the same text.
+            probabilities that sum to 1, others beside another text than alone, or too noisy ones.
+        RuntimeError: a function fails again and again, or `calls` are used up.
     """
     if tokenizer is None:
         from attreval.models.text_function import wrap_function
@@ -118,11 +145,15 @@ def wrap(
             raise ValueError(
                 f"a function reads the whole text; leave out max_length, which is {max_length}"
             )
-        return wrap_function(module, labels, tokenize, mask)
-    if tokenize is not None or mask is not None:
+        check_asking(outputs, repeats, calls)
+        return wrap_function(
+            module, labels, tokenize, mask, outputs, cache, repeats=repeats, calls=calls
+        )
+    asked = (repeats, calls, outputs) != (1, float("inf"), OUTPUTS[0])
+    if asked or any(one is not None for one in (tokenize, mask, cache)):
         raise ValueError(
-            "`tokenize` and `mask` are of a function from texts; a module has its tokenizer for "
-            "both"
+            "`tokenize` and `mask` are of a function from texts, as are `calls`, `cache`, "
+            "`repeats` and outputs='labels'; a module with its tokenizer needs none of them"
         )
     from attreval.models.checks import check_readings
     from attreval.models.folders import NOT_FAST, own_names, refuse_problem, rename_classes
@@ -168,6 +199,14 @@ def check_model(model: object) -> None:
             "a model comes from attreval.load(folder) or attreval.wrap(module, tokenizer); got "
             f"{what}"
         )
+
+
+def check_asking(outputs: str, repeats: int, calls: float) -> None:
+    """Raise ValueError for a way to ask a function that there is not."""
+    if outputs not in OUTPUTS:
+        raise ValueError(f"outputs={outputs!r} is not known; there are: {', '.join(OUTPUTS)}")
+    if min(repeats, calls) < 1:
+        raise ValueError(f"repeats and calls are 1 or more; got {repeats} and {calls}")
 
 
 def check_length(max_length: int | None) -> None:

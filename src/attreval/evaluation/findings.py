@@ -46,7 +46,8 @@ class Evaluation:
     means over the texts, and over texts drawn with replacement. missed: by method, the share of
     texts on which its scores miss more than LARGE_GAP of the sum that they owe. judges, choice,
     objections: see `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`.
-    means: a row a method and metric, with an interval.
+    means: a row a method and metric, with an interval. noise: of a function, the standard deviation
+    of a probability when a text is asked about again.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Evaluation:
     choice: pd.DataFrame
     objections: pd.DataFrame
     means: pd.DataFrame
+    noise: float = 0.0
 
     @property
     def best(self) -> pd.Series:

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -34,7 +35,7 @@ from attreval.evaluation.texts import (
 )
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
-from attreval.methods.run import LEAST, predict
+from attreval.methods.run import LEAST, count_texts, predict
 from attreval.models.classifier import Classifier
 from attreval.models.folders import name_classes
 from attreval.models.scorer import Scorer
@@ -145,6 +146,8 @@ def evaluate_texts(
         f"{title}: {len(rows)} texts, {len(model.labels)} classes, {len(chosen) + len(given)} "
         "methods and random scores"
     )
+    if said_of_calls := _count_asked(model, rows[:texts], chosen):
+        say(said_of_calls)
     seconds = _try_methods(model, rows, chosen, bool(methods) and not asks_for_all(methods), say)
     files = [Path(path).expanduser().resolve() for path in attributions]
     settings = [
@@ -166,6 +169,7 @@ def evaluate_texts(
         "given": tuple(given),
         "seconds": seconds,
         "max_length": model.max_length,
+        "noise": getattr(model, "noise", 0.0),
     }
     said = {
         "model": place,
@@ -297,6 +301,19 @@ def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str,
             f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens"
         )
     return chosen
+
+
+def _count_asked(model: Any, rows: Sequence[Row], methods: Sequence[str]) -> str:
+    """What a function with a bound will be asked for the first sample; empty for others."""
+    service = getattr(model, "service", None)
+    if service is None or service.left == float("inf"):
+        return ""
+    sample = make_instances([row.segments for row in rows[:FIRST]])
+    most = count_texts(model, sample, methods, BUDGET)
+    return (
+        f"methods ask about at most {most:,} texts to explain the first {len(sample)}, and metrics "
+        f"and documents about more; calls={service.calls} leaves {service.left:,}"
+    )
 
 
 def _try_methods(

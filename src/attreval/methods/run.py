@@ -147,6 +147,18 @@ def explain_instances(
     return out
 
 
+def count_texts(
+    model: Any, instances: Sequence[Instance], methods: Sequence[str], budget: Budget
+) -> int:
+    """About how many texts a function is asked at most, for methods to explain instances."""
+    total = 0
+    for instance in instances:
+        tokens = model.tokens(instance)
+        size = (len(tokens), len(tokens.content), budget)
+        total += 1 + sum(METHODS[name].cost(*size) for name in methods)
+    return total * model.service.repeats
+
+
 def attribution(
     instance: Instance, tokens: Tokens, method: str, target: int, scores: Scores, cost: Cost
 ) -> Attribution:

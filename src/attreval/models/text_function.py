@@ -9,6 +9,7 @@ Letters used for shapes: B rows, L tokens, K classes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from torch import Tensor
 from attreval.core.alignment import place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models.checks import TEXTS, TOLERANCE
+from attreval.models.checks import TEXTS
+from attreval.models.service import NoAnswer, Service, Votes, open_cache
 from attreval.texts.given import read_columns, read_names
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
@@ -42,6 +44,8 @@ class TextFunction:
             instance's own words.
         mask: The string in place of a masked word; None leaves it out.
         name: Of the function.
+        service: What asks the function.
+        noise: The standard deviation of a probability when a text is asked about again.
         pieces: What stands before a word, and the word, by the id that follows from them, so that
             it is the same in any company.
     """
@@ -54,6 +58,8 @@ class TextFunction:
     family: str = "function"
     max_length: int = 1_000_000
     pad_id: int = BLANK
+    service: Service | None = None
+    noise: float = 0.0
     pieces: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -164,7 +170,7 @@ class TextFunction:
             vectors: Refused where given.
 
         Raises:
-            RuntimeError: The function fails, or gives what are no probabilities.
+            RuntimeError: The function fails, gives what are no probabilities, or may not be asked.
             ValueError: Vectors are given.
         """
         if ids is None or any(given is not None for given in vectors.values()):
@@ -174,7 +180,9 @@ class TextFunction:
             rows.append(self.text_of(row[kept].tolist(), sides[kept].tolist()))
         texts = list(dict.fromkeys(rows))
         try:
-            found = dict(zip(texts, self.ask(texts), strict=True))
+            found = dict(zip(texts, (self.service or self.ask)(texts), strict=True))
+        except NoAnswer:
+            raise
         except Exception as error:
             raise RuntimeError(
                 f"{self.name}, asked about {len(texts)} texts such as {texts[-1]!r:.80}: "
@@ -215,6 +223,9 @@ def wrap_function(
     labels: Sequence[str] | Mapping | None,
     tokenize: Callable[[str], Iterable[str]] | None,
     mask: str | None,
+    outputs: str = "probabilities",
+    cache: str | Path | None = None,
+    **asking: Any,
 ) -> TextFunction:
     """A function as a classifier, tried out on two texts; see `attreval.wrap`.
 
@@ -222,10 +233,12 @@ def wrap_function(
     estimator's order holds.
 
     Args:
-        predict, labels, tokenize, mask: See `attreval.wrap`.
+        predict, labels, tokenize, mask, outputs, cache: See `attreval.wrap`.
+        asking: `repeats` and `calls`.
 
     Raises:
-        ValueError: It is no such function, or names of classes are missing.
+        ValueError: It is no such function, names of classes are missing, or it is too noisy.
+        NoAnswer: It fails, or `calls` are used up.
     """
     if hasattr(predict, "parameters") or not callable(predict):
         method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
@@ -242,14 +255,15 @@ def wrap_function(
             f"{name} needs labels=, two or more different names of classes in the order of its "
             f"columns; got {given}"
         )
-    model = TextFunction(predict, tuple(given), tokenize, mask, name)
-    together = model.ask(list(TEXTS))
-    alone = np.concatenate([model.ask([text]) for text in TEXTS])
-    difference = np.abs(together - alone).max()
-    if difference > TOLERANCE:
-        raise ValueError(
-            f"{name} gives a text other probabilities beside another than alone, or each time "
-            f"that it is asked (they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so "
-            "there is nothing fixed to explain"
-        )
+    classes = tuple(given)
+    votes = outputs == "labels"
+    asked = Votes(predict, classes) if votes else predict
+    model = TextFunction(asked, classes, tokenize, mask, name)
+    model.service = service = Service(model.ask, name, votes=votes, **asking)
+    service.keeps = votes or cache is not None or service.repeats > 1 or service.calls < np.inf
+    if cache is not None:
+        said = {"labels": classes, "outputs": outputs, "repeats": service.repeats}
+        service.file, service.kept = open_cache(cache, predict, said)
+    model.noise = service.measure_noise(TEXTS)
+    service.keeps |= model.noise > 0
     return model
