@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,7 @@ def explain(
     asked = list(zip(segments, _find_goals(model.labels, target, len(segments)), strict=True))
     often = Counter(asked)  # in the order of the texts
     first = {one: at for at, one in reversed(list(enumerate(asked)))}
-    _check_calls(model, dict.fromkeys(segments), names, spending)
+    _check_calls(model, make_instances(dict.fromkeys(segments)), names, spending)
     found: dict[tuple, Explanation] = {}
     done = evaluations = 0
 
@@ -116,19 +115,15 @@ def _find_goals(
     return [None if one is None else find_class(labels, one) for one in given]
 
 
-def _check_calls(
-    model: Any, segments: Iterable[tuple[str, ...]], methods: list[str], budget: Budget
-) -> None:
+def _check_calls(model: Any, instances: list[Instance], methods: list[str], budget: Budget) -> None:
     """NoAnswer where a function may be asked about too few texts, and nothing would be kept."""
-    service = getattr(model, "service", None)
-    if service is None or service.left == inf or service.file is not None:
-        return
-    needed = count_texts(model, make_instances(segments), methods, budget)
-    if needed > service.left:
+    needed = count_texts(model, instances, methods, budget)
+    if needed and needed > model.service.left and model.service.file is None:
         raise NoAnswer(
             f"for {', '.join(methods)} of these texts {model.name} may be asked about {needed} "
-            f"texts, and calls={service.calls} leaves {service.left}; allow more calls, name fewer "
-            "texts, methods or samples, or give cache=, a folder where answers are kept"
+            f"texts, and calls={model.service.calls} leaves {model.service.left}; allow more "
+            "calls, name fewer texts, methods or samples, or give cache=, a folder where answers "
+            "are kept"
         )
 
 

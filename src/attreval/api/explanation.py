@@ -128,7 +128,8 @@ class Explanation:
         """
         found: dict[str, list[str]] = {}
         for method, one in self.attributions.items():
-            notes = [said for said in (one.note, self._noisy_top(method)) if said]
+            notes = [one.note, self._noisy_top(method), self._endless(method), self._unknown()]
+            notes = [said for said in notes if said]
             if one.special > MOST:
                 names = dict.fromkeys(
                     self.tokens.texts[t] for t in np.flatnonzero(self.tokens.special)
@@ -153,6 +154,31 @@ class Explanation:
         """What was explained, in words."""
         return f"why {self.target}" + (f" rather than {self.against}" if self.against else "")
 
+    def _unknown(self) -> str:
+        """That the model has read no word of the text; empty where it has."""
+        ids = self.tokens.ids[self.tokens.content]
+        read = [one for one in ids.tolist() if one != self.tokens.unknown_id]
+        return "" if read else "no word of this text is in the model's vocabulary"
+
+    def _differs(self, method: str) -> str:
+        """What scores are differences of, see `Method.of`; empty for others and of contrasts."""
+        ours = method in METHODS and method not in self.given and not self.against
+        return METHODS[method].of if ours else ""
+
+    def _endless(self, method: str) -> str:
+        """That a score is the logarithm of a probability of 0; empty where none is."""
+        from attreval.models.text_function import FLOOR  # torch is slow to import
+
+        if self._differs(method) != "logit":
+            return ""
+        left = np.log(max(self.probabilities[self.target], FLOOR)) - self.scores(method)
+        if not np.isclose(left, np.log(FLOOR)).any():
+            return ""
+        return (
+            f"without a word the model's probability is 0, which counts as {FLOOR:g}: how great "
+            "such scores are says nothing"
+        )
+
     def _noisy_top(self, method: str) -> str:
         """That the two greatest scores may be in this order by noise; empty where they are not.
 
@@ -160,9 +186,9 @@ class Explanation:
         differ by twice sqrt(2) times the noise in 5 % of cases. A logit's noise is that of the
         probability over the probability, here that of the text without the word of greatest score.
         """
-        of = METHODS[method].of if method in METHODS and method not in self.given else ""
+        of = self._differs(method)
         scores = self.scores(method)
-        if not (self.noise and of) or self.against or len(scores) < 2:
+        if not (self.noise and of and len(scores) > 1):
             return ""
         second, first = np.argsort(scores)[-2:]
         limit = 2 * sqrt(2) * self.noise

@@ -156,7 +156,13 @@ def wrap(
             "`repeats` and outputs='labels'; a module with its tokenizer needs none of them"
         )
     from attreval.models.checks import check_readings
-    from attreval.models.folders import NOT_FAST, own_names, refuse_problem, rename_classes
+    from attreval.models.folders import (
+        NOT_FAST,
+        check_vocabulary,
+        own_names,
+        refuse_problem,
+        rename_classes,
+    )
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
@@ -179,6 +185,7 @@ def wrap(
             "a token covers; load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
             f"{NOT_FAST}"
         )
+    check_vocabulary(tokenizer, module, name)
     refuse_problem(module.config, name)
     if labels is None:
         names = own_names(module.config, name)

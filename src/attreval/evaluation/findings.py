@@ -274,7 +274,8 @@ def explain_weights(found: Evaluation) -> str:
     )
     told = []
     for judge, row in of_judge.iterrows():
-        why_none = "too few" if row.texts < LEAST_TEXTS else "all methods alike"
+        too_few = row.texts < LEAST_TEXTS <= of_judge.texts.max()
+        why_none = "too few" if too_few else "all methods alike"
         how_well = f"error {row.error:.2f}" if row.weight else why_none
         told.append(f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, {how_well})")
     counted = join_words(told)

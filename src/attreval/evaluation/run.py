@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -146,8 +146,12 @@ def evaluate_texts(
         f"{title}: {len(rows)} texts, {len(model.labels)} classes, {len(chosen) + len(given)} "
         "methods and random scores"
     )
-    if said_of_calls := _count_asked(model, rows[:texts], chosen):
-        say(said_of_calls)
+    first = make_instances([row.segments for row in rows[:texts][:FIRST]])
+    if most := count_texts(model, first, chosen, BUDGET):
+        say(
+            f"methods ask about at most {most:,} texts to explain the first {len(first)}, and "
+            f"metrics and documents about more; calls= leaves {cast(Any, model).service.left:,}"
+        )
     seconds = _try_methods(model, rows, chosen, bool(methods) and not asks_for_all(methods), say)
     files = [Path(path).expanduser().resolve() for path in attributions]
     settings = [
@@ -301,19 +305,6 @@ def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str,
             f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens"
         )
     return chosen
-
-
-def _count_asked(model: Any, rows: Sequence[Row], methods: Sequence[str]) -> str:
-    """What a function with a bound will be asked for the first sample; empty for others."""
-    service = getattr(model, "service", None)
-    if service is None or service.left == float("inf"):
-        return ""
-    sample = make_instances([row.segments for row in rows[:FIRST]])
-    most = count_texts(model, sample, methods, BUDGET)
-    return (
-        f"methods ask about at most {most:,} texts to explain the first {len(sample)}, and metrics "
-        f"and documents about more; calls={service.calls} leaves {service.left:,}"
-    )
 
 
 def _try_methods(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -150,13 +151,14 @@ def explain_instances(
 def count_texts(
     model: Any, instances: Sequence[Instance], methods: Sequence[str], budget: Budget
 ) -> int:
-    """About how many texts a function is asked at most, for methods to explain instances."""
+    """About how many texts methods ask at most, to explain instances; 0 where none are counted."""
+    service = getattr(model, "service", None)
     total = 0
-    for instance in instances:
+    for instance in instances if service and service.left < inf else ():
         tokens = model.tokens(instance)
         size = (len(tokens), len(tokens.content), budget)
         total += 1 + sum(METHODS[name].cost(*size) for name in methods)
-    return total * model.service.repeats
+    return total * getattr(service, "repeats", 1)
 
 
 def attribution(

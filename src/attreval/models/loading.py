@@ -119,6 +119,7 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     if are_placeholders(model.labels):
         classes += " (numbered, not named: see id2label in config.json)"
     rows = {"model": model.name, "classes": classes}
+    rows["computes in"] = "float32, whatever precision its weights are stored in"
     if not isinstance(model, Transformer):
         rows["architecture"] = f"{model.sizes.architecture}, word-level"
         rows["vocabulary"] = f"{len(model.vocabulary)} words"

@@ -31,6 +31,7 @@ TRY_AGAIN = (408, 425, 429)  # HTTP: timeout, too early, too many requests; and 
 # errors of the system or of what was written, which are the same a second later
 FINAL = (FileNotFoundError, PermissionError, ValueError)
 TRANSIENT = ("Timeout", "ConnectionError", "TransportError")  # in names of classes, such as httpx's
+UNANIMOUS = 0.23  # the noise of a vote where eight agreed: half a vote in nine is taken to differ
 NOISE = "noise"  # what the measured noise is kept under
 Answers = dict[str, list[float]]  # by the hash of a text
 
@@ -81,15 +82,13 @@ class Service:
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.kept}
         wanted = list(new)
         while wanted:
-            size = max(1, int(min(self.together, TOGETHER)) // self.repeats)
-            part = wanted[:size]
+            part = wanted[: max(1, TOGETHER // self.repeats)]
             rounds = [self.once([new[key] for key in part]) for _ in range(self.repeats)]
             total = np.sum(rounds, axis=0)
-            if self.votes:
-                total += 1 / total.shape[1]
-            answers = total / (self.repeats + self.votes)
+            extra = self.votes / total.shape[1]  # of the one vote more
+            answers = (total + extra) / (self.repeats + self.votes)
             self.keep(dict(zip(part, answers.tolist(), strict=True)))
-            wanted = wanted[size:]
+            wanted = wanted[len(part) :]
         return np.array([self.kept[key] for key in keys])
 
     @property
@@ -161,8 +160,7 @@ class Service:
         """The standard deviation of a class's share or probability in an answer; 0 for none.
 
         Each text is asked about four times, twice alone and twice beside the others; that of the
-        text and class where it is greatest counts. Of votes it is that of a class that gets its
-        votes as often as the most frequent one did here.
+        text and class where it is greatest counts.
 
         Raises:
             ValueError: A text gets other answers beside another than alone, or the noise is greater
@@ -174,8 +172,18 @@ class Service:
         for _ in range(2):
             rounds.append(self.once(list(texts)))
             rounds.append(np.concatenate([self.once([text]) for text in texts]))
-        answers = np.array(rounds)  # (4, n, K)
-        single = _spread_of_votes(answers) if self.votes else self._spread(answers)
+        answers = np.array(rounds)  # (4, n, K), by turns together and alone
+        again = np.abs(answers[:2] - answers[2:]).max()
+        shift = np.abs((answers[::2] - answers[1::2]).mean(axis=0)).max()
+        if not self.votes and shift > max(TOLERANCE, SHIFT * again):
+            raise ValueError(
+                f"{self.name} gives a text other probabilities beside another than alone (they "
+                f"differ by {shift:.2g}; allowed is {TOLERANCE:g}), the same ones each time, so "
+                "there is nothing fixed to explain; give a function that asks about each text alone"
+            )
+        exact = np.ptp(answers, axis=0).max() <= TOLERANCE
+        least = UNANIMOUS if self.votes else 0.0
+        single = least if exact else float(answers.std(axis=0, ddof=1).max())
         noise = single / self.repeats**0.5
         if noise > MOST_NOISE:
             raise ValueError(
@@ -187,27 +195,6 @@ class Service:
         if self.keeps:
             self.keep({NOISE: [noise]})
         return noise
-
-    def _spread(self, answers: np.ndarray) -> float:
-        """The standard deviation of (4, n, K) probabilities, by turns together and alone."""
-        again = np.abs(answers[:2] - answers[2:]).max()
-        shift = np.abs((answers[::2] - answers[1::2]).mean(axis=0)).max()
-        if shift > max(TOLERANCE, SHIFT * again):
-            raise ValueError(
-                f"{self.name} gives a text other probabilities beside another than alone (they "
-                f"differ by {shift:.2g}; allowed is {TOLERANCE:g}), the same ones each time, so "
-                "there is nothing fixed to explain; give a function that asks about each text alone"
-            )
-        exact = np.ptp(answers, axis=0).max() <= TOLERANCE
-        return 0.0 if exact else float(answers.std(axis=0, ddof=1).max())
-
-
-def _spread_of_votes(answers: np.ndarray) -> float:
-    """The standard deviation of one of (m, n, K) votes, from how many differ from the most."""
-    votes = answers.sum(axis=0)  # (n, K)
-    # half a vote of each kind is added: that few agree does not mean that all would
-    other = (votes.sum() - votes.max(axis=1).sum() + 0.5) / (votes.sum() + 1)
-    return float(np.sqrt(other * (1 - other)))
 
 
 @dataclass(frozen=True)

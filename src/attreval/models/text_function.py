@@ -10,6 +10,7 @@ Letters used for shapes: B rows, L tokens, K classes.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,26 @@ def locate_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
     return places
 
 
+def _try_out(service: Service) -> float:
+    """The noise of a function on two texts, or on two pairs where single texts make it fail.
+
+    Raises ValueError where it fails on both; refusals of this package are not caught.
+    """
+    failed: Exception | None = None
+    for texts in (TEXTS, tuple(zip(TEXTS, TEXTS[::-1], strict=True))):
+        try:
+            return service.measure_noise(texts)
+        except Exception as error:
+            frames = [frame.f_globals["__name__"] for frame, _ in walk_tb(error.__traceback__)]
+            if frames[-1].startswith("attreval."):
+                raise
+            failed = failed or error
+    raise ValueError(
+        f"{service.name}, asked about {list(TEXTS)}: {type(failed).__name__}: {failed}; a function "
+        "takes a list of strings, or of tuples of two for pairs"
+    ) from failed
+
+
 def wrap_function(
     predict: Any,
     labels: Sequence[str] | Mapping | None,
@@ -264,6 +285,6 @@ def wrap_function(
     if cache is not None:
         said = {"labels": classes, "outputs": outputs, "repeats": service.repeats}
         service.file, service.kept = open_cache(cache, predict, said)
-    model.noise = service.measure_noise(TEXTS)
+    model.noise = _try_out(service)
     service.keeps |= model.noise > 0
     return model
