@@ -279,8 +279,17 @@ def test_another_prompt_label_or_number_of_answers_is_another_cache(tmp_path):
     ):
         av.wrap(function, **({"labels": NAMES} | more), cache=tmp_path)
     assert len(list(tmp_path.iterdir())) == 5
-    for function in (by_words, av.wrap(by_words, labels=NAMES).ask, np.sin, Service(by_words, "")):
-        assert json.dumps(describe(function)) == json.dumps(describe(function))
+
+    class Judge:
+        def __init__(self, prompt):
+            self.prompt = prompt
+
+        def ask(self, texts):
+            return by_words([self.prompt + NAMES[0] + text for text in texts])
+
+    typed = [eval(f"lambda texts: texts + [{word!r}]") for word in NAMES]  # has no file
+    for one, other in ((Judge("is").ask, Judge("was").ask), typed, (by_words, np.sin)):
+        assert describe(one) == json.loads(json.dumps(describe(one))) != describe(other)
 
 
 def test_errors_of_connections_are_tried_again_and_others_are_not(monkeypatch):

@@ -192,6 +192,15 @@ def test_a_function_of_pairs_alone_is_wrapped_and_one_that_fails_on_both_says_wh
         av.wrap(lambda texts: texts.lower(), labels=["a", "b"])
 
 
+def test_probabilities_rounded_to_two_digits_need_not_sum_to_one():
+    def predict(texts):
+        return [[0.33, 0.33, 0.33 + 0.02 * ("good" in text)] for text in texts]
+
+    (found,) = av.explain(av.wrap(predict, labels=["a", "b", "c"]), "good film", "occlusion_1")
+    assert sum(found.probabilities.values()) == pytest.approx(1)
+    assert found.scores("occlusion_1") == pytest.approx([np.log(0.35 / 0.33), 0])
+
+
 def test_a_tensor_that_still_learns_is_read():
     def predict(texts):
         return torch.tensor(by_words(texts), requires_grad=True)

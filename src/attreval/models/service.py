@@ -247,12 +247,13 @@ def describe(function: Any) -> list:
     """
     inner = getattr(function, "func", function)  # of functools.partial
     inner = inner if inspect.isroutine(inner) else type(inner)
+    code = getattr(inner, "__code__", None)
     try:
         source = inspect.getsource(inner)
     except (OSError, TypeError):  # typed in, or not in Python
-        source = ""
+        source = f"{code.co_code.hex()} {code.co_consts}" if code else ""
     read = dict(getattr(getattr(function, "__self__", function), "__dict__", {}))
-    if inspect.isfunction(inner):
+    if code:
         around = inspect.getclosurevars(inner)
         read |= {**around.globals, **around.nonlocals}
     strings = {key: value for key, value in read.items() if isinstance(value, str)}

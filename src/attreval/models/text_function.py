@@ -25,7 +25,7 @@ from attreval.models.service import NoAnswer, Service, Votes, open_cache
 from attreval.texts.given import read_columns, read_names
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
-SUM_TOLERANCE = 1e-3  # of rows: services round what they send
+SUM_TOLERANCE = 0.02  # of rows: services round what they send to two digits
 BLANK = 0  # the id of a masked word, and of padding
 BORDER = 1  # the id of what lies between the two texts of a pair
 ALONE = (
