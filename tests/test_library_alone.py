@@ -40,12 +40,14 @@ for asked in wanted:
     else:
         raise AssertionError("an extra was not missed")
 import attreval.cli
+from typer.testing import CliRunner
+said = CliRunner().invoke(attreval.cli.app, ["run", "--profile", "mine.yaml"]).output
+assert "pip install -e '.[compendium]'" in said, said
 from attreval.api.catalogue import list_methods, list_metrics
 assert len(list_methods()) > 50 and len(list_metrics()) > 30
 
 import pandas as pd
 from reference.planted_texts import train_planted, write_texts
-from typer.testing import CliRunner
 
 write_texts(folder / "reviews.csv", 6)
 model = train_planted("roberta", folder / "model", learned=False)

@@ -111,7 +111,13 @@ def test_a_module_that_gives_no_such_logits_is_refused():
     def sums(x, m):
         return (x * m).sum(dim=1)[:, :2]
 
+    def in_float32(x, m):  # as products of integers are
+        if x.dtype == torch.float64:
+            raise RuntimeError("expected scalar type Float but found Double")
+        return sums(x, m) * (1 + 5e-4 * len(x))
+
     for answer, labels, said in (
+        (of(in_float32), None, "in a batch"),
         (lambda x, m, ids: sums(x, m), None, "cannot be asked as a sequence classifier"),
         (summed, ["a", "b", "c"], r"logits of shape \(1, 2\) for a text; with 3 labels"),
         (of(lambda x, m: sums(x, m)[:, :1]), None, r"they must have shape \(1, 2\)"),
@@ -212,3 +218,22 @@ def test_pairs_are_as_many_as_texts():
     assert join_pairs(["a", "b"], []) == ["a", "b"] and join_pairs(["a"], ["b"]) == [("a", "b")]
     with pytest.raises(ValueError, match="2 texts and 1 second texts"):
         join_pairs(["a", "b"], ["c"])
+
+
+def test_a_tokenizer_of_another_model_is_told_when_it_is_wrapped():
+    tiny = models.tiny_model()
+    tiny.network.resize_token_embeddings(10)
+    with pytest.raises(ValueError, match=r"gives ids up to 105 .* the model has 10 embeddings"):
+        av.wrap(tiny.network, tiny.tokenizer, ["no", "maybe", "yes"])
+
+
+def test_what_a_caller_puts_around_changes_nothing(tiny):
+    methods = ["gradient_x_input", "lrp", "occlusion_1"]
+    expected = av.explain(tiny, TEXTS, methods).words()
+    for around in (
+        torch.inference_mode(),
+        torch.no_grad(),
+        torch.autocast("cpu", dtype=torch.bfloat16),
+    ):
+        with around:
+            assert av.explain(tiny, TEXTS, methods).words() == expected

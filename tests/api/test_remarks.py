@@ -133,3 +133,9 @@ def test_attention_says_why_all_is_zero_and_that_it_has_not_converged(tiny):
     assert all(
         one.remarks[m][0].startswith("not converged with 1 nodes: a layer misses ") for m in methods
     )
+
+
+def test_a_text_without_a_known_word_is_remarked_on(tiny):
+    unknown, known = av.explain(tiny, ["\N{SNOWMAN} \N{SNOWMAN}", "\N{SNOWMAN} film"], "lime")
+    assert unknown.remarks == {"lime": ["no word of this text is in the model's vocabulary"]}
+    assert not known.remarks

@@ -161,7 +161,7 @@ def test_no_number_is_minus_nothing(tiny):
 
 
 def test_pictures_hold_all_words(found, tmp_path):
-    png = found[:2].save(tmp_path / "x.png")
+    png = found[:2].save(tmp_path / "x.PNG")
     svg = found[:2].save(tmp_path / "x.svg")
     assert png.read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(svg).getroot().tag.endswith("svg")
@@ -174,7 +174,9 @@ def test_pictures_hold_all_words(found, tmp_path):
         assert 0 <= x <= width and 0 <= y <= height
 
 
-def test_other_endings_are_refused(found, tmp_path):
+def test_endings_have_any_case_and_others_are_refused(found, tmp_path):
+    for name in ("x.HTML", "x.Json", "x.JSONL"):
+        assert found.save(tmp_path / name).stat().st_size > 100
     for name in ("x.pdf", "x"):
         with pytest.raises(ValueError, match=r"saved as \.html, \.json, \.png, \.svg"):
             found.save(tmp_path / name)

@@ -270,7 +270,7 @@ def test_labels_are_names_or_numbers_and_others_are_told():
 
     mixed = table("0", "1", "POS", " neg ", "1.0")
     assert [row.label for row in read_own_data(mixed, Columns(), ("neg", "pos"))] == [0, 1, 1, 0, 1]
-    words = r"holds 'POS' \(1 rows\), 'neg' \(1 rows\), which are not among a, b; `labels`"
+    words = r"holds 'POS' \(1 rows\), 'neg' \(1 rows\), which are not among a, b; name them so"
     refuse(mixed, words, labels=("a", "b"))
     refuse(mixed, r"holds '1' \(2 rows\), 'neg'", labels=("pos", "0"))
     numbers = table(10, 2, 10.0)

@@ -133,9 +133,12 @@ def test_a_probability_of_zero_has_a_score():
     def predict(texts):
         return np.array([["good" in t, "good" not in t] for t in texts], float)
 
-    (found,) = av.explain(av.wrap(predict, labels=["a", "b"]), "good film", "occlusion_1")
+    names = ["occlusion_1", "kernel_shap"]
+    (found,) = av.explain(av.wrap(predict, labels=["a", "b"]), "good film", names)
     good, film = found.scores("occlusion_1")
     assert good > 20 and film == 0
+    assert list(found.remarks) == names[:1]
+    assert "probability is 0, which counts as 1e-12" in found.remarks["occlusion_1"][0]
 
 
 def test_what_gives_no_probabilities_is_refused():
@@ -263,3 +266,31 @@ def test_a_refused_function_is_told_how_other_numbers_are_wrapped():
     ):
         with pytest.raises(ValueError, match=said):
             av.wrap(lambda texts, n=numbers: n[: len(texts)], labels=labels, outputs=outputs)
+
+
+def test_a_function_of_pairs_alone_is_wrapped_and_one_that_fails_on_both_says_why():
+    def compare(texts):
+        return by_words([(first, second) for first, second in texts])
+
+    (found,) = av.explain(av.wrap(compare, labels=["a", "b"]), [("a film", "good")], "occlusion_1")
+    expected = av.explain(function_model(), [("a film", "good")], "occlusion_1")[0].words
+    assert found.words == expected
+    said = "asked about .'a good film'.*AttributeError: 'list' object has no attribute 'lower'; a"
+    with pytest.raises(ValueError, match=said):
+        av.wrap(lambda texts: texts.lower(), labels=["a", "b"])
+
+
+def test_probabilities_rounded_to_two_digits_need_not_sum_to_one():
+    def predict(texts):
+        return [[0.33, 0.33, 0.33 + 0.02 * ("good" in text)] for text in texts]
+
+    (found,) = av.explain(av.wrap(predict, labels=["a", "b", "c"]), "good film", "occlusion_1")
+    assert sum(found.probabilities.values()) == pytest.approx(1)
+    assert found.scores("occlusion_1") == pytest.approx([np.log(0.35 / 0.33), 0])
+
+
+def test_a_tensor_that_still_learns_is_read():
+    def predict(texts):
+        return torch.tensor(by_words(texts), requires_grad=True)
+
+    assert av.wrap(predict, labels=["a", "b"]).noise == 0

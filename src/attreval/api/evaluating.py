@@ -72,6 +72,8 @@ def evaluate(
     other methods, random scores not among them. Erasure has no value where another class than the
     predicted one is explained. Of outputs that are no classes, it follows the one explained, and
     metrics that ask for a class, or for shares of a probability, are left out where there is none.
+    Intervals contain the noise of a function's answers: each text's are
+    drawn once, and shared by all methods.
 
     Args:
         model: the one that was explained.

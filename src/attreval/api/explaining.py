@@ -18,10 +18,11 @@ from attreval.api.loading import check_model
 from attreval.api.method_names import asks_for_all, find_methods
 from attreval.core.records import Instance
 from attreval.methods.method import Budget
-from attreval.methods.run import Explained, explain_instances, predict
+from attreval.methods.run import Explained, count_texts, explain_instances, predict
 from attreval.models.classifier import Classifier, Contrast, OneOutput, Score
 from attreval.models.outputs import OUTPUTS, outputs_of
 from attreval.models.scorer import Scorer
+from attreval.models.service import NoAnswer
 from attreval.texts.data import index_of
 from attreval.texts.given import Text, as_list, make_instances, read_segments
 
@@ -73,7 +74,8 @@ def explain(
     Raises:
         ValueError: a text that is empty or no text, an unknown method or one that the model does
             not allow, an unknown class, output or score, or one where the model has the other.
-        RuntimeError: the model fails; text and method are named.
+        RuntimeError: the model fails; text and method are named. Or a function may not be asked
+            about as many texts as the methods might need.
 
     What stops it, KeyboardInterrupt too, holds the texts explained before as `found`.
     """
@@ -94,6 +96,7 @@ def explain(
     asked = list(zip(segments, _find_goals(model.labels, target, len(segments)), strict=True))
     often = Counter(asked)  # in the order of the texts
     first = {one: at for at, one in reversed(list(enumerate(asked)))}
+    _check_calls(model, make_instances(dict.fromkeys(segments)), names, spending)
     found: dict[tuple, Explanation] = {}
     done = evaluations = 0
 
@@ -139,6 +142,18 @@ def _find_goals(
     if len(given) != texts:
         raise ValueError(f"target is one class, or one for each of {texts} texts; got {len(given)}")
     return [None if one is None else find_class(labels, one) for one in given]
+
+
+def _check_calls(model: Any, instances: list[Instance], methods: list[str], budget: Budget) -> None:
+    """NoAnswer where a function may be asked about too few texts, and nothing would be kept."""
+    needed = count_texts(model, instances, methods, budget)
+    if needed and needed > model.service.left and model.service.file is None:
+        raise NoAnswer(
+            f"for {', '.join(methods)} of these texts {model.name} may be asked about {needed} "
+            f"texts, and calls={model.service.calls} leaves {model.service.left}; allow more "
+            "calls, name fewer texts, methods or samples, or give cache=, a folder where answers "
+            "are kept"
+        )
 
 
 def find_class(labels: Sequence[str], wanted: str | int, what: str = "class") -> int:
@@ -295,6 +310,7 @@ class _Question:
                     attributions=attributions,
                     left_out=left_out,
                     outputs=outputs_of(self.model),
+                    noise=getattr(self.model, "noise", 0.0),
                 )
             )
         return explanations
@@ -308,6 +324,8 @@ class _Question:
         try:
             with np.errstate(invalid="ignore"):  # what is no number is told below
                 probabilities = ask(instances)
+        except NoAnswer:
+            raise
         except Exception as error:
             for place, instance in zip(places, instances, strict=True):
                 try:
@@ -352,6 +370,8 @@ class _Question:
         try:
             scorer = Scorer(model, notify=self.answered)
             return explain_instances(scorer, instances, able, *asked, group=TOGETHER)
+        except NoAnswer:
+            raise
         except Exception as error:
             for method, (place, instance) in product(able, zip(places, instances, strict=True)):
                 try:

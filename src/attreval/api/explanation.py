@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import sqrt
 from unicodedata import category
 
 import numpy as np
@@ -11,6 +12,7 @@ from attreval.api.method_names import known_names, plain
 from attreval.api.show.html import fragment
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.methods import METHODS
 from attreval.models.outputs import Outputs
 from attreval.texts.given import as_text
 
@@ -44,6 +46,8 @@ class Explanation:
     for. given: methods whose scores were made elsewhere. outputs: what the model's are; of others
     than classes one is explained, which `predicted` and `target` name, with its probability or its
     value under `probabilities`.
+    for. given: methods whose scores were made elsewhere. noise: of a function, the standard
+    deviation of a probability when a text is asked about again.
     """
 
     instance: Instance
@@ -57,6 +61,7 @@ class Explanation:
     left_out: dict[str, str] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     outputs: Outputs = "classes"
+    noise: float = 0.0
 
     @property
     def text(self) -> str | tuple[str, str]:
@@ -124,11 +129,12 @@ class Explanation:
         """What to know of scores before they are trusted, by method; without those that need none.
 
         That they have not converged, that special tokens or one separator take most of what the
-        method gives out, or why there are none.
+        method gives out, that noise may have put the two greatest in order, or why there are none.
         """
         found: dict[str, list[str]] = {}
         for method, one in self.attributions.items():
-            notes = [one.note] if one.note else []
+            notes = [one.note, self._noisy_top(method), self._endless(method), self._unknown()]
+            notes = [said for said in notes if said]
             if one.special > MOST:
                 names = dict.fromkeys(
                     self.tokens.texts[t] for t in np.flatnonzero(self.tokens.special)
@@ -152,6 +158,58 @@ class Explanation:
     def question(self) -> str:
         """What was explained, in words."""
         return f"why {self.target}" + (f" rather than {self.against}" if self.against else "")
+
+    def _unknown(self) -> str:
+        """That the model has read no word of the text; empty where it has."""
+        ids = self.tokens.ids[self.tokens.content]
+        read = [one for one in ids.tolist() if one != self.tokens.unknown_id]
+        return "" if read else "no word of this text is in the model's vocabulary"
+
+    def _differs(self, method: str) -> str:
+        """What scores are differences of, see `Method.of`; empty for others and of contrasts."""
+        ours = method in METHODS and method not in self.given and not self.against
+        return METHODS[method].of if ours else ""
+
+    def _endless(self, method: str) -> str:
+        """That a score is the logarithm of a probability of 0; empty where none is."""
+        from attreval.models.text_function import FLOOR  # torch is slow to import
+
+        if self._differs(method) != "logit":
+            return ""
+        left = np.log(max(self.probabilities[self.target], FLOOR)) - self.scores(method)
+        if not np.isclose(left, np.log(FLOOR)).any():
+            return ""
+        return (
+            f"without a word the model's probability is 0, which counts as {FLOOR:g}: how great "
+            "such scores are says nothing"
+        )
+
+    def _noisy_top(self, method: str) -> str:
+        """That the two greatest scores may be in this order by noise; empty where they are not.
+
+        Scores are taken as differences of two answers, and means of such vary less: two of them
+        differ by twice sqrt(2) times the noise in 5 % of cases. A logit's noise is that of the
+        probability over the probability, here that of the text without the word of greatest score.
+        """
+        of = self._differs(method)
+        scores = self.scores(method)
+        if not (self.noise and of and len(scores) > 1):
+            return ""
+        second, first = np.argsort(scores)[-2:]
+        limit = 2 * sqrt(2) * self.noise
+        p = self.probabilities[self.target]
+        if of == "logit" and self.outputs != "value":
+            limit /= p * np.exp(-max(0.0, scores[first]))
+        if of == "logit" and self.outputs == "independent":
+            limit /= max(1 - p, limit)
+        if scores[first] - scores[second] > limit:
+            return ""
+        texts = [unit.text for unit in self.units]
+        return (
+            f"{texts[first]!r} ({scores[first]:.2g}) is not told from {texts[second]!r} "
+            f"({scores[second]:.2g}): the model's answers have noise of {self.noise:.2g}, so that "
+            f"such scores differ by up to {limit:.2g} for no reason"
+        )
 
     def _unit(self, segment: int, start: int, end: int) -> Unit:
         """A stretch of the text without the white space around it."""

@@ -208,12 +208,13 @@ class Explanations(Sequence[Explanation]):
         path = Path(path)
         check_ending(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".html":
+        ending = path.suffix.lower()
+        if ending == ".html":
             path.write_text(page(self), encoding="utf-8")
-        elif path.suffix == ".json":
+        elif ending == ".json":
             said = json.dumps(self.to_json(), indent=1, ensure_ascii=False)
             path.write_text(said, encoding="utf-8")
-        elif path.suffix in (".jsonl", ".parquet"):
+        elif ending in (".jsonl", ".parquet"):
             write_attribution_file(path, as_rows(self, self.methods))
         else:
             from attreval.api.show import picture
@@ -256,7 +257,7 @@ def check_unit(unit: str) -> None:
 
 def check_ending(path: Path) -> None:
     """Raise ValueError for a file that explanations are not saved as."""
-    if path.suffix not in ENDINGS:
+    if path.suffix.lower() not in ENDINGS:
         raise ValueError(
             f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attreval.models.classifier import Classifier
 from attreval.models.outputs import Outputs
@@ -97,7 +97,10 @@ def wrap(
     tokenize: Callable[[str], Iterable[str]] | None = None,
     mask: str | None = None,
     erase: str | None = None,
-    outputs: Outputs | None = None,
+    outputs: Outputs | Literal["labels"] | None = None,
+    repeats: int = 1,
+    calls: float = float("inf"),
+    cache: str | Path | None = None,
 ) -> Classifier:
     """A classifier made from a module and its tokenizer, or from any function of texts.
 
@@ -106,6 +109,14 @@ def wrap(
     metrics that ask about changed texts alone apply; those that need gradients, attention or word
     vectors are refused by name. Class scores are logarithms of probabilities, those of an
     independent output its log-odds.
+
+    A function is asked about two texts at once, alone and together, and twice. If it answers
+    otherwise each time, how much is kept as the model's `noise`, the standard deviation of a
+    probability; explanations remark on scores that it may have put in order. The first answer about
+    a text is then the answer as long as the model lives, or the cache. After an error of a
+    connection, 429 or 5xx it is asked again, about half as many texts at once, after 1, 2, ... 32
+    seconds or what Retry-After says; other errors are not tried again. `model.service.asked` counts
+    the texts asked about.
 
     Args:
         module: a function, a text-classification pipeline of transformers, whose model and
@@ -130,24 +141,38 @@ def wrap(
         erase: of a module, as for `load`.
         outputs: as for `load`. Of a function, `independent` are (n, K) probabilities that need not
             sum to 1, `value` any finite numbers, such as those of `decision_function`; either may
-            be (n,) where there is one, which then needs no label.
+            be (n,) where there is one, which then needs no label. Or `labels`, where it gives the
+            name of one class a text, whose probabilities are then the shares of votes in `repeats`
+            answers, with one vote more that the classes share equally, so that none is 0 or 1.
+        repeats: how often a function is asked about each text; the mean is explained. Of labels 10
+            or more.
+        calls: texts that a function may be asked about, those that failed and each repeat included;
+            beyond that is an error, and before it one where methods would need more and no cache
+            would keep the answers.
+        cache: a folder where a function's answers are kept, so that nothing is paid for twice:
+            hashes of texts and probabilities, no text (though a short one might be guessed).
+            Answers hold for the same labels, outputs, repeats, and a function of the same name,
+            code and strings around it, such as a prompt; one folder for each served model keeps
+            what code does not show apart. To forget them, delete the folder.
 
     Raises:
         ValueError: classes without a name of their own, labels without an order, or the
             configuration's in another order; or the module gives no such logits, or others in a
             padded batch than alone. Where it gives others by embeddings than by ids, methods that
             read it by embeddings refuse it, as they do for `load`. A function gives no
-            probabilities that sum to 1, or others for the same text.
+            probabilities that sum to 1, others beside another text than alone, or too noisy ones.
+        RuntimeError: a function fails again and again, or `calls` are used up.
     """
+    read = cast("Outputs | None", outputs)  # labels are refused below where no function gives them
     if hasattr(module, "model_head") or hasattr(tokenizer, "predict"):
         from attreval.models.sentence_encoder import check_logits, join_head
 
-        network, names, read, logits = join_head(module, tokenizer, labels, outputs)
+        network, names, read, logits = join_head(module, tokenizer, labels, read)
         model = _wrap_module(network, network.tokenizer, names, max_length, erase, read)
         check_logits(model, logits)
         return model
     if tokenizer is None and hasattr(module, "task") and hasattr(module, "model"):
-        module, tokenizer, outputs = _open_pipeline(module, outputs)
+        module, tokenizer, outputs = _open_pipeline(module, read)
     if tokenizer is None:
         from attreval.models.text_function import wrap_function
 
@@ -157,11 +182,16 @@ def wrap(
             )
         if erase is not None:
             raise ValueError("`erase` is a token of a module's; of a function's words say `mask`")
-        return wrap_function(module, labels, tokenize, mask, outputs)
-    if tokenize is not None or mask is not None:
+        if min(repeats, calls) < 1:
+            raise ValueError(f"repeats and calls are 1 or more; got {repeats} and {calls}")
+        return wrap_function(
+            module, labels, tokenize, mask, outputs, cache, repeats=repeats, calls=calls
+        )
+    asked = (repeats, calls) != (1, float("inf"))
+    if outputs == "labels" or asked or any(one is not None for one in (tokenize, mask, cache)):
         raise ValueError(
-            "`tokenize` and `mask` are of a function from texts; a module has its tokenizer for "
-            "both"
+            "`tokenize` and `mask` are of a function from texts, as are `calls`, `cache`, "
+            "`repeats` and outputs='labels'; a module with its tokenizer needs none of them"
         )
     return _wrap_module(cast("nn.Module", module), tokenizer, labels, max_length, erase, outputs)
 
@@ -195,6 +225,7 @@ def _wrap_module(
     from attreval.models.erasing import name_erasing
     from attreval.models.folders import (
         NOT_FAST,
+        check_vocabulary,
         own_names,
         read_outputs,
         rename_classes,
@@ -222,6 +253,7 @@ def _wrap_module(
             "a token covers; load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
             f"{NOT_FAST}"
         )
+    check_vocabulary(tokenizer, module, name)
     if labels is None:
         names = own_names(module.config, name)
     else:

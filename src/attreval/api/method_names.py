@@ -95,7 +95,7 @@ def _find_method(name: str, known: dict[str, str]) -> str:
     """One name of METHODS. ValueError for an unknown one."""
     if plain(name) in known:
         return known[plain(name)]
-    near = get_close_matches(plain(name), known, n=2, cutoff=0.6)
+    near = get_close_matches(plain(name), known, n=2, cutoff=0.7)
     meant = list(dict.fromkeys(known[one] for one in near))
     hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else ""
     raise ValueError(

@@ -19,6 +19,7 @@ WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 LINE_START = "ATTREVAL_IN_WORKFLOW"
 # modules whose CATALOGUES say what there is; the study adds its own
 CATALOGUES = ["attreval.api.catalogue"]
+STUDY = ("run", "plan", "fetch", "claims", "explore", "render", "publish", "doctor")
 app = typer.Typer(
     name="attreval",
     no_args_is_help=True,
@@ -44,6 +45,21 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(130) from None
 
     return run
+
+
+def refuse_study() -> None:
+    """Let each command of the study say what to install, where the study is not."""
+
+    @plain_errors
+    def refuse() -> None:
+        raise ValueError(
+            "this command is of the study, which comes with a checkout of the project: "
+            "pip install -e '.[compendium]' there"
+        )
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    for name in STUDY:
+        app.command(name, hidden=True, context_settings=anything)(refuse)
 
 
 def print_rows(rows: list[dict]) -> None:

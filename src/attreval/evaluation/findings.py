@@ -49,7 +49,8 @@ class Evaluation:
     missed: by method, the share of texts on which its scores miss more than LARGE_GAP of the sum
     that they owe. judges, choice,
     objections: see `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`.
-    means: a row a method and metric, with an interval.
+    means: a row a method and metric, with an interval. noise: of a function, the standard deviation
+    of a probability when a text is asked about again.
     """
 
     title: str
@@ -68,6 +69,7 @@ class Evaluation:
     choice: pd.DataFrame
     objections: pd.DataFrame
     means: pd.DataFrame
+    noise: float = 0.0
 
     @property
     def outputs(self) -> Outputs:
@@ -282,7 +284,8 @@ def explain_weights(found: Evaluation) -> str:
     )
     told = []
     for judge, row in of_judge.iterrows():
-        why_none = "too few" if row.texts < LEAST_TEXTS else "all methods alike"
+        too_few = row.texts < LEAST_TEXTS <= of_judge.texts.max()
+        why_none = "too few" if too_few else "all methods alike"
         how_well = f"error {row.error:.2f}" if row.weight else why_none
         told.append(f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, {how_well})")
     counted = join_words(told)

@@ -225,6 +225,14 @@ def limits(found: Evaluation) -> list[str]:
             f"{cut.sum()} in all; it takes {found.max_length} tokens, or its tokenizer knows none "
             "for them. They have no scores."
         )
+    if found.noise:
+        out.append(
+            f"The model's answers have noise: asked about a text again, a probability varies by "
+            f"{found.noise:.2g} (standard deviation, measured on two texts). Each answer here was "
+            "drawn once, and all methods share it, so that intervals over texts contain the noise. "
+            "More texts make them narrower; the noise itself gets less where each text is asked "
+            "about several times (repeats= of attreval.wrap)."
+        )
     for method, share in found.missed.items():
         if share:
             advice = "it is not recommended" if share > MOST_LARGE else "read those with care"

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -34,7 +35,7 @@ from attreval.evaluation.texts import (
 )
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
-from attreval.methods.run import LEAST, predict
+from attreval.methods.run import LEAST, count_texts, predict
 from attreval.models.classifier import Classifier
 from attreval.models.folders import name_classes
 from attreval.models.outputs import outputs_of
@@ -154,6 +155,12 @@ def evaluate_texts(
     chosen = _pick_methods(methods, model.family, outputs)
     what = f"{len(model.labels)} classes" if outputs == "classes" else f"output {model.labels[0]}"
     say(f"{title}: {len(rows)} texts, {what}, {len(chosen) + len(given)} methods and random scores")
+    first = make_instances([row.segments for row in rows[:texts][:FIRST]])
+    if most := count_texts(model, first, chosen, BUDGET):
+        say(
+            f"methods ask about at most {most:,} texts to explain the first {len(first)}, and "
+            f"metrics and documents about more; calls= leaves {cast(Any, model).service.left:,}"
+        )
     seconds = _try_methods(model, rows, chosen, bool(methods) and not asks_for_all(methods), say)
     files = [Path(path).expanduser().resolve() for path in attributions]
     settings = [
@@ -175,6 +182,7 @@ def evaluate_texts(
         "given": tuple(given),
         "seconds": seconds,
         "max_length": model.max_length,
+        "noise": getattr(model, "noise", 0.0),
     }
     said = {
         "model": place,

@@ -83,9 +83,9 @@ def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> Non
     from attreval.core.tables import write_whole
 
     path = Path(path)
-    if path.suffix not in (".jsonl", ".parquet"):
+    if path.suffix.lower() not in (".jsonl", ".parquet"):
         raise ValueError(f"attributions are written as .jsonl or .parquet; got {path.name}")
-    parquet = path.suffix == ".parquet"
+    parquet = path.suffix.lower() == ".parquet"
     objects = [
         {
             "id": row.id,

@@ -84,6 +84,7 @@ def _most_texts(length: int, content: int, budget: Budget, layers: int = 1) -> i
 _surrogate = partial(
     method,
     kind="perturbation",
+    of="probability",
     cost=_most_texts,
     sampled=True,
     limits=("lime_samples",),

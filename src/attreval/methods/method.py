@@ -210,6 +210,8 @@ class Method:
             attention, or where there are none.
         requires: Packages without which it cannot run.
         extra: The extra of attreval that brings them.
+        of: What its scores are differences of: a `logit` or a `probability`; empty where they are
+            no differences of answers.
         order: Its place among all methods, which tables keep; those without one come last, by name.
         cost: `evaluations` as a function; see CostFunction.
     """
@@ -233,6 +235,7 @@ class Method:
     lacking: str = ""
     requires: tuple[str, ...] = ()
     extra: str = ""
+    of: str = ""
     order: int = 0
     cost: CostFunction = ASKS_NOTHING
 

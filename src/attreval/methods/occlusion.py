@@ -67,6 +67,7 @@ def _windowed(
         name=f"{word.lower()}_{size}",
         source=single if size == 1 else "Poerner et al. 2018, 3.5",
         kind="perturbation",
+        of="logit",
         evaluations=f"n + {size}",
         cost=lambda length, content, budget, layers=1: content + size,
         order=order,

@@ -121,6 +121,7 @@ class _Masker:
     "Partition SHAP",
     source="Lundberg & Lee 2017; Kamp et al. 2023",
     kind="perturbation",
+    of="probability",
     evaluations="about min(2/3 n^2 + 4/3, shap_evaluations)",
     cost=lambda length, content, budget, layers=1: min(
         ceil(2 / 3 * content**2 + 4 / 3), budget.shap_evaluations

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,19 @@ def explain_instances(
         if notify:
             notify(len(out), len(instances))
     return out
+
+
+def count_texts(
+    model: Any, instances: Sequence[Instance], methods: Sequence[str], budget: Budget
+) -> int:
+    """About how many texts methods ask at most, to explain instances; 0 where none are counted."""
+    service = getattr(model, "service", None)
+    total = 0
+    for instance in instances if service and service.left < inf else ():
+        tokens = model.tokens(instance)
+        size = (len(tokens), len(tokens.content), budget)
+        total += 1 + sum(METHODS[name].cost(*size) for name in methods)
+    return total * getattr(service, "repeats", 1)
 
 
 def attribution(

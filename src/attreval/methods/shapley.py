@@ -24,6 +24,7 @@ from attreval.models.questions import Conversation, Evaluate
 plays_coalitions = partial(  # what is known of every method that plays games of coalitions
     method,
     kind="perturbation",
+    of="probability",
     sampled=True,
     limits=("units.shapley_samples",),
     stochastic=True,

@@ -6,6 +6,7 @@ first needed, on the same two texts.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -171,7 +172,8 @@ def check_readings(model: Any) -> dict[str, str]:
     wrong = _list_wrong(model, "float32")
     if wrong:  # rounding, or another number? a large network may round by more than is allowed
         there = "float64" in model.copies
-        wrong = _list_wrong(model, "float64")
+        with suppress(ValueError):  # what cannot be computed so, such as products of integers
+            wrong = _list_wrong(model, "float64")
         if not there:
             model.copies.pop("float64", None)
     ways: dict[str, list[str]] = {}

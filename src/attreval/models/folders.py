@@ -147,6 +147,11 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         _refuse_files(folder)
     with _told(name):
         config = AutoConfig.from_pretrained(source, **how)
+    if getattr(config, "quantization_config", None):
+        raise ValueError(
+            f"{name} holds quantised weights (quantization_config), and what is explained here are "
+            "float32 weights; save it dequantised, or explain the model that it was made from"
+        )
     if not speaks:
         _refuse_head(config, name)
     elif config.architectures and not _speaks(config.architectures):
@@ -325,6 +330,12 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
             "a token covers; save "
             f"the fast tokenizer of the model (tokenizer.json) in its folder{NOT_FAST}"
         )
+    check_vocabulary(tokenizer, network, name)
+    return tokenizer
+
+
+def check_vocabulary(tokenizer: Any, network: Any, name: str) -> None:
+    """Raise ValueError for a tokenizer without words, or with more than the network knows."""
     vocabulary = tokenizer.get_vocab()
     special = set(tokenizer.all_special_tokens)
     if not vocabulary.keys() - special:
@@ -341,7 +352,6 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
             "embeddings: it is another model's tokenizer, or tokens were added without "
             "resize_token_embeddings"
         )
-    return tokenizer
 
 
 def own_names(config: Any, model: str) -> tuple[str, ...]:

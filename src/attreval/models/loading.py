@@ -142,17 +142,8 @@ def new_classifier(
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     """What is known of a loaded classifier, as pairs of a name and a value."""
-    outputs = outputs_of(model)
-    names = f"{len(model.labels)}: {', '.join(model.labels)}"
-    if are_placeholders(model.labels):
-        names += " (numbered, not named: see id2label in config.json)"
-    rows = {"model": model.name, "classes": names}
-    if outputs != "classes":
-        problem = getattr(model.network.config, "problem_type", None)
-        why = f"problem_type {problem} in config.json"
-        if not problem:
-            why = "config.json does not say it: --outputs independent or value"
-        rows = {"model": model.name, "outputs": f"{names}; read as {OUTPUTS[outputs]} ({why})"}
+    rows = {"model": model.name, **_outputs(model)}
+    rows["computes in"] = "float32, whatever precision its weights are stored in"
     if not isinstance(model, Transformer):
         rows["architecture"] = f"{model.sizes.architecture}, word-level"
         rows["vocabulary"] = f"{len(model.vocabulary)} words"
@@ -185,6 +176,21 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     for need, probe in PROBES.items():
         rows[probe.said] = model.refusal(need) or "yes"
     return list(rows.items())
+
+
+def _outputs(model: Any) -> dict[str, str]:
+    """A model's classes, or its other outputs and how they are read."""
+    outputs = outputs_of(model)
+    names = f"{len(model.labels)}: {', '.join(model.labels)}"
+    if are_placeholders(model.labels):
+        names += " (numbered, not named: see id2label in config.json)"
+    if outputs == "classes":
+        return {"classes": names}
+    problem = getattr(model.network.config, "problem_type", None)
+    why = f"problem_type {problem} in config.json"
+    if not problem:
+        why = "config.json does not say it: --outputs independent or value"
+    return {"outputs": f"{names}; read as {OUTPUTS[outputs]} ({why})"}
 
 
 def _erasing(model: Transformer) -> str:

@@ -29,8 +29,13 @@ def lock_of(shared: Any) -> Any:
 
 @contextmanager
 def evaluating(network: torch.nn.Module) -> Iterator[None]:
-    """Give this thread alone a network, in evaluation mode; then restore each module's mode."""
-    with lock_of(network):
+    """Give this thread alone a network, in evaluation mode; then restore each module's mode.
+
+    What is computed has gradients and the network's own precision, whatever a caller has put around
+    it: `torch.inference_mode` or `torch.autocast`.
+    """
+    device = next(network.parameters()).device.type
+    with lock_of(network), torch.inference_mode(False), torch.autocast(device, enabled=False):
         training = [module for module in network.modules() if module.training]
         network.eval()
         try:

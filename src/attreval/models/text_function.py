@@ -1,16 +1,17 @@
-"""Any function from texts to numbers as a classifier: a pipeline of scikit-learn, a service.
+"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service.
 
 It is asked about texts and nothing else. Its tokens are the words of a text, each with the white
 space before it, so that words put together again are the text to the letter. A masked word is left
 out, as a deleted one is, unless a string is declared that stands in its place. Class scores are the
-logarithms of probabilities, from that of FLOOR up; scores of independent outputs are their
-log-odds, and values are their own.
+logarithms of probabilities, from that of FLOOR up.
 Letters used for shapes: B rows, L tokens, K classes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,14 +20,15 @@ from torch import Tensor
 from attreval.core.alignment import place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models.checks import TEXTS, TOLERANCE
+from attreval.models.checks import TEXTS
 from attreval.models.classifier import Score
 from attreval.models.folders import estimator_names
 from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
+from attreval.models.service import NoAnswer, Service, Votes, open_cache
 from attreval.texts.given import read_columns
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
-SUM_TOLERANCE = 1e-3  # of rows: services round what they send
+SUM_TOLERANCE = 0.02  # of rows: services round what they send to two digits
 BLANK = 0  # the id of a masked word, and of padding
 BORDER = 1  # the id of what lies between the two texts of a pair
 MUST = {
@@ -59,6 +61,8 @@ class TextFunction:
         mask: The string in place of a masked word; None leaves it out.
         name: Of the function.
         outputs: What its numbers are.
+        service: What asks the function.
+        noise: The standard deviation of a probability when a text is asked about again.
         pieces: What stands before a word, and the word, by the id that follows from them, so that
             it is the same in any company.
     """
@@ -73,6 +77,8 @@ class TextFunction:
     max_length: int = 1_000_000
     pad_id: int = BLANK
     score: Score = "log_probability"
+    service: Service | None = None
+    noise: float = 0.0
     pieces: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -187,7 +193,7 @@ class TextFunction:
             vectors: Refused where given.
 
         Raises:
-            RuntimeError: The function fails, or gives what are no such numbers.
+            RuntimeError: The function fails, gives what are no such numbers, or may not be asked.
             ValueError: Vectors are given.
         """
         if ids is None or any(given is not None for given in vectors.values()):
@@ -197,7 +203,9 @@ class TextFunction:
             rows.append(self.text_of(row[kept].tolist(), sides[kept].tolist()))
         texts = list(dict.fromkeys(rows))
         try:
-            found = dict(zip(texts, self.ask(texts), strict=True))
+            found = dict(zip(texts, (self.service or self.ask)(texts), strict=True))
+        except NoAnswer:
+            raise
         except Exception as error:
             raise RuntimeError(
                 f"{self.name}, asked about {len(texts)} texts such as {texts[-1]!r:.80}: "
@@ -237,12 +245,34 @@ def locate_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
     return places
 
 
+def _try_out(service: Service) -> float:
+    """The noise of a function on two texts, or on two pairs where single texts make it fail.
+
+    Raises ValueError where it fails on both; refusals of this package are not caught.
+    """
+    failed: Exception | None = None
+    for texts in (TEXTS, tuple(zip(TEXTS, TEXTS[::-1], strict=True))):
+        try:
+            return service.measure_noise(texts)
+        except Exception as error:
+            frames = [frame.f_globals["__name__"] for frame, _ in walk_tb(error.__traceback__)]
+            if frames[-1].startswith("attreval."):
+                raise
+            failed = failed or error
+    raise ValueError(
+        f"{service.name}, asked about {list(TEXTS)}: {type(failed).__name__}: {failed}; a function "
+        "takes a list of strings, or of tuples of two for pairs"
+    ) from failed
+
+
 def wrap_function(
     predict: Any,
     labels: Sequence[str] | Mapping | None,
     tokenize: Callable[[str], Iterable[str]] | None,
     mask: str | None,
-    outputs: Outputs | None = None,
+    outputs: str | None = None,
+    cache: str | Path | None = None,
+    **asking: Any,
 ) -> TextFunction:
     """A function as a classifier, tried out on two texts; see `attreval.wrap`.
 
@@ -250,10 +280,12 @@ def wrap_function(
     estimator's order holds.
 
     Args:
-        predict, labels, tokenize, mask, outputs: See `attreval.wrap`.
+        predict, labels, tokenize, mask, outputs, cache: See `attreval.wrap`.
+        asking: `repeats` and `calls`.
 
     Raises:
-        ValueError: It is no such function, or names of classes are missing.
+        ValueError: It is no such function, names of classes are missing, or it is too noisy.
+        NoAnswer: It fails, or `calls` are used up.
     """
     if hasattr(predict, "parameters") or not callable(predict):
         method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
@@ -262,8 +294,9 @@ def wrap_function(
             "without these a function from texts to probabilities; got a "
             f"{type(predict).__name__}{method}"
         )
-    check_outputs(outputs)
-    read = outputs or "classes"
+    votes = outputs == "labels"
+    read = cast(Outputs, "classes" if votes else outputs or "classes")
+    check_outputs(read)
     single = read != "classes" and np.size(predict(list(TEXTS[:1]))) == 1
     given = estimator_names(getattr(predict, "__self__", None), labels, single)
     name = getattr(predict, "__qualname__", type(predict).__name__)
@@ -273,14 +306,14 @@ def wrap_function(
             f"{name} needs labels=, {least} or more different names in the order of its columns; "
             f"got {given}{OTHERWISE[read]}"
         )
-    model = TextFunction(predict, tuple(given), tokenize, mask, name, read)
-    together = model.ask(list(TEXTS))
-    alone = np.concatenate([model.ask([text]) for text in TEXTS])
-    difference = np.abs(together - alone).max() / max(1.0, np.abs(alone).max())
-    if difference > TOLERANCE:
-        raise ValueError(
-            f"{name} gives a text other numbers beside another than alone, or each time "
-            f"that it is asked (they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so "
-            "there is nothing fixed to explain"
-        )
+    classes = tuple(given)
+    asked = Votes(predict, classes) if votes else predict
+    model = TextFunction(asked, classes, tokenize, mask, name, read)
+    model.service = service = Service(model.ask, name, votes=votes, **asking)
+    service.keeps = votes or cache is not None or service.repeats > 1 or service.calls < np.inf
+    if cache is not None:
+        said = {"labels": classes, "outputs": outputs, "repeats": service.repeats}
+        service.file, service.kept = open_cache(cache, predict, said)
+    model.noise = _try_out(service)
+    service.keeps |= model.noise > 0
     return model

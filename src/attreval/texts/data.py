@@ -291,7 +291,7 @@ def _refuse(unknown: dict[str, Counter], names: Sequence[str], columns: Columns,
         )
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         there = ", ".join(list(allowed)[:50])
-        how = "; `labels` names the model's classes in its order" if what == "label" else ""
+        how = "; name them so in the data, or the model's in its own order" * (what == "label")
         column = getattr(columns, what)
         raise ValueError(
             f"{name}: the column {column!r} holds {shown}{more}, which are not among {there}{how}"

@@ -146,6 +146,8 @@ def read_columns(given: Any, labels: Sequence[str], name: str) -> np.ndarray:
                 f"{', '.join(labels)}; name them alike, or give the numbers alone (to_numpy)"
             )
         given = np.asarray(given)[:, [columns.index(label) for label in labels]]
+    if hasattr(given, "detach"):  # a tensor, of any precision and anywhere
+        given = given.detach().double().cpu()
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
