@@ -94,6 +94,21 @@ def test_plain_lines_are_aligned_and_no_wider_than_asked(found):
         assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
 
 
+def test_columns_hold_in_every_script_and_what_is_seen_is_printed(tiny):
+    text = "यह फिल्म cafe\u0301 電影 👩\u200d👩\u200d👧 שָׁלוֹם \u06dd ไม่"
+    found = av.explain(tiny, text, "gradient_x_input").add("方法", [[(0, 2, 1.0)]])
+    lines = terminal.plain_lines(found[0], 60, {"方法": ["不能相信" * 20]})
+    head, *rows = [line for line in lines if line.endswith(("方法", "0"))]
+    assert len({cell_len(line) for line in [head, *rows]}) == 1
+    assert all(cell_len(line) <= 60 for line in lines) and "\ufffd" not in "".join(lines)
+    shown_words = [line.split()[0] for line in rows]
+    assert shown_words == [unit.text for unit in found[0].units]
+    page = BeautifulSoup(found._repr_html_(), "html.parser")
+    titles = [span["title"].split(":")[0] for span in page.find_all("span", title=True)]
+    assert titles[: len(rows)] == shown_words
+    assert [word["word"] for word in found.to_json()[0]["words"]] == shown_words
+
+
 def on_screen(found, monkeypatch, term, width=80):
     """What is sent to a terminal of that kind."""
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):

@@ -118,6 +118,8 @@ def test_a_tokenizer_of_ones_own_makes_the_words():
     model = function_model(tokenize=lambda text: text.split("-"))
     tokens = model.tokens(models.instance("so slow-but good"))
     assert tokens.texts == ("so slow", "but good")
+    found = av.explain(model, "so slow-but good", "omission")
+    assert [word for word, _ in found[0].words] == ["so slow", "but good"]
     for tokenize, said in (
         (lambda text: text.upper().split(), "`tokenize` gives 'SO', which does not come"),
         (lambda text: [], "gives no word"),

@@ -92,7 +92,7 @@ def explain(
         distinct = [one for one in often if one[1] == goal]
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
-            some = make_instances([text for text, _ in part])
+            some = make_instances([text for text, _ in part], model)
             places = [first[one] for one in part]
             found |= zip(part, question.explain(some, places, goal), strict=True)
             tell(sum(often[one] for one in part), 0)
