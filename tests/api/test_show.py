@@ -189,6 +189,65 @@ def test_pictures_hold_all_words(found, tmp_path):
         assert 0 <= x <= width and 0 <= y <= height
 
 
+def on_line(text, shown):
+    """The drawn words of a text by a function that ignores it, from left to right; the texts."""
+    model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["a", "b"])
+    found = av.explain(model, text, "occlusion_1")
+    texts = draw_picture(found).axes[0].texts
+    words = [unit.text for unit in found[0].units]
+    mine = [t for t in texts if t.get_text().removeprefix("\u200f") in words]
+    mine.sort(key=lambda t: t.get_position())
+    assert [t.get_text() for t in mine] == shown.split()
+    return texts, mine
+
+
+def test_words_from_the_right_stand_in_the_order_of_reading():
+    """As a browser sets them; brackets are turned by a mark before them."""
+    arabic = "السعر 15.5 % في Star Wars (حسنا)"
+    rtl = "\u200f"
+    shown = f"{rtl}) حسنا {rtl}( Star Wars في {rtl}% 15.5 السعر"
+    _, mine = on_line(arabic, shown)
+    right = max(t.get_position()[0] for t in mine)
+    assert right > 500  # the text begins at the right edge
+    _, mine = on_line("He said שלום עולם 12 too", "He said 12 עולם שלום too")
+    assert min(t.get_position()[0] for t in mine) < 200
+    on_line("אבג 10:30 20% 2019", "2019 20 % 10 : 30 אבג")
+
+
+def test_a_picture_takes_any_font_that_has_the_letters_and_says_where_none_has(tmp_path):
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.pens.ttGlyphPen import TTGlyphPen
+    from matplotlib import font_manager
+
+    texts, _ = on_line("\U00011580 film 🫥", "\U00011580 film 🫥")  # Siddham
+    note = " ".join(t.get_text() for t in texts)
+    assert "has Siddham, emoji or signs; boxes" in note
+    box = TTGlyphPen(None)
+    box.moveTo((0, 0))
+    box.lineTo((0, 500))
+    box.lineTo((500, 0))
+    box.closePath()
+    font = FontBuilder(1000)
+    font.setupGlyphOrder([".notdef", "a"])
+    font.setupCharacterMap({0x11580: "a"})
+    font.setupGlyf({".notdef": TTGlyphPen(None).glyph(), "a": box.glyph()})
+    font.setupHorizontalMetrics({".notdef": (500, 0), "a": (500, 0)})
+    font.setupHorizontalHeader(ascent=800, descent=-200)
+    font.setupNameTable({"familyName": "Own Siddham", "styleName": "Regular"})
+    font.setupOS2()
+    font.setupPost()
+    font.save(tmp_path / "own.ttf")
+    fonts = font_manager.fontManager
+    before = list(fonts.ttflist)
+    fonts.addfont(tmp_path / "own.ttf")
+    try:
+        texts, _ = on_line("\U00011580 film 🫥", "\U00011580 film 🫥")
+    finally:
+        fonts.ttflist = before
+    assert "Own Siddham" in texts[0].get_fontfamily()
+    assert "has emoji or signs; boxes" in " ".join(t.get_text() for t in texts)
+
+
 def test_other_endings_are_refused(found, tmp_path):
     for name in ("x.pdf", "x"):
         with pytest.raises(ValueError, match=r"saved as \.html, \.json, \.png, \.svg"):
