@@ -13,6 +13,7 @@ import numpy as np
 from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap, token_scores
 from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
 from attreval.api.show.html import fragment, page
+from attreval.api.show.shown import how_many_unread
 from attreval.core.records import Attribution, Tokens
 from attreval.methods.attribution_files import (
     as_methods,
@@ -57,7 +58,10 @@ class Explanations(Sequence[Explanation]):
         return iter(self._explained)
 
     def __repr__(self) -> str:
-        return f"<Explanations of {len(self)} texts by {', '.join(self.methods) or 'no method'}>"
+        said = f"Explanations of {len(self)} texts by {', '.join(self.methods) or 'no method'}"
+        cut = [f"text {at}: {how_many_unread(one)}" for at, one in enumerate(self) if one.unread]
+        more = ["..."] if len(cut) > 1 else []
+        return f"<{'; '.join([said, *cut[:1], *more])}>"
 
     @property
     def methods(self) -> list[str]:
@@ -68,7 +72,7 @@ class Explanations(Sequence[Explanation]):
 
     @property
     def unit(self) -> str:
-        """What scores are given of, `word` or `token`."""
+        """What scores are given of."""
         return self._explained[0].unit if self._explained else UNITS[0]
 
     @property
@@ -87,11 +91,11 @@ class Explanations(Sequence[Explanation]):
         return [one.tokens for one in self]
 
     def words(self) -> list[list[tuple[str, dict[str, float]]]]:
-        """Of each text, a list of (word, {method: score}), or of pieces of words."""
+        """Of each text, a list of (word, {method: score}), or of what else is the unit."""
         return [one.words for one in self]
 
     def by(self, unit: str) -> Explanations:
-        """The same scores by another unit, `word` or `token`. ValueError for another."""
+        """The same scores by another unit of UNITS. ValueError for others."""
         check_unit(unit)
         return Explanations([replace(one, unit=unit) for one in self], self.labels)
 
@@ -240,6 +244,7 @@ def _plain_values(one: Explanation) -> dict:
         "against": one.against,
         "unit": one.unit,
         "words": [place(u) | {"scores": s} for u, s in zip(one.units, scored, strict=True)],
+        "pieces": [{"start": a, "end": b, "probabilities": p} for a, b, p in one.pieces],
         "gaps": one.gaps,
         "remarks": one.remarks,
         "dropped": [place(unit) for unit in one.unread],

@@ -141,8 +141,11 @@ def explain_command(
         typer.Option("--methods", "--method", help="names with commas between them, or `all`"),
     ] = None,
     unit: Annotated[
-        str, typer.Option(help="score whole words (`word`) or the model's tokens (`token`)")
+        str, typer.Option(help="what has a score: a `word`, `token`, `sentence` or `paragraph`")
     ] = "word",
+    window: Annotated[
+        bool, typer.Option("--window", help="explain a text too long for the model in pieces")
+    ] = False,
     target: Annotated[
         str | None, typer.Option(help="the class to explain; else the one predicted")
     ] = None,
@@ -187,6 +190,7 @@ def explain_command(
         texts,
         method or None,
         unit=unit,
+        window=window,
         target=target,
         against=against,
         samples=samples,

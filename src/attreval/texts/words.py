@@ -17,6 +17,7 @@ import numpy as np
 import regex
 
 from attreval.core.seeds import generator
+from attreval.core.units import SENTENCE
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 # Chinese and Japanese; scripts; letters that begin a cluster with what follows
@@ -31,8 +32,6 @@ SPACE = r"[\s\x1c-\x1f]"
 # some vowel signs of Burmese are clusters of their own
 ONE = rf"(?:(?!{SPACE})\X|\X(?<!{SPACE}))(?:(?=\p{{M}})\X)*+"
 WORD = regex.compile(rf"(?V1){RUN}(?:{JOINED}{RUN})*|{ONE}")
-# what ends in a full stop and a space
-SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL)
 
 
 def writable(text: str) -> str:

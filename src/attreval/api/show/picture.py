@@ -91,17 +91,20 @@ def _letters_of(path: str) -> frozenset[int]:
 
 def _words(one: Shown, method: str) -> Iterator[dict | None]:
     """What `Pen.put` takes of each word of a text, None where the second text of a pair begins."""
-    before = 0
-    levels: list[tuple[int, int, int]] = []
-    for at, text in enumerate(one.instance.segments):
-        levels += word_levels(text, [(u.start, u.end) for u in one.units if u.segment == at])
-    scaled = strengths(one.scores(method))
-    for unit, strength, level in zip(one.units, scaled, levels, strict=True):
-        if unit.segment != before:
+    scored = list(zip(one.units, strengths(one.scores(method)), strict=True))
+    for segment, text in enumerate(one.instance.segments):
+        if segment:
             yield None
-            before = unit.segment
-        ground = blend(strength, has_sign(one, method)) if abs(strength) >= FAINT else None
-        yield {"text": piece(unit.text), "ground": ground, "level": level}
+        words = [
+            (unit.start + word.start(), unit.start + word.end(), strength, word.group())
+            for unit, strength in scored
+            if unit.segment == segment
+            for word in regex.finditer(r"\S+|^\s*$", unit.text)  # a sentence has several
+        ]
+        levels = word_levels(text, [(start, end) for start, end, *_ in words])
+        for (_, _, strength, word), level in zip(words, levels, strict=True):
+            ground = blend(strength, has_sign(one, method)) if abs(strength) >= FAINT else None
+            yield {"text": piece(word), "ground": ground, "level": level}
 
 
 class Pen:

@@ -54,6 +54,12 @@ def css(strength: float, signed: bool = True) -> str:
 
 def describe_text(one: Shown) -> str:
     """What was predicted, and what was explained where that is something else."""
+    if one.pieces:
+        each = ", ".join(f"{probabilities[one.target]:.3f}" for _, _, probabilities in one.pieces)
+        return (
+            f"{one.question}: {len(one.pieces)} pieces, each explained by itself, of which the "
+            f"model says {one.target} with probability {each}; it has not read the whole text"
+        )
     said = f"predicted {one.predicted} with probability {one.probabilities[one.predicted]:.3f}"
     return said if one.target == one.predicted and not one.against else f"{said}; {one.question}"
 

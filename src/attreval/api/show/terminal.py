@@ -24,9 +24,10 @@ from attreval.api.show.shown import (
     method_title,
     strengths,
 )
+from attreval.core.units import STRETCHES
 
 PLAIN_WIDTH = 100  # of output that goes to a file
-WIDEST_WORD = 24
+WIDEST_WORD = 24  # of a sentence half of what there is
 PALE = 0.15  # strengths below this are not coloured
 # the grey that colours are on: on white the palest would be the brightest of a dark terminal
 PAPER = 200
@@ -117,7 +118,8 @@ def plain_lines(one: Shown, width: int, remarks: Mapping[str, Sequence[str]]) ->
         width: that no line is wider than.
         remarks: by method, said below the table.
     """
-    words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
+    widest = max(WIDEST_WORD, width // 2) if one.unit in STRETCHES else WIDEST_WORD
+    words = [fit(piece(unit.text), widest) for unit in one.units]
     room = max([4, *map(cell_len, words)])
     left = {}  # columns, each by its name and numbers of one width
     for method in one.methods:
@@ -157,7 +159,7 @@ def printable(text: str) -> str:
 
 def piece(text: str) -> str:
     """A word or piece as it is printed; white space is an open box."""
-    return printable(text) if text.strip() else "\N{OPEN BOX}"
+    return printable(" ".join(text.split())) or "\N{OPEN BOX}"
 
 
 def fit(text: str, width: int) -> str:
