@@ -14,6 +14,8 @@ from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap
 from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
 from attreval.api.show.html import fragment, page
 from attreval.api.show.shown import how_many_unread
+from attreval.api.vocabulary import ENDINGS as WORD_ENDINGS
+from attreval.api.vocabulary import make_table, save_table
 from attreval.core.records import Attribution, Tokens
 from attreval.methods.attribution_files import (
     as_methods,
@@ -93,6 +95,32 @@ class Explanations(Sequence[Explanation]):
     def words(self) -> list[list[tuple[str, dict[str, float]]]]:
         """Of each text, a list of (word, {method: score}), or of what else is the unit."""
         return [one.words for one in self]
+
+    def vocabulary(
+        self, method: str | None = None, *, least: int = 5, confidence: float = 0.95
+    ) -> pd.DataFrame:
+        """Which words count for (above 0) and against each class explained, over all texts.
+
+        A score is the mean over texts of a word's share of the largest size there, as colours show
+        it; low and high bound it, by the bootstrap over texts.
+
+        Args:
+            method: None takes all.
+            least: different texts that a word stands in, its case aside; rarer ones are left out.
+            confidence: of the interval.
+
+        Returns:
+            class, method, word, texts (that it stands in), score, low, high: the best word first.
+        """
+        methods = self.methods if method is None else [self[0].named(method)]
+        return make_table(self, methods, least, confidence)
+
+    def save_words(self, path: str | Path, method: str | None = None, *, least: int = 5) -> Path:
+        """Write `vocabulary` as .csv, or its strongest words as a .png or .svg."""
+        path = Path(path)
+        check_ending(path, WORD_ENDINGS)
+        save_table(self.vocabulary(method, least=least), path)
+        return path
 
     def by(self, unit: str) -> Explanations:
         """The same scores by another unit of UNITS. ValueError for others."""
@@ -258,9 +286,9 @@ def check_unit(unit: str) -> None:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
 
 
-def check_ending(path: Path) -> None:
-    """Raise ValueError for a file that explanations are not saved as."""
-    if path.suffix not in ENDINGS:
+def check_ending(path: Path, endings: Sequence[str] = ENDINGS) -> None:
+    """Raise ValueError for a file that explanations, or their words, are not saved as."""
+    if path.suffix not in endings:
         raise ValueError(
-            f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them"
+            f"explanations are saved as {', '.join(endings)}; {path.name!r} ends in none of them"
         )

@@ -164,11 +164,15 @@ def explain_command(
     out: Annotated[
         Path | None, typer.Option(help="write a .html, .json, .png or .svg file")
     ] = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(help="write which words count over all texts: a .csv, .png or .svg file"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
     from attreval.api.explaining import check_samples, explain
-    from attreval.api.explanations import check_ending, check_unit
+    from attreval.api.explanations import WORD_ENDINGS, check_ending, check_unit
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
     from attreval.texts.files import read_texts
@@ -180,6 +184,8 @@ def explain_command(
     check_samples(samples)
     if out is not None:
         check_ending(out)
+    if words is not None:
+        check_ending(words, WORD_ENDINGS)
     texts = join_pairs(text or [], pair or [])
     if file:
         texts += read_texts(file, column, pair_column)
@@ -198,9 +204,11 @@ def explain_command(
     )
     if out is not None:
         print(found.save(out), file=sys.stderr if as_json else sys.stdout)
+    if words is not None:
+        print(found.save_words(words), file=sys.stderr if as_json else sys.stdout)
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
-    elif out is None:
+    elif out is None and words is None:
         from attreval.api.show.terminal import show
 
         show(found)

@@ -47,7 +47,7 @@ FONTS = ["DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Emoji"]
 def save(explained: Iterable[Shown], path: Path) -> None:
     """Write a picture, of the kind that the path's ending says."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")
+        warnings.filterwarnings("ignore", message="Glyph")  # what is missing is said below
         draw_picture(explained).savefig(path)
 
 
@@ -65,10 +65,7 @@ def draw_picture(explained: Iterable[Shown], width: float = 9.0) -> Figure:
         if one.unread:
             pen.line(how_many_unread(one), colour=GREY, size=SIZE * 0.8)
         pen.y += LINE * 0.6
-    lacking = sorted({_script(letter) for letter in pen.missing})
-    boxes = "; boxes stand in their place, and a page (.html) shows them"
-    note = [f"no font of this machine has {', '.join(lacking)}{boxes}"] if lacking else []
-    for line in [KEY, *alike, *note]:
+    for line in [KEY, *alike, *pen.notes()]:
         pen.line(line, colour=GREY, size=SIZE * 0.8)
     return pen.finish()
 
@@ -147,6 +144,12 @@ class Pen:
                 self.fonts.append(font)
             lacking = {letter for letter in lacking if ord(letter) not in has}
         self.missing |= lacking
+
+    def notes(self) -> list[str]:
+        """What is said of letters that no font has."""
+        scripts = ", ".join(sorted({_script(letter) for letter in self.missing}))
+        boxes = "boxes stand in their place; .html and .csv files show them"
+        return [f"no font of this machine has {scripts}; {boxes}"] if scripts else []
 
     def width(self, text: str, size: float, weight: str) -> float:
         """How wide a text is, in points."""
