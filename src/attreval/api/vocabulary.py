@@ -6,7 +6,6 @@ any score there: no text has more to say than another, however long it is or sur
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +58,7 @@ def save_table(table: pd.DataFrame, path: Path) -> None:
         return
     if table.empty:
         raise ValueError("no word stands in enough texts for a picture; explain more, or least=1")
-    from attreval.api.show.picture import Pen
+    from attreval.api.show.picture import Pen, missing_glyphs
     from attreval.api.show.terminal import piece
 
     pen = Pen(6.0)
@@ -78,7 +77,6 @@ def save_table(table: pd.DataFrame, path: Path) -> None:
         axes.set_title(f"{label}, by {method}", parse_math=False)
     below = ["mean share of a text's largest score", *pen.notes()]
     pen.figure.supxlabel("\n".join(below), size="small")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")
-        pen.figure.tight_layout()
+    pen.figure.set_layout_engine("tight")
+    with missing_glyphs():
         pen.figure.savefig(path)

@@ -32,24 +32,24 @@ def find_pieces(model: Classifier, text: str) -> list[tuple[int, int]]:
     def fits(start: int, end: int) -> bool:
         (piece,) = make_instances([(text[start:end],)], model)
         try:
-            return len(model.tokens(piece)) < model.max_length
+            read = model.tokens(piece)
         except ValueError:  # it holds no token
             return True
+        last = int(read.offsets[:, 2].max())
+        return len(read) < model.max_length or last >= piece.words[-1, 2]
 
-    stretches: list[tuple[int, int]] = []
-    for found in SENTENCE.finditer(text):
-        if fits(*found.span()):
-            stretches.append(found.span())
-        else:
-            (sentence,) = make_instances([(found.group(),)], model)
-            stretches += [(found.start() + a, found.start() + b) for _, a, b in sentence.words]
     pieces: list[tuple[int, int]] = []
-    for start, end in stretches:
-        first = pieces[-1][0] if pieces else start
-        if pieces and fits(first, end):
-            pieces[-1] = (first, end)
-        else:
+    for sentence in SENTENCE.finditer(text):
+        start, end = sentence.span()
+        ends = [end]
+        if not fits(start, end):
+            (made,) = make_instances([(sentence.group(),)], model)
+            ends = (start + made.words[:, 2]).tolist()
+        for end in ends:
+            if pieces and fits(pieces[-1][0], end):
+                start, _ = pieces.pop()
             pieces.append((start, end))
+            start = end
     return pieces
 
 
@@ -108,7 +108,7 @@ def _join(
         (read[0].pad_id, read[0].mask_id),
         read[0].unknown_id,
     )
-    firsts = np.cumsum([0, *map(len, read[:-1])])
+    firsts = np.cumsum([0, *map(len, read)]).tolist()
     given = [one.probabilities for one in parts]
     means = {label: float(np.mean([one[label] for one in given])) for label in model.labels}
     return replace(
@@ -119,29 +119,32 @@ def _join(
         probabilities=means,
         attributions={
             method: _join_scores([one.attributions[method] for one in parts], firsts, instance.id)
-            for method in parts[0].methods
-            if all(method in one.attributions for one in parts)
+            for method in Explanations(parts, model.labels).methods
         },
         left_out={method: why for one in parts for method, why in one.left_out.items()},
         pieces=tuple((*place, one) for place, one in zip(places, given, strict=True)),
     )
 
 
-def _join_scores(each: list[Attribution], firsts: np.ndarray, name: str) -> Attribution:
+def _join_scores(each: list[Attribution], firsts: list[int], name: str) -> Attribution:
     """The scores of pieces, one behind the other. firsts: where the tokens of each begin."""
     features = [
-        tuple(int(first) + token for token in feature)
-        for one, first in zip(each, firsts, strict=True)
+        tuple(first + token for token in feature)
+        for one, first in zip(each, firsts, strict=False)
         for feature in one.features
     ]
+
+    def mean(field: str) -> float:
+        return float(np.mean([getattr(one, field) for one in each]))
+
     return replace(
         each[0],
         instance=name,
         features=tuple(features),
         scores=np.concatenate([one.scores for one in each]),
-        gap=sum(one.gap for one in each),
+        gap=mean("gap"),
+        reliability=mean("reliability"),
+        special=mean("special"),
         cost=sum((one.cost for one in each), Cost()),
-        reliability=float(np.min([one.reliability for one in each])),
-        special=float(np.mean([one.special for one in each])),
         note="; ".join(dict.fromkeys(one.note for one in each if one.note)),
     )

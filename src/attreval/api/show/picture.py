@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,9 +47,16 @@ FONTS = ["DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Emoji"]
 
 def save(explained: Iterable[Shown], path: Path) -> None:
     """Write a picture, of the kind that the path's ending says."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # what is missing is said below
+    with missing_glyphs():
         draw_picture(explained).savefig(path)
+
+
+@contextmanager
+def missing_glyphs() -> Iterator[None]:
+    """Without matplotlib's warnings of them: `Pen.notes` says what is missing."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
 
 
 def draw_picture(explained: Iterable[Shown], width: float = 9.0) -> Figure:
@@ -78,12 +86,12 @@ def _script(letter: str) -> str:
 
 
 @cache
-def _letters_of(path: str) -> frozenset[int]:
-    """The code points that a font file has outlines for."""
+def _letters_of(path: str) -> frozenset[str]:
+    """What a font file has outlines for."""
     from matplotlib.font_manager import get_font
 
     font = get_font(path)
-    return frozenset(font.get_charmap()) if font.scalable else frozenset()
+    return frozenset(map(chr, font.get_charmap() if font.scalable else ()))
 
 
 def _words(one: Shown, method: str) -> Iterator[dict | None]:
@@ -114,14 +122,13 @@ class Pen:
 
         self.figure = Figure(figsize=(width, 1), dpi=150)
         self.renderer = FigureCanvasAgg(self.figure).get_renderer()
-        found = sorted(font_manager.fontManager.ttflist, key=lambda font: font.weight != 400)
+        found = sorted(font_manager.fontManager.ttflist, key=lambda font: font.weight == 400)
         self.files = {
             font.name: font.fname
-            for font in reversed(found)
+            for font in found
             if font.style == "normal" and "Last Resort" not in font.name  # which has but boxes
         }
-        self.fonts = [name for name in FONTS if name in self.files] or ["sans-serif"]
-        self.seen: set[str] = set()
+        self.fonts = [name for name in FONTS if name in self.files]
         self.missing: set[str] = set()
         self.room = width * 72 - 2 * MARGIN
         self.placed: list[tuple] = []
@@ -133,16 +140,14 @@ class Pen:
 
     def find_fonts(self, text: str) -> None:
         """Take in fonts that have what those so far do not have; `missing` is what none has."""
-        new = set(text) - self.seen
-        self.seen |= new
-        lacking = {letter for letter in new if not regex.match(r"[\s\p{DI}]", letter)}
+        lacking = {*regex.findall(r"[^\s\p{DI}]", text)} - self.missing
         for font in [*self.fonts, *self.files]:
             if not lacking:
                 return
-            has = _letters_of(self.files[font]) if font in self.files else ()
-            if font not in self.fonts and any(ord(letter) in has for letter in lacking):
+            has = lacking & _letters_of(self.files[font])
+            if has and font not in self.fonts:
                 self.fonts.append(font)
-            lacking = {letter for letter in lacking if ord(letter) not in has}
+            lacking -= has
         self.missing |= lacking
 
     def notes(self) -> list[str]:
