@@ -2,7 +2,7 @@
 another folder.
 
 `make promises`, or `python tests/promises.py` with the Python to try. It needs nothing but the
-standard library, takes the eleven packages from the registry, and prints how long each step took; a
+standard library, takes the twelve packages from the registry, and prints how long each step took; a
 step that fails ends it with status 1.
 """
 

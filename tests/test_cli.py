@@ -159,6 +159,20 @@ def test_several_texts_pairs_and_files_are_explained_at_once(folder, tmp_path):
     assert list(one["words"][0]["scores"]) == ["integrated_gradients", "gradient_x_input"]
 
 
+def test_long_texts_go_by_sentences_and_pieces_and_words_are_counted_over_texts(folder, tmp_path):
+    (tmp_path / "x.txt").write_text("\n".join(["A good film. Not bad. " * 30] * 2 + ["a film"]))
+    table = tmp_path / "words.csv"
+    asked = ("--file", str(tmp_path / "x.txt"), "--methods", "occlusion", "--unit", "sentence")
+    words = ("explain", "--model", str(folder), *asked, "--window", "--words", str(table))
+    done = call(*words, "--json")
+    first, _, short = json.loads(done.stdout)
+    assert len(first["words"]) == 60 and not first["dropped"] and len(first["pieces"]) > 3
+    assert short["pieces"] == [] and str(table) in done.stderr
+    assert table.read_text().startswith("class,method,word,texts")
+    wrong = call(*words[:-1], "words.json")
+    assert wrong.exit_code == 1 and "saved as .csv, .png, .svg" in wrong.stderr
+
+
 @pytest.mark.parametrize("ending", ["html", "json", "png", "svg"])
 def test_explanations_are_written_where_asked(folder, tmp_path, ending):
     out = tmp_path / f"page.{ending}"

@@ -9,6 +9,8 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -246,7 +248,7 @@ def test_scores_are_found_by_every_name_that_was_asked_for(tiny):
         (["good"], {"samples": 0}, "2 or more; got 0"),
         (["good"], {"samples": -5}, "2 or more; got -5"),
         (["good"], {"samples": True}, "2 or more; got True"),
-        (["good"], {"unit": "sentence"}, "there are: word, token"),
+        (["good"], {"unit": "chapter"}, "there are: word, token, sentence, paragraph"),
         (["good"], {"target": "perhaps"}, "no class 'perhaps'; it has 3: 0 no, 1 maybe, 2 yes"),
         (["good"], {"target": 3}, "no class 3"),
         (["good"], {"target": -1}, "no class -1"),
@@ -314,10 +316,56 @@ def test_a_crash_in_the_model_names_text_and_method(tiny, by_ids, what):
     assert isinstance(caught.value.__cause__, IndexError)
 
 
+def test_sentences_are_players_and_sums(tiny):
+    text = "A good film. A bad plot!\n\nNot so good"
+    methods = ["kernel_shap", "occlusion_1", "bivariate_shapley"]
+    tokens = av.explain(tiny, text, methods, unit="token", samples=64)
+    for unit, sizes in (("sentence", [4, 4, 3]), ("paragraph", [8, 3])):
+        found = av.explain(tiny, text, methods, unit=unit, samples=64)
+        (one,) = found
+        assert len(one.attributions["kernel_shap"].features) == len(sizes)
+        ends = np.cumsum(sizes)[:-1]
+        parts = np.split(replace(tokens[0], unit="word").scores("occlusion_1"), ends)
+        assert one.scores("occlusion_1") == pytest.approx([part.sum() for part in parts])
+        assert [len(shown.split()) for shown, _ in one.words] == {3: [3, 3, 3], 2: [6, 3]}[
+            len(sizes)
+        ]
+        rows = found.to_pandas()
+        assert list(rows[rows.method == "kernel_shap"].word) == [shown for shown, _ in one.words]
+        assert [word["word"] for word in found.to_json()[0]["words"]] == [u.text for u in one.units]
+
+
 def test_all_leaves_out_what_refuses_and_says_why(tiny):
     found = av.explain(tiny, "good", "all", target="no", against="yes", samples=10)
     assert "attention_head" not in found.methods and "lime" in found.methods
     assert "cannot tell two apart" in found[0].left_out["attention_head"]
+
+
+def test_a_long_text_is_explained_in_pieces_for_one_class(tiny):
+    sentence = "A good film and a bad plot. "
+    long = sentence * 20 + "film " * 70
+    ask = partial(av.explain, tiny, methods=["gradient_x_input", "lime"], samples=16)
+    found = ask([long, "good"], window=True)
+    (one, short) = found
+    assert not one.unread and len(one.units) == 20 * 8 + 70 and not short.pieces
+    texts = [long[start:end] for start, end, _ in one.pieces]
+    assert all(text.endswith("plot.") for text in texts[:2]) and len(texts) > 3
+    alone = ask(texts, target=one.target)
+    for method in one.methods:
+        each = np.concatenate([piece.scores(method) for piece in alone])
+        assert one.scores(method) == pytest.approx(each, abs=1e-12)
+    given = [piece.probabilities for piece in alone]
+    assert [probabilities for *_, probabilities in one.pieces] == given
+    assert one.probabilities[one.target] == pytest.approx(np.mean([p[one.target] for p in given]))
+    assert one.target == one.predicted == max(one.probabilities, key=one.probabilities.get)
+    said = ", ".join(f"{p[one.target]:.3f}" for p in given)
+    assert f"probability {said}; it has not read the whole text" in found._repr_html_()
+    assert [piece["start"] for piece in found.to_json()[0]["pieces"]] == [a for a, *_ in one.pieces]
+    assert ask(long, window=True, target="no", unit="sentence")[0].target == "no"
+    assert not ask("film " * 62, window=True)[0].pieces  # all that is read at once
+    assert len(ask("film " * 63, window=True)[0].pieces) == 2
+    with pytest.raises(ValueError, match="are not judged: the model reads none"):
+        av.evaluate(tiny, found)
 
 
 def test_ten_thousand_words_are_cut_counted_and_said(tiny):
@@ -326,6 +374,7 @@ def test_ten_thousand_words_are_cut_counted_and_said(tiny):
     assert len(found.units) == 62 and len(found.unread) == 9938
     assert found.unread[0].start == found.units[-1].end + 1
     assert "9938 of 10000 words were not read" in found._repr_html_()
+    assert "text 0: 9938 of 10000 words were not read" in repr(av.explain(tiny, long, "random"))
     odd, seen = av.explain(tiny, ["good \ud800 film", "bad \N{GRINNING FACE}"], "gradient_x_input")
     # this tokenizer drops what it cannot read
     assert [u.text for u in odd.units] == [

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from itertools import pairwise, product
 from xml.etree import ElementTree
 
@@ -17,7 +18,7 @@ from rich.console import Console
 
 import attreval as av
 from attreval.api.show import shown, terminal
-from attreval.api.show.picture import draw_picture
+from attreval.api.show.picture import draw_picture, missing_glyphs
 
 NASTY = [
     "<script>alert(\"x\")</script> & 'good' film",
@@ -92,6 +93,21 @@ def test_plain_lines_are_aligned_and_no_wider_than_asked(found):
         assert len(numbers) >= len(one.units)
         assert len({cell_len(line) for line in numbers}) <= len(one.methods)
         assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
+
+
+def test_columns_hold_in_every_script_and_what_is_seen_is_printed(tiny):
+    text = "यह फिल्म cafe\u0301 電影 👩\u200d👩\u200d👧 שָׁלוֹם \u06dd ไม่"
+    found = av.explain(tiny, text, "gradient_x_input").add("方法", [[(0, 2, 1.0)]])
+    lines = terminal.plain_lines(found[0], 60, {"方法": ["不能相信" * 20]})
+    head, *rows = [line for line in lines if line.endswith(("方法", "0"))]
+    assert len({cell_len(line) for line in [head, *rows]}) == 1
+    assert all(cell_len(line) <= 60 for line in lines) and "\ufffd" not in "".join(lines)
+    shown_words = [line.split()[0] for line in rows]
+    assert shown_words == [unit.text for unit in found[0].units]
+    page = BeautifulSoup(found._repr_html_(), "html.parser")
+    titles = [span["title"].split(":")[0] for span in page.find_all("span", title=True)]
+    assert titles[: len(rows)] == shown_words
+    assert [word["word"] for word in found.to_json()[0]["words"]] == shown_words
 
 
 def on_screen(found, monkeypatch, term, width=80):
@@ -172,6 +188,77 @@ def test_pictures_hold_all_words(found, tmp_path):
     for text in figure.axes[0].texts:
         x, y = text.get_position()
         assert 0 <= x <= width and 0 <= y <= height
+
+
+def test_endings_have_any_case_and_others_are_refused(found, tmp_path):
+    for name in ("x.HTML", "x.Json", "x.JSONL"):
+        assert found.save(tmp_path / name).stat().st_size > 100
+
+
+def on_line(text, shown):
+    """The drawn words of a text by a function that ignores it, from left to right; the texts."""
+    model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["a", "b"])
+    found = av.explain(model, text, "occlusion_1")
+    with missing_glyphs():
+        texts = draw_picture(found).axes[0].texts
+    words = [unit.text for unit in found[0].units]
+    mine = [t for t in texts if t.get_text().removeprefix("\u200f") in words]
+    mine.sort(key=lambda t: t.get_position())
+    assert [t.get_text() for t in mine] == shown.split()
+    return texts, mine
+
+
+def test_words_from_the_right_stand_in_the_order_of_reading():
+    """As a browser sets them; brackets are turned by a mark before them."""
+    arabic = "السعر 15.5 % في Star Wars (حسنا)"
+    rtl = "\u200f"
+    shown = f"{rtl}) حسنا {rtl}( Star Wars في {rtl}% 15.5 السعر"
+    _, mine = on_line(arabic, shown)
+    right = max(t.get_position()[0] for t in mine)
+    assert right > 500  # the text begins at the right edge
+    _, mine = on_line("He said שלום עולם 12 too", "He said 12 עולם שלום too")
+    assert min(t.get_position()[0] for t in mine) < 200
+    on_line("אבג 10:30 20% 2019", "2019 20 % 10 : 30 אבג")
+
+
+def test_a_picture_takes_any_font_that_has_the_letters_and_says_where_none_has(tmp_path):
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.pens.ttGlyphPen import TTGlyphPen
+    from matplotlib import font_manager
+
+    model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["a", "b"])
+    found = av.explain(model, "\U00011580 film 🫥", "occlusion_1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.save(tmp_path / "x.png")
+        found.save_words(tmp_path / "words.png", least=1)
+    texts, _ = on_line("\U00011580 film 🫥", "\U00011580 film 🫥")  # Siddham
+    note = " ".join(t.get_text() for t in texts)
+    assert "has Siddham, emoji or signs; boxes" in note
+    box = TTGlyphPen(None)
+    box.moveTo((0, 0))
+    box.lineTo((0, 500))
+    box.lineTo((500, 0))
+    box.closePath()
+    font = FontBuilder(1000)
+    font.setupGlyphOrder([".notdef", "a"])
+    font.setupCharacterMap({0x11580: "a"})
+    font.setupGlyf({".notdef": TTGlyphPen(None).glyph(), "a": box.glyph()})
+    font.setupHorizontalMetrics({".notdef": (500, 0), "a": (500, 0)})
+    font.setupHorizontalHeader(ascent=800, descent=-200)
+    font.setupNameTable({"familyName": "Own Siddham", "styleName": "Regular"})
+    font.setupOS2()
+    font.setupPost()
+    font.save(tmp_path / "own.ttf")
+    fonts = font_manager.fontManager
+    before = list(fonts.ttflist)
+    fonts.addfont(tmp_path / "own.ttf")
+    try:
+        texts, _ = on_line("\U00011580 film 🫥", "\U00011580 film 🫥")
+    finally:
+        fonts.ttflist = before
+    assert "Own Siddham" in texts[0].get_fontfamily()
+    assert "has emoji or signs; boxes" in " ".join(t.get_text() for t in texts)
 
 
 def test_endings_have_any_case_and_others_are_refused(found, tmp_path):

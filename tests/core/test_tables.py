@@ -174,7 +174,7 @@ def test_tokens_come_back_as_they_were_from_one_table_or_several(tmp_path):
         found = tables.read_tokens(*paths)
         assert list(found) == [*tokens, "other"] and not list(tmp_path.glob(".*"))
         for name, one in tokens.items():
-            for field, value in vars(one).items():
+            for field, value in vars(replace(one, written=())).items():  # no table keeps texts
                 back = getattr(found[name], field)
                 assert type(back) is type(value) and np.array_equal(back, value), (name, field)
 

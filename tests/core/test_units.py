@@ -1,6 +1,7 @@
 """Units of texts: words, pieces, and sentences by their final marks."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,8 +39,13 @@ def test_sentences_end_at_final_marks_before_a_space_and_with_their_part():
         (["no mark at all"], ["no mark at all"]),
         (["?"], ["?"]),
         (["One. Two", "Three. Four."], ["One .", "Two", "Three .", "Four ."]),
+        (["多好！「好。」对"], ["多好 ！", "「 好 。 」", "对"]),
+        (["أجمل؟ نعم۔ لا."], ["أجمل ؟", "نعم ۔", "لا ."]),
+        (["यह है। वह है॥ है"], ["यह ह \u0948 ।", "वह ह \u0948 ॥", "ह \u0948"]),
     ):
-        tokens = read(*parts)
+        guessed = read(*parts)
+        tokens = replace(guessed, written=tuple(parts))
+        assert find_units(guessed, "sentence").groups == find_units(tokens, "sentence").groups
         units = find_units(tokens, "sentence")
         assert [" ".join(tokens.texts[p] for p in group) for group in units.groups] == wanted
         assert units.side.tolist() == sorted(units.side)
@@ -47,7 +53,11 @@ def test_sentences_end_at_final_marks_before_a_space_and_with_their_part():
         kept[0, -1] = False
         (row,) = mask_units(tokens, units, kept)
         assert tuple(np.flatnonzero(row == tokens.mask_id)) == units.groups[-1]
-    with pytest.raises(ValueError, match="there are: word, subword, sentence"):
+    text = "A title\n\nOne. Two\nlines.\n \nEnd"
+    whole = replace(read(text), written=(text,))
+    for unit, sizes in (("sentence", [2, 2, 3, 1]), ("paragraph", [2, 5, 1])):
+        assert [len(group) for group in find_units(whole, unit).groups] == sizes
+    with pytest.raises(ValueError, match="there are: word, subword, sentence, paragraph"):
         find_units(tokens, "chapter")
 
 

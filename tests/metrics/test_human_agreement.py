@@ -40,6 +40,10 @@ def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
     pieces = [tokens.texts[c] for c in tokens.content]
     found = dict(zip(pieces, people.token_marks(instance, tokens)[0], strict=True))
     assert found["-"] == 0 and all(mark == 1 for piece, mark in found.items() if piece != "-")
+    instance = marked("फि", marks=[[1]])  # a piece that is a mark alone is no punctuation
+    letters = replace(tiny.tokens(instance), offsets=np.array([[-1, 0, 0], [0, 0, 1], [0, 1, 2]]))
+    letters = replace(letters, special=np.array([True, False, False]), word=np.array([-1, 0, 0]))
+    assert people.token_marks(instance, letters).tolist() == [[1, 1]]
     instance = models.instance("good film")
     with pytest.raises(ValueError, match="'x' holds no marks of people"):
         people.token_marks(instance, tiny.tokens(instance))

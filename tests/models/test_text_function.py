@@ -18,7 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import attreval as av
+from attreval.evaluation.texts import instance_of_row
 from attreval.methods import METHODS, methods_for
+from attreval.texts.rows import Row
 
 TELLING = ["good", "great", "bad"]
 WORDS = [*TELLING, "the", "film", "plot", "was", "slow", "dull", "fine"]
@@ -121,6 +123,10 @@ def test_a_tokenizer_of_ones_own_makes_the_words():
     model = function_model(tokenize=lambda text: text.split("-"))
     tokens = model.tokens(models.instance("so slow-but good"))
     assert tokens.texts == ("so slow", "but good")
+    found = av.explain(model, "so slow-but good", "omission")
+    assert [word for word, _ in found[0].words] == ["so slow", "but good"]
+    row = Row("1", "test", ("so slow-but good",), 0)
+    assert instance_of_row(row, model).word_texts() == ["so slow", "but good"]
     for tokenize, said in (
         (lambda text: text.upper().split(), "`tokenize` gives 'SO', which does not come"),
         (lambda text: [], "gives no word"),

@@ -111,6 +111,11 @@ def evaluate(
         )
     if not len(explanations):
         raise ValueError("there is no explanation to evaluate")
+    if any(one.pieces for one in explanations):
+        raise ValueError(
+            "texts explained in pieces (window=True) are not judged: the model reads none of them "
+            "whole; explain the pieces as texts of their own"
+        )
     if k < 1 or draws < 1 or not 0 < confidence < 1:
         raise ValueError(
             f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}"

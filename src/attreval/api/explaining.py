@@ -16,7 +16,9 @@ from attreval.api.explanation import Explanation
 from attreval.api.explanations import Explanations, check_unit
 from attreval.api.loading import check_model
 from attreval.api.method_names import asks_for_all, find_methods
+from attreval.api.windows import explain_windows
 from attreval.core.records import Instance
+from attreval.core.units import STRETCHES
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, count_texts, explain_instances, predict
 from attreval.models.classifier import Classifier, Contrast, OneOutput, Score
@@ -36,6 +38,7 @@ def explain(
     methods: str | Sequence[str] | None = None,
     *,
     unit: str = "word",
+    window: bool = False,
     target: str | int | Sequence[str | int | None] | None = None,
     against: str | int | None = None,
     score: Score | None = None,
@@ -53,8 +56,11 @@ def explain(
         texts: a string, a tuple of two strings for a pair, or a list of these.
         methods: names of METHODS or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`;
             None takes gradient x input, integrated gradients, occlusion and LIME.
-        unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each
-            `token`; players are sentences where the budget says so (`units.unit`).
+        unit: scores of whole `word`s, `sentence`s or `paragraph`s, which are then the players of
+            the Shapley methods, or of each `token`; players are sentences or paragraphs where the
+            budget says so (`units.unit`).
+        window: cut a text that the model cannot read whole, at ends of sentences, and explain each
+            piece by itself; a word's score is then that of its piece (`pieces` of the explanation).
         target: the class to explain, by name or index, or a list, one for each text; None takes the
             one predicted.
         against: explain why that class rather than this one: the difference of their two logits, or
@@ -93,10 +99,23 @@ def explain(
     rival = None if against is None else find_class(model.labels, against)
     spending = find_budget(budget, samples, unit)
     segments = read_segments(texts)
-    asked = list(zip(segments, _find_goals(model.labels, target, len(segments)), strict=True))
+    goals = _find_goals(model.labels, target, len(segments))
+    if window:
+        ask = partial(
+            explain,
+            model,
+            methods=methods,
+            unit=unit,
+            against=against,
+            budget=budget,
+            samples=samples,
+            notify=notify,
+        )
+        return explain_windows(ask, model, segments, goals)
+    asked = list(zip(segments, goals, strict=True))
     often = Counter(asked)  # in the order of the texts
     first = {one: at for at, one in reversed(list(enumerate(asked)))}
-    _check_calls(model, make_instances(dict.fromkeys(segments)), names, spending)
+    _check_calls(model, make_instances(dict.fromkeys(segments), model), names, spending)
     found: dict[tuple, Explanation] = {}
     done = evaluations = 0
 
@@ -113,7 +132,7 @@ def explain(
         distinct = [one for one in often if one[1] == goal]
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
-            some = make_instances([text for text, _ in part])
+            some = make_instances([text for text, _ in part], model)
             places = [first[one] for one in part]
             try:
                 found |= zip(part, question.explain(some, places, goal), strict=True)
@@ -234,18 +253,18 @@ def check_samples(samples: int | None) -> None:
 
 
 def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget:
-    """The budget with the number of samples and the players in it; sentences stay players.
+    """The budget with the number of samples and the players in it; longer ones stay players.
 
     Args:
         budget: None takes the usual one.
         samples: texts that sampling methods may ask for; None takes the budget's, or SAMPLES where
             there is none.
-        unit: what has a score, `word` or `token`.
+        unit: what has a score.
     """
     spending = budget or Budget()
     check_samples(samples)
-    if spending.units.unit != "sentence":
-        players = "word" if unit == "word" else "subword"
+    players = "subword" if unit == "token" else unit
+    if players in STRETCHES or spending.units.unit not in STRETCHES:
         spending = spending.changed(units=spending.units.changed(unit=players))
     if samples is None and budget is not None:
         return spending

@@ -12,18 +12,19 @@ from attreval.api.method_names import known_names, plain
 from attreval.api.show.html import fragment
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.units import find_units
 from attreval.methods import METHODS
 from attreval.models.outputs import Outputs
 from attreval.texts.given import as_text
 
-UNITS = ("word", "token")
+UNITS = ("word", "token", "sentence", "paragraph")
 MOST = 0.5  # of what a method gives out: where more goes to what is no word, that is said
 RANDOM = "random"  # the method that all others are compared with
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A word, or a piece of one, as it stands in the text.
+    """A word, a piece of one, or a sentence or paragraph, as it stands in the text.
 
     segment: 1 in the second text of a pair, else 0. start, end: characters of that text, end
     exclusive.
@@ -41,13 +42,13 @@ class Explanation:
 
     instance: the text with its words. tokens: what the model read. predicted: the class.
     probabilities: by class. target: the class explained. against: the class that it is contrasted
-    with, None for none. unit: what scores are shown of, `word` or `token`. attributions: by method;
+    with, None for none. unit: what scores are shown of, one of UNITS. attributions: by method;
     `scores` gives them by unit. left_out: method -> why it has nothing to say, where all were asked
     for. given: methods whose scores were made elsewhere. outputs: what the model's are; of others
     than classes one is explained, which `predicted` and `target` name, with its probability or its
-    value under `probabilities`.
-    for. given: methods whose scores were made elsewhere. noise: of a function, the standard
-    deviation of a probability when a text is asked about again.
+    value under `probabilities`. noise: of a function, the standard deviation of a probability when
+    a text is asked about again. pieces: of a text that was explained piece by piece (start, end,
+    probability by class) of each; `probabilities` are means over them.
     """
 
     instance: Instance
@@ -62,6 +63,7 @@ class Explanation:
     given: frozenset[str] = frozenset()
     outputs: Outputs = "classes"
     noise: float = 0.0
+    pieces: tuple[tuple[int, int, dict[str, float]], ...] = ()
 
     @property
     def text(self) -> str | tuple[str, str]:
@@ -80,10 +82,19 @@ class Explanation:
 
     @property
     def units(self) -> list[Unit]:
-        """The n words or pieces that have scores, in order."""
+        """The n words, or what else is the unit, that have scores, in order."""
         if self.unit == "word":
             return [self._unit(*self.instance.words[w]) for w in self.read]
-        return [self._unit(*self.tokens.offsets[t]) for t in self.tokens.content]
+        found = []
+        for group in self._groups:
+            (segment, start, _), (_, _, end) = self.tokens.offsets[[group[0], group[-1]]]
+            found.append(self._unit(segment, start, end))
+        return found
+
+    @property
+    def _groups(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens of each unit that is not a word."""
+        return find_units(self.tokens, "subword" if self.unit == "token" else self.unit).groups
 
     @property
     def unread(self) -> list[Unit]:
@@ -101,18 +112,19 @@ class Explanation:
         return name
 
     def scores(self, method: str) -> np.ndarray:
-        """(n,) scores of the units by a method; those of pairs and spans are shared out.
+        """(n,) scores of the units by a method, sums over what is in them; those of pairs and spans
+        are shared out.
 
         ValueError for a method that did not explain the text.
         """
         of_tokens = self.attributions[self.named(method)].on_tokens(len(self.tokens))
-        if self.unit == "token":
-            return of_tokens[self.tokens.content]
-        return to_words(of_tokens, self.tokens, self.instance)[self.read]
+        if self.unit == "word":
+            return to_words(of_tokens, self.tokens, self.instance)[self.read]
+        return np.array([of_tokens[list(group)].sum() for group in self._groups])
 
     @property
     def words(self) -> list[tuple[str, dict[str, float]]]:
-        """(word, or piece; method -> score), in order."""
+        """(word, or what else is the unit; method -> score), in order."""
         table = {m: self.scores(m).tolist() for m in self.methods}
         return [
             (unit.text, {m: scores[at] for m, scores in table.items()})

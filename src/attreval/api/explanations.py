@@ -13,6 +13,9 @@ import numpy as np
 from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap, token_scores
 from attreval.api.explanation import RANDOM, UNITS, Explanation, Unit
 from attreval.api.show.html import fragment, page
+from attreval.api.show.shown import how_many_unread
+from attreval.api.vocabulary import ENDINGS as WORD_ENDINGS
+from attreval.api.vocabulary import make_table, save_table
 from attreval.core.records import Attribution, Tokens
 from attreval.methods.attribution_files import (
     as_methods,
@@ -57,7 +60,10 @@ class Explanations(Sequence[Explanation]):
         return iter(self._explained)
 
     def __repr__(self) -> str:
-        return f"<Explanations of {len(self)} texts by {', '.join(self.methods) or 'no method'}>"
+        said = f"Explanations of {len(self)} texts by {', '.join(self.methods) or 'no method'}"
+        cut = [f"text {at}: {how_many_unread(one)}" for at, one in enumerate(self) if one.unread]
+        more = ["..."] if len(cut) > 1 else []
+        return f"<{'; '.join([said, *cut[:1], *more])}>"
 
     @property
     def methods(self) -> list[str]:
@@ -68,7 +74,7 @@ class Explanations(Sequence[Explanation]):
 
     @property
     def unit(self) -> str:
-        """What scores are given of, `word` or `token`."""
+        """What scores are given of."""
         return self._explained[0].unit if self._explained else UNITS[0]
 
     @property
@@ -87,11 +93,37 @@ class Explanations(Sequence[Explanation]):
         return [one.tokens for one in self]
 
     def words(self) -> list[list[tuple[str, dict[str, float]]]]:
-        """Of each text, a list of (word, {method: score}), or of pieces of words."""
+        """Of each text, a list of (word, {method: score}), or of what else is the unit."""
         return [one.words for one in self]
 
+    def vocabulary(
+        self, method: str | None = None, *, least: int = 5, confidence: float = 0.95
+    ) -> pd.DataFrame:
+        """Which words count for (above 0) and against each class explained, over all texts.
+
+        A score is the mean over texts of a word's share of the largest size there, as colours show
+        it; low and high bound it, by the bootstrap over texts.
+
+        Args:
+            method: None takes all.
+            least: different texts that a word stands in, its case aside; rarer ones are left out.
+            confidence: of the interval.
+
+        Returns:
+            class, method, word, texts (that it stands in), score, low, high: the best word first.
+        """
+        methods = self.methods if method is None else [self[0].named(method)]
+        return make_table(self, methods, least, confidence)
+
+    def save_words(self, path: str | Path, method: str | None = None, *, least: int = 5) -> Path:
+        """Write `vocabulary` as .csv, or its strongest words as a .png or .svg."""
+        path = Path(path)
+        check_ending(path, WORD_ENDINGS)
+        save_table(self.vocabulary(method, least=least), path)
+        return path
+
     def by(self, unit: str) -> Explanations:
-        """The same scores by another unit, `word` or `token`. ValueError for another."""
+        """The same scores by another unit of UNITS. ValueError for others."""
         check_unit(unit)
         return Explanations([replace(one, unit=unit) for one in self], self.labels)
 
@@ -242,6 +274,7 @@ def _plain_values(one: Explanation) -> dict:
         "against": one.against,
         "unit": one.unit,
         "words": [place(u) | {"scores": s} for u, s in zip(one.units, scored, strict=True)],
+        "pieces": [{"start": a, "end": b, "probabilities": p} for a, b, p in one.pieces],
         "gaps": one.gaps,
         "remarks": one.remarks,
         "dropped": [place(unit) for unit in one.unread],
@@ -255,9 +288,9 @@ def check_unit(unit: str) -> None:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
 
 
-def check_ending(path: Path) -> None:
-    """Raise ValueError for a file that explanations are not saved as."""
-    if path.suffix.lower() not in ENDINGS:
+def check_ending(path: Path, endings: Sequence[str] = ENDINGS) -> None:
+    """Raise ValueError for a file that explanations, or their words, are not saved as."""
+    if path.suffix.lower() not in endings:
         raise ValueError(
-            f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them"
+            f"explanations are saved as {', '.join(endings)}; {path.name!r} ends in none of them"
         )

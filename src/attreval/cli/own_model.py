@@ -174,8 +174,11 @@ def explain_command(
         typer.Option("--methods", "--method", help="names with commas between them, or `all`"),
     ] = None,
     unit: Annotated[
-        str, typer.Option(help="score whole words (`word`) or the model's tokens (`token`)")
+        str, typer.Option(help="what has a score: a `word`, `token`, `sentence` or `paragraph`")
     ] = "word",
+    window: Annotated[
+        bool, typer.Option("--window", help="explain a text too long for the model in pieces")
+    ] = False,
     target: Annotated[
         str | None, typer.Option(help="the class to explain; else the one predicted")
     ] = None,
@@ -200,11 +203,15 @@ def explain_command(
     out: Annotated[
         Path | None, typer.Option(help="write a .html, .json, .png or .svg file")
     ] = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(help="write which words count over all texts: a .csv, .png or .svg file"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
     from attreval.api.explaining import check_samples, explain
-    from attreval.api.explanations import check_ending, check_unit
+    from attreval.api.explanations import WORD_ENDINGS, check_ending, check_unit
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
     from attreval.models.threads import quickest_threads
@@ -217,6 +224,8 @@ def explain_command(
     check_samples(samples)
     if out is not None:
         check_ending(out)
+    if words is not None:
+        check_ending(words, WORD_ENDINGS)
     texts = join_pairs(text or [], pair or [])
     if file:
         texts += read_texts(file, column, pair_column)
@@ -230,6 +239,7 @@ def explain_command(
                 texts,
                 method or None,
                 unit=unit,
+                window=window,
                 target=target,
                 against=against,
                 output=output,
@@ -239,18 +249,20 @@ def explain_command(
             )
         except BaseException as error:
             if kept := getattr(error, "found", None):
-                _hand_out(kept, out, as_json)
+                _hand_out(kept, out, words, as_json)
             raise
-    _hand_out(found, out, as_json)
+    _hand_out(found, out, words, as_json)
 
 
-def _hand_out(found: Any, out: Path | None, as_json: bool) -> None:
+def _hand_out(found: Any, out: Path | None, words: Path | None, as_json: bool) -> None:
     """Save, print or show explanations."""
     if out is not None:
         print(found.save(out), file=sys.stderr if as_json else sys.stdout)
+    if words is not None:
+        print(found.save_words(words), file=sys.stderr if as_json else sys.stdout)
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
-    elif out is None:
+    elif out is None and words is None:
         from attreval.api.show.terminal import show
 
         show(found)

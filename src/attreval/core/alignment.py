@@ -86,6 +86,7 @@ def place_tokens(
         pad_id=pad,
         dropped=int((~covered).sum()),
         unknown_id=unknown_id,
+        written=instance.segments,
     )
 
 

@@ -105,6 +105,7 @@ class Tokens:
         dropped: Words that no token covers, cut off or made of characters that the tokenizer
             ignores.
         unknown_id: None where the vocabulary has none.
+        written: The text, or both of a pair; empty where it is not known.
     """
 
     ids: np.ndarray
@@ -117,6 +118,7 @@ class Tokens:
     pad_id: int
     dropped: int = 0
     unknown_id: int | None = None
+    written: tuple[str, ...] = ()
 
     @property
     def content(self) -> np.ndarray:

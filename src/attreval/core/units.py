@@ -1,26 +1,33 @@
 """What are the smallest things that an explanation scores, and which neighbours belong together?
 
-A unit is one word with all its pieces, one word piece, or, in long texts, one sentence; special
-tokens are in none. Sun et al. (2024) explain pairs of units across the two parts of an input; in an
-input of one part every pair is across.
+A unit is one word with all its pieces, one word piece, or, in long texts, one sentence or one
+paragraph; special tokens are in none. Sun et al. (2024) explain pairs of units across the two parts
+of an input; in an input of one part every pair is across.
 Letters used for shapes: L tokens, n units.
 """
 
-import re
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import eq
 from typing import Any
 
 import numpy as np
+import regex
 
 from attreval.core.records import Tokens
 
-UNITS = ("word", "subword", "sentence")
-ENDS = re.compile(r"[.!?\u2026][\"'\u2019\u201d)\]]*$")  # tokens that end a sentence
-# tokens that still belong to one that has ended
-CLOSES = re.compile(r"[\"'\u2019\u201d)\].!?\u2026]+")
+# ends in final marks and what closes behind them, before a space where the script has one there
+SENTENCE = regex.compile(
+    r"(?V1s)\S.*?(?:(?:[.!?\u2026]+(?=[\"'\p{Pe}\p{Pf}]*\s)|[\p{STerm}--[.!?]]\p{STerm}*)"
+    r"[\"'\p{Pe}\p{Pf}]*|(?=\s*\n\s*\n)|$)"
+)
+STRETCHES = {
+    "sentence": SENTENCE,
+    "paragraph": regex.compile(r"(?s)\S.*?(?=\s*\n\s*\n|\s*$)"),  # a blank line ends it
+}
+UNITS = ("word", "subword", *STRETCHES)
 
 
 @dataclass(frozen=True)
@@ -60,19 +67,19 @@ def find_units(tokens: Tokens, unit: str) -> Units:
     """The units of a text. A token that belongs to no word is a unit of its own.
 
     Sentences are found by their final marks alone, part by part: an abbreviation's full stop ends
-    one, too.
+    one, too. Blank lines end paragraphs.
 
     Args:
         tokens: The text.
-        unit: `word`, `subword` or `sentence`.
+        unit: One of UNITS.
 
     Raises:
         ValueError: It is another unit.
     """
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
-    if unit == "sentence":
-        groups = _find_sentences(tokens)
+    if unit in STRETCHES:
+        groups = _find_stretches(tokens, STRETCHES[unit])
     else:
         groups = _find_words(tokens, whole=unit == "word")
     sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
@@ -89,24 +96,26 @@ def _find_words(tokens: Tokens, whole: bool) -> list[list[int]]:
     return list(groups.values())
 
 
-def _find_sentences(tokens: Tokens) -> list[list[int]]:
-    """The content tokens of each part, cut behind final marks where a space follows."""
-    groups: list[list[int]] = []
-    part = -1
-    until = 0
-    ended = False
+def _find_stretches(tokens: Tokens, pattern: Any) -> list[list[int]]:
+    """The content tokens in each stretch of a text that a pattern finds."""
+    parts = dict(enumerate(tokens.written)) or _guess_parts(tokens)
+    starts = {side: [one.start() for one in pattern.finditer(parts[side])] for side in parts}
+
+    def find(position: int) -> tuple[int, int]:
+        side, start, end = tokens.offsets[position].tolist()
+        return side, max(1, bisect(starts[side], max(start, end - 1)))
+
+    return [list(group) for _, group in groupby(tokens.content.tolist(), find)]
+
+
+def _guess_parts(tokens: Tokens) -> dict[int, str]:
+    """The text of each part, as far as its tokens tell."""
+    parts: dict[int, str] = {}
     for position in tokens.content.tolist():
         side, start, end = tokens.offsets[position].tolist()
-        text = tokens.texts[position].strip()
-        closes = CLOSES.fullmatch(text) is not None
-        new = side != part or (ended and start > until and not closes)
-        if new:
-            groups.append([])
-        groups[-1].append(position)
-        part = side
-        until = end
-        ended = bool(ENDS.search(text)) or (ended and not new and closes)
-    return groups
+        before = parts.get(side, "")[:start].ljust(start)
+        parts[side] = before + tokens.texts[position][: end - start].ljust(end - start)
+    return parts
 
 
 def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:

@@ -214,19 +214,20 @@ class Source:
 
     def count_missing(self, size: int) -> int:
         """How many of the first `size` texts there is no answer about yet."""
-        names = self.judge.find_names([instance_of_row(row) for row in self.rows[:size]])
+        rows = self.rows[:size]
+        names = self.judge.find_names([instance_of_row(row, self.judge.model) for row in rows])
         return sum(name not in self.judge.known for name in names)
 
     def judge_first(self, size: int) -> tuple[list[Judged], list[Judged]]:
         """The first `size` texts, judged, and the documents that go with them."""
-        instances = [instance_of_row(row) for row in self.rows[:size]]
+        model = self.judge.model
+        instances = [instance_of_row(row, model) for row in self.rows[:size]]
         judged = self.judge.judge(instances, "texts")
         documents = self.documents[: max(1, round(HYBRID_SHARE * size))]
         if not documents:
             return judged, []
         joined = [(" ".join(sentence for sentence, _ in document),) for document in documents]
-        mixed = make_instances(joined)
-        model = self.judge.model
+        mixed = make_instances(joined, model)
         predicted = predict(Scorer(model), [model.tokens(one) for one in mixed]).argmax(axis=1)
         marked = []
         for document, one, k in zip(documents, mixed, predicted, strict=True):

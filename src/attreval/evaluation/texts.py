@@ -65,7 +65,7 @@ def with_scores(
     """
     if not given:
         return rows, Counter()
-    instances = [instance_of_row(row) for row in rows]
+    instances = [instance_of_row(row, model) for row in rows]
     tokens = [model.tokens(instance) for instance in instances]
     predicted = predict(Scorer(model), tokens).argmax(axis=1)
     kept: list[Row] = []
@@ -98,9 +98,9 @@ def _why_not_scored(
     return ""
 
 
-def instance_of_row(row: Row) -> Instance:
+def instance_of_row(row: Row, model: Classifier) -> Instance:
     """A row as it is explained, with what people marked in it."""
-    (made,) = make_instances([row.segments])
+    (made,) = make_instances([row.segments], model)
     evidence = row.evidence(row.segments, made.words) if row.evidence else Evidence()
     return Instance(made.id, made.segments, row.label, made.words, evidence=evidence)
 

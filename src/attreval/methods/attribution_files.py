@@ -9,13 +9,13 @@ Letters used for shapes: L model tokens, n scored spans.
 """
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import regex
 
 from attreval.core.alignment import overlaps
 from attreval.core.records import Instance, Tokens
@@ -183,7 +183,7 @@ def find_tokens(
         for mark in MARKS:
             bare = bare.removeprefix(mark).removesuffix(mark) if len(bare) > len(mark) else bare
         bare = _plain(bare)
-        pattern = re.compile(rf"\W*?({re.escape(bare)})")
+        pattern = regex.compile(rf"\W*?({regex.escape(bare)})")
         found = pattern.match(plain[segment], at)
         if not found and segment + 1 < len(plain) and not _inside(plain[segment], at):
             found = pattern.match(plain[segment + 1])
@@ -212,7 +212,7 @@ def _plain(text: str) -> str:
 
 def _inside(text: str, at: int) -> bool:
     """Whether a place is inside a word."""
-    return re.match(r"\w\w", text[max(0, at - 1) : at + 1]) is not None
+    return regex.match(r"\w\w", text[max(0, at - 1) : at + 1]) is not None
 
 
 def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:

@@ -44,7 +44,7 @@ class UnitSettings(Section):
     """How units, pairs and spans are made and scored (Sun et al. 2024).
 
     Attributes:
-        unit: `word`, `subword`, or for long texts `sentence`.
+        unit: `word`, `subword`, or for long texts `sentence` or `paragraph`.
         subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
         shapley_samples: coalitions, at most.
         head_rank: 0 the most important head, -1 the least.
@@ -60,7 +60,7 @@ class UnitSettings(Section):
         louvain_drop_last: see spans.pair_graph.
     """
 
-    unit: Literal["word", "subword", "sentence"] = "subword"
+    unit: Literal["word", "subword", "sentence", "paragraph"] = "subword"
     subword_pairs: Literal["mean", "max"] = "mean"
     shapley_samples: int = Field(default=4096, ge=2)
     head_rank: int = 0

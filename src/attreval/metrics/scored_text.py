@@ -10,13 +10,13 @@ a word. Letters used for shapes: A people, W words, n content tokens.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import regex
 from numpy.typing import ArrayLike
 
 from attreval.core.alignment import marked_tokens
@@ -25,7 +25,8 @@ from attreval.core.units import Units
 from attreval.metrics.protocol import Protocol
 from attreval.models.questions import Conversation
 
-PUNCTUATION = re.compile(r"[^\w\s]+")
+# a mark that stands alone, as pieces of Indic words do, is none
+PUNCTUATION = regex.compile(r"(?!(?!\p{VS})[\p{Mn}\p{Mc}])[^\p{L}\p{N}_\s]+")
 UNKNOWN = ("[UNK]", "<unk>")
 RANDOM = "random"  # the method whose scores mean nothing
 FOUR_DRAWS = Protocol(draws=4, ties="half")

@@ -26,6 +26,7 @@ from attreval.models.folders import estimator_names
 from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
 from attreval.models.service import NoAnswer, Service, Votes, open_cache
 from attreval.texts.given import read_columns
+from attreval.texts.words import words_of
 
 FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
 SUM_TOLERANCE = 0.02  # of rows: services round what they send to two digits
@@ -103,11 +104,11 @@ class TextFunction:
         ids: list[int] = []
         offsets: list[tuple[int, int, int]] = []
         texts: list[str] = []
+        words = instance.words
+        if self.tokenize is not None:
+            words = words_of(instance.segments, self.tokenize)
         for side, text in enumerate(instance.segments):
-            if self.tokenize is None:
-                places = [(start, end) for at, start, end in instance.words.tolist() if at == side]
-            else:
-                places = locate_words(text, self.tokenize(text))
+            places = [(start, end) for at, start, end in words.tolist() if at == side]
             if not places:
                 raise ValueError(
                     f"instance {instance.id!r} has nothing to explain: {text!r:.80} gives no word"
@@ -217,32 +218,6 @@ class TextFunction:
         if self.outputs == "independent":
             return numbers.logit(eps=FLOOR)
         return numbers.clamp(min=FLOOR).log()
-
-
-def locate_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
-    """Start and end of each word, one behind the other; blank ones are passed over.
-
-    Args:
-        text: The text.
-        words: Its words, in order.
-
-    Raises:
-        ValueError: A word is not there.
-    """
-    places = []
-    end = 0
-    for word in words:
-        if not str(word).strip():
-            continue
-        start = text.find(word, end)
-        if start < 0:
-            raise ValueError(
-                f"`tokenize` gives {word!r}, which does not come in {text[end:]!r:.80}; it gives "
-                "the words of a text in their order, as they stand there"
-            )
-        end = start + len(word)
-        places.append((start, end))
-    return places
 
 
 def _try_out(service: Service) -> float:

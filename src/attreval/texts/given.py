@@ -156,12 +156,13 @@ def read_columns(given: Any, labels: Sequence[str], name: str) -> np.ndarray:
         ) from None
 
 
-def make_instances(segments: Iterable[tuple[str, ...]]) -> list[Instance]:
-    """Texts as instances with their words.
+def make_instances(segments: Iterable[tuple[str, ...]], model: Any = None) -> list[Instance]:
+    """Texts as instances with their words, by the model's `tokenize` where it has one.
 
     What a text is called, and so every random draw, follows from its words.
     """
-    return [Instance(_name_text(parts), parts, 0, words_of(parts)) for parts in segments]
+    tokenize = getattr(model, "tokenize", None)
+    return [Instance(_name_text(parts), parts, 0, words_of(parts, tokenize)) for parts in segments]
 
 
 def _name_text(segments: tuple[str, ...]) -> str:

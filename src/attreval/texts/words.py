@@ -1,27 +1,37 @@
 """Words and sentences of a text, and documents of known evidence, mixed from sentences.
 
-Words are runs of letters and digits, and single other visible characters. Chinese and Japanese are
-written without spaces: there each character is a word. White space is not a word, so every word
-holds at least one visible or control character. The study's corpora use spaCy's English rules
-instead (`compendium.corpora.table`), as the papers' tables rest on them.
+Words are runs of letters and digits, and single other visible characters, where a character is what
+a reader takes for one: a grapheme cluster, with its marks and joiners. Scripts that are written
+without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) have a word a character. White space
+is not a word, so every word holds at least one visible or control character. The study's corpora
+use spaCy's English rules instead (`compendium.corpora.table`), as the papers' tables rest on them.
 
 Mixed documents are shuffled sentences, a few at a time (Poerner et al. 2018, 4.1): a classifier
 that gives one a class can only have it from the sentences that come from texts of this class.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+import regex
 
 from attreval.core.seeds import generator
+from attreval.core.units import SENTENCE
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Chinese and Japanese
-ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]+(?:['\u2019.\-][^\W{ALONE}]+)*|[^\w\s]")
-# what ends in a full stop and a space
-SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'\u2019\u201d)]*(?=\s)|$)", re.DOTALL)
+# Chinese and Japanese; scripts; letters that begin a cluster with what follows
+ALONE = (
+    r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{GCB=Prepend}"
+)
+LETTER = rf"[\p{{L}}\p{{N}}_--[{ALONE}]]"
+RUN = rf"{LETTER}(?:{LETTER}|[\p{{M}}\p{{GCB=Extend}}\p{{GCB=SpacingMark}}\p{{GCB=ZWJ}}])*+"
+JOINED = r"['\u2019.\-\u2010\u2011\u05be\u05f3\u05f4]"  # the last three are Hebrew's
+SPACE = r"[\s\x1c-\x1f]"
+# some vowel signs of Burmese are clusters of their own
+ONE = rf"(?:(?!{SPACE})\X|\X(?<!{SPACE}))(?:(?=\p{{M}})\X)*+"
+WORD = regex.compile(rf"(?V1){RUN}(?:{JOINED}{RUN})*|{ONE}")
 
 
 def writable(text: str) -> str:
@@ -29,10 +39,43 @@ def writable(text: str) -> str:
     return text if text.isascii() else SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def words_of(segments: Sequence[str]) -> np.ndarray:
-    """(W, 3) segment, start, end (exclusive) of the words of one or two texts, in order."""
-    found = [(at, *word.span()) for at, text in enumerate(segments) for word in WORD.finditer(text)]
+def words_of(
+    segments: Sequence[str], tokenize: Callable[[str], Iterable[str]] | None = None
+) -> np.ndarray:
+    """(W, 3) segment, start, end (exclusive) of the words of one or two texts, in order.
+
+    Args:
+        segments: The texts.
+        tokenize: From a text to its words, in order and as they stand there; None takes ours.
+
+    Raises:
+        ValueError: `tokenize` gives words that do not stand in the text.
+    """
+    found: list[int] = []
+    for at, text in enumerate(segments):
+        ours = (word.span() for word in WORD.finditer(text))
+        for start, end in ours if tokenize is None else locate_words(text, tokenize(text)):
+            found += at, start, end
     return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def locate_words(text: str, words: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Start and end of each word, one behind the other; blank ones are passed over.
+
+    ValueError for a word that is not there.
+    """
+    end = 0
+    for word in words:
+        if not str(word).strip():
+            continue
+        start = text.find(word, end)
+        if start < 0:
+            raise ValueError(
+                f"`tokenize` gives {word!r}, which does not come in {text[end:]!r:.80}; it gives "
+                "the words of a text in their order, as they stand there"
+            )
+        end = start + len(word)
+        yield start, end
 
 
 def split_sentences(text: str) -> list[str]:

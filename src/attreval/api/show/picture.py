@@ -1,12 +1,22 @@
-"""Explanations as a picture: every text once a method, its words on coloured ground."""
+"""Explanations as a picture: every text once a method, its words on coloured ground.
+
+matplotlib sets the letters of a word in their order and shapes; the order of words on a line, and
+fonts that have the letters, are found here.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import category, name
 
+import regex
+
+from attreval.api.show.direction import find_levels, order_on_line, word_levels
 from attreval.api.show.shown import (
     FAINT,
     KEY,
@@ -30,15 +40,23 @@ SIZE = 10.0
 LINE = 17.0
 LABEL = 130.0  # points for a method's name
 MARGIN = 10.0
+GAP = SIZE * 0.42  # between words
 GREY = "0.35"
 FONTS = ["DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Emoji"]
 
 
 def save(explained: Iterable[Shown], path: Path) -> None:
     """Write a picture, of the kind that the path's ending says."""
+    with missing_glyphs():
+        draw_picture(explained).savefig(path)
+
+
+@contextmanager
+def missing_glyphs() -> Iterator[None]:
+    """Without matplotlib's warnings of them: `Pen.notes` says what is missing."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
-        draw_picture(explained).savefig(path)
+        yield
 
 
 def draw_picture(explained: Iterable[Shown], width: float = 9.0) -> Figure:
@@ -55,20 +73,43 @@ def draw_picture(explained: Iterable[Shown], width: float = 9.0) -> Figure:
         if one.unread:
             pen.line(how_many_unread(one), colour=GREY, size=SIZE * 0.8)
         pen.y += LINE * 0.6
-    for line in [KEY, *alike]:
+    for line in [KEY, *alike, *pen.notes()]:
         pen.line(line, colour=GREY, size=SIZE * 0.8)
     return pen.finish()
 
 
+def _script(letter: str) -> str:
+    """The script of a letter, as Unicode names it."""
+    if category(letter)[0] not in "LMN":
+        return "emoji or signs"
+    return name(letter, "some letters").partition(" ")[0].capitalize().replace("Cjk", "CJK")
+
+
+@cache
+def _letters_of(path: str) -> frozenset[str]:
+    """What a font file has outlines for."""
+    from matplotlib.font_manager import get_font
+
+    font = get_font(path)
+    return frozenset(map(chr, font.get_charmap() if font.scalable else ()))
+
+
 def _words(one: Shown, method: str) -> Iterator[dict | None]:
     """What `Pen.put` takes of each word of a text, None where the second text of a pair begins."""
-    before = 0
-    for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True):
-        if unit.segment != before:
+    scored = list(zip(one.units, strengths(one.scores(method)), strict=True))
+    for segment, text in enumerate(one.instance.segments):
+        if segment:
             yield None
-            before = unit.segment
-        ground = blend(strength, has_sign(one, method)) if abs(strength) >= FAINT else None
-        yield {"text": piece(unit.text), "ground": ground}
+        words = [
+            (unit.start + word.start(), unit.start + word.end(), strength, word.group())
+            for unit, strength in scored
+            if unit.segment == segment
+            for word in regex.finditer(r"\S+|^\s*$", unit.text)  # a sentence has several
+        ]
+        levels = word_levels(text, [(start, end) for start, end, *_ in words])
+        for (_, _, strength, word), level in zip(words, levels, strict=True):
+            ground = blend(strength, has_sign(one, method)) if abs(strength) >= FAINT else None
+            yield {"text": piece(word), "ground": ground, "level": level}
 
 
 class Pen:
@@ -81,18 +122,45 @@ class Pen:
 
         self.figure = Figure(figsize=(width, 1), dpi=150)
         self.renderer = FigureCanvasAgg(self.figure).get_renderer()
-        known = {font.name for font in font_manager.fontManager.ttflist}
-        self.fonts = [name for name in FONTS if name in known] or ["sans-serif"]
+        found = sorted(font_manager.fontManager.ttflist, key=lambda font: font.weight == 400)
+        self.files = {
+            font.name: font.fname
+            for font in found
+            if font.style == "normal" and "Last Resort" not in font.name  # which has but boxes
+        }
+        self.fonts = [name for name in FONTS if name in self.files]
+        self.missing: set[str] = set()
         self.room = width * 72 - 2 * MARGIN
         self.placed: list[tuple] = []
+        # by height, the levels of those whose order on the line they decide
+        self.lines: dict[float, dict[int, tuple[int, int, int]]] = {}
         self.x = MARGIN
         self.y = MARGIN
         self.left = MARGIN
+
+    def find_fonts(self, text: str) -> None:
+        """Take in fonts that have what those so far do not have; `missing` is what none has."""
+        lacking = {*regex.findall(r"[^\s\p{DI}]", text)} - self.missing
+        for font in [*self.fonts, *self.files]:
+            if not lacking:
+                return
+            has = lacking & _letters_of(self.files[font])
+            if has and font not in self.fonts:
+                self.fonts.append(font)
+            lacking -= has
+        self.missing |= lacking
+
+    def notes(self) -> list[str]:
+        """What is said of letters that no font has."""
+        scripts = ", ".join(sorted({_script(letter) for letter in self.missing}))
+        boxes = "boxes stand in their place; .html and .csv files show them"
+        return [f"no font of this machine has {scripts}; {boxes}"] if scripts else []
 
     def width(self, text: str, size: float, weight: str) -> float:
         """How wide a text is, in points."""
         from matplotlib.font_manager import FontProperties
 
+        self.find_fonts(text)
         font = FontProperties(family=self.fonts, size=size, weight=weight)
         wide, _, _ = self.renderer.get_text_width_height_descent(text, font, ismath=False)
         return wide * 72 / self.renderer.dpi
@@ -111,28 +179,38 @@ class Pen:
         size: float = SIZE,
         weight: str = "normal",
         underlined: bool = False,
+        level: tuple[int, int, int] | None = None,
     ) -> None:
-        """One word, on a new line where it does not fit; one wider than a line is cut."""
+        """One word, on a new line where it does not fit; one wider than a line is cut.
+
+        level: of `word_levels`; None leaves the word where it is put.
+        """
         advance = self.width(text, size, weight)
         most = self.room + MARGIN - self.left
-        if advance > most and len(text) > 1:
-            kept = max(1, int(len(text) * most / advance) - 1)
-            self.put(text[:kept], ground, colour, size, weight, underlined)
-            self.put(text[kept:], ground, colour, size, weight, underlined)
+        letters = regex.findall(r"\X", text)
+        if advance > most and len(letters) > 1:
+            kept = max(1, int(len(letters) * most / advance) - 1)
+            for part in (letters[:kept], letters[kept:]):
+                self.put("".join(part), ground, colour, size, weight, underlined, level)
             return
         if self.x > self.left and self.x + advance > self.room + MARGIN:
             self.start(self.left)
+        if level is not None and level[-1] % 2 > find_levels(text)[0]:
+            text = f"\N{RIGHT-TO-LEFT MARK}{text}"  # turns brackets
         style = {"color": colour, "fontsize": size, "fontweight": weight}
         self.placed.append((self.x, self.y, text, ground, advance, underlined, style))
-        self.x += advance + SIZE * 0.42
+        if level is not None:
+            self.lines.setdefault(self.y, {})[len(self.placed) - 1] = level
+        self.x += advance + GAP
 
     def line(
         self, text: str, colour: str = "black", size: float = SIZE, weight: str = "normal"
     ) -> None:
         """A sentence of its own, from the left edge."""
         self.start()
-        for word in text.split():
-            self.put(word, colour=colour, size=size, weight=weight)
+        places = [word.span() for word in regex.finditer(r"\S+", text)]
+        for (start, end), level in zip(places, word_levels(text, places), strict=True):
+            self.put(text[start:end], colour=colour, size=size, weight=weight, level=level)
 
     def row(self, label: str, words: Iterable[dict | None]) -> None:
         """A name, and beside it words, each as `put` takes it; None begins a line."""
@@ -153,10 +231,25 @@ class Pen:
                 self.put(**word)
         self.y = max(self.y, lowest)
 
+    def order_lines(self) -> None:
+        """Move words to where they are read; a text that is read from the right begins there."""
+        for line in self.lines.values():
+            words = [self.placed[at] for at in line]
+            x, *_ = words[0]
+            right, _, _, _, advance, *_ = words[-1]
+            levels = list(line.values())
+            if levels[0][0]:
+                x += self.room + MARGIN - right - advance
+            for at in order_on_line(levels):
+                _, *rest = words[at]
+                self.placed[list(line)[at]] = (x, *rest)
+                x += words[at][4] + GAP
+
     def finish(self) -> Figure:
         """The figure, as high as what was put on it; its axes count points from the upper left."""
         from matplotlib.patches import Rectangle
 
+        self.order_lines()
         width = self.figure.get_figwidth()
         height = self.y + MARGIN
         self.figure.set_size_inches(width, height / 72)

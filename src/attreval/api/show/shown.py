@@ -59,6 +59,12 @@ def describe_text(one: Shown) -> str:
         return f"{one.target} {number:.4g}"
     if one.outputs == "independent":
         return f"{one.target} with probability {number:.3f}"
+    if one.pieces:
+        each = ", ".join(f"{probabilities[one.target]:.3f}" for _, _, probabilities in one.pieces)
+        return (
+            f"{one.question}: {len(one.pieces)} pieces, each explained by itself, of which the "
+            f"model says {one.target} with probability {each}; it has not read the whole text"
+        )
     said = f"predicted {one.predicted} with probability {number:.3f}"
     return said if one.target == one.predicted and not one.against else f"{said}; {one.question}"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TextIO
 
+import regex
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -25,13 +24,18 @@ from attreval.api.show.shown import (
     method_title,
     strengths,
 )
+from attreval.core.units import STRETCHES
 
 PLAIN_WIDTH = 100  # of output that goes to a file
-WIDEST_WORD = 24
+WIDEST_WORD = 24  # of a sentence half of what there is
 PALE = 0.15  # strengths below this are not coloured
 # the grey that colours are on: on white the palest would be the brightest of a dark terminal
 PAPER = 200
 NUMBER = 8  # columns of a score
+# but what joins letters, the letters of flags, and Arabic signs that are seen
+CONTROL = regex.compile(
+    r"(?![\u200c\u200d\U000e0020-\U000e007f\p{GCB=Prepend}])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]"
+)
 
 
 def show(
@@ -114,20 +118,22 @@ def plain_lines(one: Shown, width: int, remarks: Mapping[str, Sequence[str]]) ->
         width: that no line is wider than.
         remarks: by method, said below the table.
     """
-    words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
+    widest = max(WIDEST_WORD, width // 2) if one.unit in STRETCHES else WIDEST_WORD
+    words = [fit(piece(unit.text), widest) for unit in one.units]
     room = max([4, *map(cell_len, words)])
     left = {}  # columns, each by its name and numbers of one width
     for method in one.methods:
         numbers = [f"{score:+.3f}" for score in one.scores(method).round(3) + 0]  # no -0.000
-        wide = max([NUMBER, min(len(method), 22), *map(len, numbers)])
-        head = fit(printable(method), wide)
-        left[method] = [cell.rjust(wide) for cell in (head, *numbers)]
+        head = fit(printable(method), 22)
+        cells = [head, *numbers]
+        wide = max([NUMBER, *map(cell_len, cells)])
+        left[method] = [" " * (wide - cell_len(cell)) + cell for cell in cells]
     out = fold(printable(describe_text(one)), width)
     while left:
         lines = [word + " " * (room - cell_len(word)) for word in ("", *words)]
         used = room
         for method, cells in list(left.items()):
-            wider = used + 2 + len(cells[0])
+            wider = used + 2 + cell_len(cells[0])
             if used > room and wider > width:
                 break
             used = wider
@@ -148,18 +154,12 @@ def notes(one: Shown) -> list[str]:
 
 def printable(text: str) -> str:
     """A text without control characters, which could move the cursor or change colours."""
-    kept = ("\N{ZERO WIDTH JOINER}", "\N{ZERO WIDTH NON-JOINER}")
-    control = ("Cc", "Cf", "Cs", "Zl", "Zp")
-    out = ""
-    for c in text:
-        bad = unicodedata.category(c) in control and c not in kept
-        out += "\N{REPLACEMENT CHARACTER}" if bad else c
-    return out
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def piece(text: str) -> str:
     """A word or piece as it is printed; white space is an open box."""
-    return printable(text) if text.strip() else "\N{OPEN BOX}"
+    return printable(" ".join(text.split())) or "\N{OPEN BOX}"
 
 
 def fit(text: str, width: int) -> str:
@@ -169,4 +169,5 @@ def fit(text: str, width: int) -> str:
 
 def fold(text: str, width: int) -> list[str]:
     """Lines of a text no wider than so many columns."""
-    return wrap(text, max(20, width)) or [""]
+    lines = Text(text).wrap(Console(), max(20, width))
+    return [line.plain.rstrip() for line in lines]

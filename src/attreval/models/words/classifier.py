@@ -206,6 +206,7 @@ class WordClassifier:
             pad_id=self.pad_id,
             dropped=len(instance.words) - len(ids),
             unknown_id=UNKNOWN,
+            written=instance.segments,
         )
 
     def at(self, precision: str) -> Network:
