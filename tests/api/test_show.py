@@ -190,11 +190,6 @@ def test_pictures_hold_all_words(found, tmp_path):
         assert 0 <= x <= width and 0 <= y <= height
 
 
-def test_endings_have_any_case_and_others_are_refused(found, tmp_path):
-    for name in ("x.HTML", "x.Json", "x.JSONL"):
-        assert found.save(tmp_path / name).stat().st_size > 100
-
-
 def on_line(text, shown):
     """The drawn words of a text by a function that ignores it, from left to right; the texts."""
     model = av.wrap(lambda texts: np.full((len(texts), 2), 0.5), labels=["a", "b"])

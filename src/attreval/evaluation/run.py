@@ -155,7 +155,7 @@ def evaluate_texts(
     chosen = _pick_methods(methods, model.family, outputs)
     what = f"{len(model.labels)} classes" if outputs == "classes" else f"output {model.labels[0]}"
     say(f"{title}: {len(rows)} texts, {what}, {len(chosen) + len(given)} methods and random scores")
-    first = make_instances([row.segments for row in rows[:texts][:FIRST]])
+    first = make_instances([row.segments for row in rows[:texts][:FIRST]], model)
     if most := count_texts(model, first, chosen, BUDGET):
         say(
             f"methods ask about at most {most:,} texts to explain the first {len(first)}, and "
