@@ -13,8 +13,8 @@ from scipy.stats import spearmanr
 
 import attreval as av
 
-METHODS = ("gradient_x_input", "integrated_gradients", "occlusion_1", "lrp")
-TEXTS = 40
+METHODS = ("gradient_x_input", "occlusion_1", "lrp")
+TEXTS = 20
 
 
 def compare(folder: Path, tables: Path) -> list[dict]:
@@ -54,5 +54,5 @@ def compare(folder: Path, tables: Path) -> list[dict]:
 
 if __name__ == "__main__":
     run, tables = map(Path, sys.argv[1:])
-    rows = [row for folder in sorted(run.iterdir()) for row in compare(folder, tables)]
-    print(pd.DataFrame(rows).round(2).to_string(index=False))
+    for folder in sorted(run.iterdir()):
+        print(pd.DataFrame(compare(folder, tables)).round(2).to_string(index=False), flush=True)

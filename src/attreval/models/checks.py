@@ -91,7 +91,7 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
     start = getattr(model.network.config, "position_start", None)
     if start is not None:  # not what the architecture expects, and wanted so
         given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
-    with torch.inference_mode(), evaluating(model.network):
+    with evaluating(model.network), torch.inference_mode():
         network = model.at(precision)
         logits = model.prompt.own_logits(network, one) if model.prompt else network(**given).logits
     count = len(model.labels)
@@ -153,7 +153,7 @@ def _in_short(error: Exception) -> str:
 def _read(model: Any, texts: Sequence[Tokens], by: str, precision: str) -> np.ndarray:
     """(n, K) logits of a batch by ids or by embeddings."""
     ids, *more = rows_of(model, texts)
-    with torch.inference_mode(), evaluating(model.network):
+    with evaluating(model.network), torch.inference_mode():
         if by == "ids":
             return to_array(model.logits(ids, *more, precision))
         vectors = model.embed(ids, precision)
@@ -378,7 +378,7 @@ def try_out(model: Any, need: str) -> str:
     """Why a transformer cannot answer what needs this (a key of PROBES); empty where it can."""
     probe = PROBES[need]
     try:
-        with torch.no_grad(), evaluating(model.network):
+        with evaluating(model.network), torch.no_grad():
             lacking = filter(None, map(model.refusal, probe.first))
             return next(lacking, "") or probe.ask(model)
     except ValueError as error:

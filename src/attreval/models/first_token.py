@@ -57,7 +57,7 @@ def agrees(network: nn.Module) -> bool:
     padded = whole.clone()
     padded[1, 4:] = 0
     try:
-        with torch.no_grad(), evaluating(network):
+        with evaluating(network), torch.no_grad():
             return all(_agrees_on(network, ids, mask) for mask in (whole, padded))
     except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):
         return False  # another release of transformers, say

@@ -125,9 +125,9 @@ def join_head(
     read = _read_outputs(head, weight, bias, outputs)
     single = len(bias) == 1
     names = estimator_names(head, labels, single and read != "classes")
-    if single and read == "classes":  # a sigmoid is the softmax of 0 and its logit
-        bias = np.append(0, bias)
-        weight = np.concatenate([0 * weight, weight])
+    if single and read == "classes":  # a sigmoid is the softmax of its logit's two halves
+        bias = np.append(-bias, bias) / 2
+        weight = np.concatenate([-weight, weight]) / 2
     if len(names) != len(bias):
         raise ValueError(
             f"{type(head).__name__} gives {len(bias)} numbers, and there are {len(names)} names "
