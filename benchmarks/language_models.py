@@ -1,4 +1,4 @@
-"""Cost beside inseq and captum's attribution of language models: one model, the same texts and passes.
+"""Cost beside inseq and captum's attribution of language models: one model, the same texts.
 
 `python benchmarks/language_models.py FILE.gguf` in an environment that has `attreval[gguf,captum]`
 and inseq. What is asked: why " positive" behind a review. Processor seconds of one thread, medians
@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 import warnings
+from collections.abc import Callable
 
 import inseq
 import torch
@@ -60,25 +61,29 @@ def main(path: str) -> None:
             prompt = TEMPLATE.format(text=text)
             loaded.attribute(prompt, prompt + WORDS["positive"], show_progress=False, **more)
 
-    runs = {
+    runs: dict[str, Callable[[], None]] = {
         "integrated gradients, ours": lambda: ours("integrated_gradients"),
         "integrated gradients, inseq": lambda: ask_inseq(gradients, n_steps=NODES),
         "occlusion, ours": lambda: ours("occlusion_1"),
         "occlusion, inseq": lambda: ask_inseq(blanked),
         "ablation, captum": ablate,
     }
+    print_seconds(runs)
+    read = [model.tokens(one.instance) for one in av.explain(model, list(TEXTS), "random")]
+    print(f"tokens of the texts: {[len(one) for one in read]}; template: {model.prompt.room}")
+
+
+def print_seconds(runs: dict[str, Callable[[], None]]) -> None:
+    """Run everything in turns, and print medians."""
     seconds: dict[str, list[float]] = {what: [] for what in runs}
     for run in runs.values():  # libraries are imported here
         run()
-    for _ in range(REPEATS):
-        for what, run in runs.items():
-            begun = time.process_time()
-            run()
-            seconds[what].append(time.process_time() - begun)
+    for what, run in list(runs.items()) * REPEATS:
+        begun = time.process_time()
+        run()
+        seconds[what].append(time.process_time() - begun)
     for what, found in seconds.items():
         print(f"{what:32} {statistics.median(found):7.2f} s  {min(found):.2f} to {max(found):.2f}")
-    read = [model.tokens(one.instance) for one in av.explain(model, list(TEXTS), "random")]
-    print(f"tokens of the texts: {[len(one) for one in read]}; template: {model.prompt.room}")
 
 
 if __name__ == "__main__":

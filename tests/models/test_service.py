@@ -248,7 +248,7 @@ def test_names_of_classes_are_votes():
 
 def test_what_is_asked_for_wrongly_is_told(tiny):
     for more, said in (
-        ({"outputs": "words"}, "'words' are not known; there are: classes, independent, value, labels"),
+        ({"outputs": "words"}, "known; there are: classes, independent, value, labels"),
         ({"repeats": 0}, "repeats and calls are 1 or more; got 0"),
         ({"calls": 0}, "got 1 and 0"),
     ):
