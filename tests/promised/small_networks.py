@@ -45,13 +45,14 @@ def learn(folder: str, texts: list[tuple], goals: list, **more: object) -> None:
         loss.backward()
         optimizer.step()
     print(f"{folder}: loss {loss.item():.3f}")
+    assert loss < 0.1, "what was planted has not been learned"
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
-def plant(*words: str) -> str:
-    """Some fillers with the words among them."""
-    said = [*rng.choice(FILLERS, 5), *words]
+def plant(*words: str, erased: int = 0) -> str:
+    """Some fillers with the words among them, and tokens that stand for erased ones."""
+    said = [*rng.choice(FILLERS, 5), *rng.choice(["[MASK]", "[PAD]"], erased), *words]
     return " ".join(rng.permutation(said))
 
 
@@ -63,7 +64,7 @@ def top_word(one: av.Explanation, method: str) -> str:
 def try_labels() -> None:
     """One of several labels is explained, and judged by how far its probability falls."""
     kinds = [[name for name in PLANTED if rng.random() < 0.4] for _ in range(800)]
-    texts = [(plant(*(PLANTED[name] for name in chosen)),) for chosen in kinds]
+    texts = [(plant(*(PLANTED[name] for name in chosen), erased=2),) for chosen in kinds]
     goals = [[name in chosen for name in PLANTED] for chosen in kinds]
     learn(
         "labels",
@@ -74,7 +75,7 @@ def try_labels() -> None:
     )
     model = av.load("labels")
     both = [plant("idiot", "superb") for _ in range(12)]
-    methods = ["occlusion_1", "integrated_gradients", "lime", "lrp"]
+    methods = ["occlusion_1", "lime", "kernel_shap"]
     for label, word in (("insult", "idiot"), ("praise", "superb")):
         found = av.explain(model, both, methods, output=label)
         for method in methods:
@@ -87,7 +88,11 @@ def try_labels() -> None:
 
 def try_reranker() -> None:
     """The score of a passage for a question is explained as a value."""
-    pairs = [(topic, plant(rng.choice(EXAMPLES))) for topic in TOPICS for _ in range(600)]
+    pairs = [
+        (topic, plant(rng.choice([*EXAMPLES, "it"]), erased=2))
+        for topic in TOPICS
+        for _ in range(600)
+    ]
     goals = [[any(one in passage for one in TOPICS[topic])] for topic, passage in pairs]
     learn("reranker", pairs, goals, num_labels=1)
     model = av.load("reranker")
