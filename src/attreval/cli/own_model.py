@@ -28,7 +28,7 @@ LONG = {
     "hard",
     "joint",
 }
-Model = Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")]
+Model = Annotated[str, typer.Option(help="a folder, a hub name, or a GGUF file")]
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 Template = Annotated[
     str | None,
@@ -112,7 +112,7 @@ def demo_command(
 
 @_own("check")
 def check_command(
-    model: Annotated[str, typer.Argument(help="a folder with a trained classifier, or a hub name")],
+    model: Annotated[str, typer.Argument(help="a folder, a hub name, or a GGUF file")],
     template: Template = None,
     labels: Labels = None,
     chat: Chat = False,
