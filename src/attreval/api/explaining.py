@@ -115,7 +115,8 @@ def explain(
     asked = list(zip(segments, goals, strict=True))
     often = Counter(asked)  # in the order of the texts
     first = {one: at for at, one in reversed(list(enumerate(asked)))}
-    _check_calls(model, make_instances(dict.fromkeys(segments), model), names, spending)
+    if getattr(model, "service", None):
+        _check_calls(model, make_instances(dict.fromkeys(segments), model), names, spending)
     found: dict[tuple, Explanation] = {}
     done = evaluations = 0
 

@@ -168,10 +168,18 @@ class Contrast(View):
 
     Args:
         model: The classifier.
-        target, against: Numbers of two of its classes.
+        target, against: Numbers of its classes.
+
+    Raises:
+        ValueError: The two are one class.
     """
 
     def __init__(self, model: Classifier, target: int, against: int):
+        if target == against:
+            raise ValueError(
+                f"a contrast needs two classes; {model.labels[target]!r} is both the one "
+                "explained and the other"
+            )
         lead = f"{model.labels[target]} rather than {model.labels[against]}"
         super().__init__(model, (lead, "the other"))
         self.classes = (target, against)

@@ -57,9 +57,12 @@ def _read(tokenizer: Any, text: str) -> list[int]:
 def list_candidates(tokenizer: Any) -> list[int]:
     """The ids among which it is chosen; what is usual where nothing is known comes first."""
     _, usual = fill_ids(tokenizer)
-    own = [getattr(tokenizer, f"{name}_token_id") for name in OWN]
-    plain = [_read(tokenizer, text) for text in PLAIN]
-    ids = [usual, *own, *(one for several in plain if len(several) == 1 for one in several)]
+    ids = [usual]
+    ids += [getattr(tokenizer, f"{name}_token_id") for name in OWN]
+    for text in PLAIN:
+        read = _read(tokenizer, text)
+        if len(read) == 1:
+            ids += read
     return [one for one in dict.fromkeys(ids) if one is not None]
 
 

@@ -186,9 +186,10 @@ class Prompt:
     ) -> Tensor:
         """(B, K) outputs for ids of texts, or for embeddings of theirs; see forward.classify."""
         found = {}
+        by_ids = embeddings is None and entering is None and not torch.is_grad_enabled()
         for said in self.begun:
-            if embeddings is None and entering is None and not torch.is_grad_enabled():
-                logits = self._go_on(network, said, mask, ids)
+            if by_ids and self.before and self.kept is not None:
+                logits = self._go_on(network, said, mask, ids, self.kept)
             else:
                 rows = self._surround(self.before, network, said, mask, ids, embeddings, entering)
                 logits = forward.classify(network, **rows)
@@ -202,18 +203,17 @@ class Prompt:
             scores.append(torch.stack(parts).sum(dim=0))
         return torch.stack(scores, dim=1)
 
-    def _go_on(self, network: Any, said: tuple[int, ...], mask: Tensor, ids: Tensor) -> Tensor:
+    def _go_on(
+        self, network: Any, said: tuple[int, ...], mask: Tensor, ids: Tensor, kept: dict[tuple, Any]
+    ) -> Tensor:
         """(B, K) logits of ids, from where the template before them has been read."""
-        if self.kept is None or not self.before:
-            rows = self._surround(self.before, network, said, mask, ids, None, None)
-            return forward.classify(network, **rows)
         kind = (network.dtype, mask.device)
-        if kind not in self.kept:
+        if kind not in kept:
             with torch.inference_mode(False), torch.no_grad():
                 begin = torch.tensor([self.before], device=mask.device)
                 answer = network.base_model(input_ids=begin, use_cache=True)
-            self.kept[kind] = answer.past_key_values
-        past = deepcopy(self.kept[kind])
+            kept[kind] = answer.past_key_values
+        past = deepcopy(kept[kind])
         past.batch_repeat_interleave(len(mask))
         rows = self._surround((), network, said, mask, ids, None, None)
         return forward.classify(network, rows["mask"], ids=rows["ids"], past=past)

@@ -30,10 +30,10 @@ def outputs_of(model: Any) -> Outputs:
     return getattr(model, "outputs", "classes")
 
 
-def check_outputs(outputs: str | None) -> None:
-    """Raise ValueError for a word that is none of OUTPUTS."""
-    if outputs is not None and outputs not in OUTPUTS:
-        raise ValueError(f"outputs {outputs!r} are not known; there are: {', '.join(OUTPUTS)}")
+def check_outputs(outputs: str | None, known: Sequence[str] = ANY) -> None:
+    """Raise ValueError for a word that is none of those known."""
+    if outputs is not None and outputs not in known:
+        raise ValueError(f"outputs {outputs!r} are not known; there are: {', '.join(known)}")
 
 
 def why_not(taken: Sequence[str], outputs: str) -> str:

@@ -8,7 +8,6 @@ Letters used for shapes: n rows, L tokens, K classes.
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -214,13 +213,15 @@ class Scorer:
 
     def _run_batch(self, kind: type[Question], group: tuple, points: list[list[Pass]]) -> list[Any]:
         """Run passes of points, longest first; halve the batch where a GPU's memory runs out."""
-        passes = list(itertools.chain(*points))
+
+        def run() -> list[Any]:
+            return list(kind.run(self, group, list(itertools.chain(*points))))
+
         try:
             if not hasattr(self.model, "network"):  # a function may be slow, or paid for
-                return list(kind.run(self, group, passes))
+                return run()
             tokens = len(points) * _length(points[0])
-            run = partial(kind.run, self, group, passes)
-            return run_timed(self.model.device, kind, tokens, lambda: list(run()))
+            return run_timed(self.model.device, kind, tokens, run)
         except torch.OutOfMemoryError:  # a small card, or one that others fill
             if len(points) == 1:
                 raise

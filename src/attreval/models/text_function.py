@@ -23,7 +23,7 @@ from attreval.core.seeds import seed_of
 from attreval.models.checks import TEXTS
 from attreval.models.classifier import Score
 from attreval.models.folders import estimator_names
-from attreval.models.outputs import OUTPUTS, Outputs
+from attreval.models.outputs import OUTPUTS, Outputs, check_outputs
 from attreval.models.service import NoAnswer, Service, Votes, open_cache
 from attreval.texts.given import read_columns
 from attreval.texts.words import words_of
@@ -269,11 +269,9 @@ def wrap_function(
             "without these a function from texts to probabilities; got a "
             f"{type(predict).__name__}{method}"
         )
+    check_outputs(outputs, (*OUTPUTS, "labels"))
     votes = outputs == "labels"
     read = cast(Outputs, "classes" if votes else outputs or "classes")
-    if read not in OUTPUTS:
-        known = ", ".join([*OUTPUTS, "labels"])
-        raise ValueError(f"outputs {outputs!r} are not known; there are: {known}")
     single = read != "classes" and np.size(predict(list(TEXTS[:1]))) == 1
     given = estimator_names(getattr(predict, "__self__", None), labels, single)
     name = getattr(predict, "__qualname__", type(predict).__name__)
