@@ -354,3 +354,17 @@ def test_a_pipeline_is_its_model_and_tokenizer():
         av.wrap(SimpleNamespace(task="fill-mask", model=network, tokenizer=tokenizer))
     with pytest.raises(ValueError, match="DataParallel is around another module; give its"):
         av.wrap(torch.nn.DataParallel(network), tokenizer)
+
+
+def test_pieces_of_a_long_text_are_said_of_outputs_too(toxic, reranker):
+    long = "A good film and a bad plot. " * 20
+    for model, more, how in (
+        (toxic, {"output": "rude"}, "rude with probability"),
+        (reranker, {}, "score"),
+    ):
+        (found,) = av.explain(model, long, "occlusion_1", window=True, **more)
+        name = found.target
+        shape = ".3f" if more else ".4g"
+        each = ", ".join(f"{numbers[name]:{shape}}" for *_, numbers in found.pieces)
+        assert len(found.pieces) > 1
+        assert f"model says {how} {each}; it has not read the whole text" in found._repr_html_()

@@ -55,16 +55,16 @@ def css(strength: float, signed: bool = True) -> str:
 def describe_text(one: Shown) -> str:
     """What was predicted, and what was explained where that is something else."""
     number = one.probabilities[one.predicted]
-    if one.outputs == "value":
-        return f"{one.target} {number:.4g}"
-    if one.outputs == "independent":
-        return f"{one.target} with probability {number:.3f}"
+    how = "" if one.outputs == "value" else "with probability "
+    shape = ".4g" if one.outputs == "value" else ".3f"
     if one.pieces:
-        each = ", ".join(f"{probabilities[one.target]:.3f}" for _, _, probabilities in one.pieces)
+        each = ", ".join(f"{numbers[one.target]:{shape}}" for _, _, numbers in one.pieces)
         return (
             f"{one.question}: {len(one.pieces)} pieces, each explained by itself, of which the "
-            f"model says {one.target} with probability {each}; it has not read the whole text"
+            f"model says {one.target} {how}{each}; it has not read the whole text"
         )
+    if one.outputs != "classes":
+        return f"{one.target} {how}{number:{shape}}"
     said = f"predicted {one.predicted} with probability {number:.3f}"
     return said if one.target == one.predicted and not one.against else f"{said}; {one.question}"
 
