@@ -104,7 +104,7 @@ def test_a_transformer_reads_the_words_of_its_training_set(tmp_path):
     assert_array_equal(table[ids], known.table)
     assert not table[model.pad_id].any() and table[model.tokenizer.mask_token_id].any()
     model.save(tmp_path)
-    assert len(AutoTokenizer.from_pretrained(tmp_path)) == 5 + 8
+    assert len(AutoTokenizer.from_pretrained(tmp_path)) == 5 + 7
     loaded = load_classifier(tmp_path, device="cpu", labels=labels)
     tokens = loaded.tokens(models.instance("the film was odd"))
     assert tokens.texts == ("[CLS]", "the", "film", "was", "[UNK]", "[SEP]")

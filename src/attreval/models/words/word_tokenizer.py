@@ -42,4 +42,5 @@ def word_tokenizer(words: Sequence[str]) -> "PreTrainedTokenizerFast":
     made.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "removed", invert=True)
     ends = [(SPECIAL[name], ids[SPECIAL[name]]) for name in ("sep_token", "cls_token")]
     made.post_processor = processors.BertProcessing(*ends)
-    return PreTrainedTokenizerFast(tokenizer_object=made, **SPECIAL)
+    given = ["input_ids", "token_type_ids", "attention_mask"]
+    return PreTrainedTokenizerFast(tokenizer_object=made, model_input_names=given, **SPECIAL)
