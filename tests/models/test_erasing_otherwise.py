@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import models, words
 
@@ -14,8 +15,6 @@ def logits(model, ids):
 
 
 def by_vectors(model, vectors):
-    import torch
-
     mask = torch.ones(1, len(vectors))
     return model.logits(None, mask, 0 * mask.long(), embeddings=vectors[None])[0]
 
@@ -24,7 +23,7 @@ def blanked(model, tokens):
     """Logits with the third token erased, by its id, and by the mean of the embeddings."""
     ids = tokens.ids.copy()
     ids[2] = tokens.mask_id
-    vectors = model.embed(models.torch.from_numpy(tokens.ids)[None])[0].clone()
+    vectors = model.embed(torch.from_numpy(tokens.ids)[None])[0].clone()
     return ids, vectors
 
 
@@ -47,7 +46,7 @@ def test_a_transformer_erases_to_the_token_or_vector_asked_for():
     vectors[2] = mean
     assert_allclose(logits(model, ids), by_vectors(model, vectors), atol=1e-5)
     model.tokenizer.mask_token = None
-    with pytest.raises(ValueError, match="erase: mask: .* no such token; `mean` will do"):
+    with pytest.raises(ValueError, match=r"erase: mask: .* no such token; `mean` will do"):
         erase_to(model, "mask")
 
 

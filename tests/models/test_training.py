@@ -260,7 +260,7 @@ def test_training_ends_where_it_is_accurate_enough(tmp_path, monkeypatch):
     spec = SPEC.changed(watch="accuracy", enough=0.85, epochs=3)
     _, curve = train_toy(tmp_path / "m", spec)
     assert [row["dev_accuracy"] for row in curve] == accuracies[:4]
-    with pytest.raises(ValueError, match="`enough` is an accuracy.*watch: accuracy"):
+    with pytest.raises(ValueError, match=r"`enough` is an accuracy.*watch: accuracy"):
         SPEC.changed(watch="loss", enough=0.85)
 
 

@@ -88,10 +88,8 @@ def lattice_table(means: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile)
     told = means[(means.method != "random") & (means.metric.map(JUDGES) != "")]
     for task, part in told.groupby("task", sort=False):
         orders = _orders_of(part)
+        seeds = {model: [one for one in orders if one[0] == model] for model in part.model.unique()}
         facts = {}
-        seeds: dict[str, list[Network]] = {}
-        for network in orders:
-            seeds.setdefault(network[0], []).append(network)
         for model in seeds:
             shape = shapes.loc[(profile.read_by(task), model)]
             facts[model] = facts_of(profile, task, model, shape.layers, shape.causal)
