@@ -169,10 +169,10 @@ def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
     said = ", ".join(f"{name} {row[key]:.3f}" for name, key in made.items() if row[key] is not None)
     match row["verdict"]:
         case verdicts.Verdict.REPRODUCED:
-            turns = f"Turned by {row['turned_by'] or 'nothing that was tried'}."
             beside = said and row["null_p"] is None
             edge = f"The null is the edge of the range; beside it, {said}. " if beside else ""
-            return edge + turns
+            turns = f"Turned by {row['turned_by']}." if row["turned_by"] else ""
+            return (edge + turns).strip() or "–"
         case verdicts.Verdict.RULE:
             return f"Another conclusion by {row['rule']}. Turned by {row['turned_by']}."
         case verdicts.Verdict.UNTESTABLE:
