@@ -52,7 +52,7 @@ def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
         path.stem: set(yaml.safe_load(path.read_text()))
         for path in (CHECKOUT / "config").glob("*.yaml")
     }
-    assert set(keys) == {"smoke", "quick", "reference", "paper"}
+    assert set(keys) == {"smoke", "quick", "reference", "paper", "controls"}
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
 
 

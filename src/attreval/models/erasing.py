@@ -54,7 +54,7 @@ def erase_to(model: Any, what: str) -> None:
     """Erase a trained classifier's tokens in another way, for methods and metrics alike.
 
     Args:
-        model: A Transformer, or a WordClassifier, whose words become padding as they are.
+        model: A Transformer, or a WordClassifier, whose words become padding unless it is `mean`.
         what: `mask` or `pad`, the token of its tokenizer, or `mean`, the mean of the vectors of all
             tokens, which becomes the vector of one more.
 
@@ -62,12 +62,10 @@ def erase_to(model: Any, what: str) -> None:
         ValueError: Its tokenizer has no such token.
     """
     words = model.family != "transformer"
-    erased: int | None
+    erased: int | None = None
     if what == "mean":
         erased = _add_mean(model, words)
-    elif words:
-        erased = model.pad_id if what == "pad" else None
-    else:
+    elif not words:
         erased = getattr(model.tokenizer, f"{what}_token_id")
     if erased is None:
         raise ValueError(f"erase: {what}: {model.name!r} has no such token; `mean` will do")

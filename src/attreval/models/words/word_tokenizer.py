@@ -10,24 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-SPECIAL = {
-    "pad_token": "[PAD]",
-    "unk_token": "[UNK]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
-}
-WORD = "|".join(
-    (
-        r"n['\u2019]t\b",
-        r"['\u2019](?:s|re|ve|ll|d|m|S)\b",
-        r"\d+(?:[.,/]\d+)+",
-        r"\w+?(?=n['\u2019]t\b)",
-        r"\w+",
-        r"\.\.+",
-        r"--+",
-        r"[^\w\s]",
-    )
+SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+WORD = (
+    r"n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m|S)\b"  # ends of didn't, it's
+    r"|\d+(?:[.,/]\d+)+"  # 1,000.5
+    r"|\w+?(?=n['\u2019]t\b)|\w+"
+    r"|\.\.+|--+|[^\w\s]"
 )
 
 

@@ -134,33 +134,28 @@ def moved_table(lattice: pd.DataFrame) -> Iterator[tuple]:
     second less the first, of the pairs that have both.
     """
     known = lattice[lattice.correlation.notna()]
-    moved = known.moved.where(~known.moved.str.contains(","), SEVERAL)
-    for name in (NOTHING, *FACTS, SEVERAL):
-        part = known[moved == name]
-        if len(part):
-            tau = part.correlation
-            lost = (part.retrained - tau).mean()
-            ends = (tau.mean(), tau.min(), tau.max(), part.retrained.mean())
-            yield name, part.task.nunique(), len(part), *ends, lost
+    several = known.moved.str.contains(",")
+    for name, part in known.groupby(known.moved.mask(several, SEVERAL)):
+        tau = part.correlation
+        ends = (tau.mean(), tau.min(), tau.max(), part.retrained.mean())
+        yield name, part.task.nunique(), len(part), *ends, (part.retrained - tau).mean()
 
 
 @sentence
 def say_lattice(lattice: pd.DataFrame) -> str:
     """How many pairs of models differ in one thing at most, and how alike they and others are."""
-    known = lattice[lattice.correlation.notna()]
-    several = known.moved.str.contains(",")
-    said = [f"{(~several).sum()} of {len(known)} pairs of models differ in one thing at most"]
-    groups = {"these": known[~several].correlation, "the others": known[several].correlation}
-    groups["two seeds of one model"] = known.retrained
-    for name, tau in groups.items():
-        if tau.notna().any():
-            said.append(f"{name} order the methods alike by {tau.mean():.2f}")
-    return "; ".join(said)
+    several = lattice.moved.str.contains(",")
+    tau = lattice.correlation
+    return (
+        f"{(~several).sum()} of {len(lattice)} pairs of models differ in one thing at most; they "
+        f"order the methods alike by {tau[~several].mean():.2f} (tau-b), the others by "
+        f"{tau[several].mean():.2f}, two seeds of one model by {lattice.retrained.mean():.2f}"
+    )
 
 
 @sentence
 def say_moved(moved: pd.DataFrame) -> str:
     """What moves an order most where it is moved alone, and what least."""
-    alone = moved[moved.moved.isin(list(FACTS))].sort_values("correlation", kind="stable")
+    alone = moved[moved.moved.isin(list(FACTS))].sort_values("correlation")
     said = [f"{FACTS[row.moved]} ({row.correlation:.2f})" for row in alone.itertuples()]
-    return f"moved alone, from what leaves least of an order on: {', '.join(said)}" if said else ""
+    return f"moved alone, what leaves least of an order first: {', '.join(said)}" if said else ""
