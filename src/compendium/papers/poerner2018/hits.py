@@ -6,7 +6,7 @@ methods point at the same word? Equal hits do not tell: LRP and gradient x input
 activations are linear (section 3.2), could hit different words.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -355,6 +355,20 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
                 pointed.append(highest / highest.sum())
             chances = np.array(pointed).reshape(len(methods), -1)
             yield WordsInCommon(run, instance.id, methods, chances @ chances.T, chances.shape[1])
+
+
+@table_of("task model seed instance methods shares words")
+def common_table(common: Iterable[WordsInCommon]) -> Iterator[tuple]:
+    """One row a text of `words_in_common`, as it is kept; see `read_common`."""
+    for one in common:
+        yield *one.run, one.instance, one.methods, [*one.shares], one.words
+
+
+def read_common(kept: pd.DataFrame) -> Iterator[WordsInCommon]:
+    """The texts of a `common_table` that was kept."""
+    for row in kept.itertuples(index=False):
+        shares = np.stack(row.shares)
+        yield WordsInCommon(row[:3], row.instance, [*row.methods], shares, row.words)
 
 
 @table_of("task model seed share low high instances")

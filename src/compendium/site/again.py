@@ -1,0 +1,104 @@
+"""All claims judged again by what a run has kept of single texts: no corpora, no models, no torch.
+
+So a claim that asks something else needs no run: a changed paper/claims.yml is judged in minutes.
+"""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from attreval.core.tables import read_csv
+from compendium import corpora
+from compendium.config import Profile, make_known
+from compendium.papers.common.claims import scorecard
+from compendium.papers.common.runs import drop_unlearned, unlearned_table
+from compendium.papers.kamp2023 import claims as agreement
+from compendium.papers.poerner2018 import claims as pointing
+from compendium.papers.poerner2018.hits import read_common
+from compendium.papers.sun2024 import claims as diagnosis
+from compendium.papers.sun2024.agents import agents_learned
+from compendium.papers.zhao2023 import claims as faithfulness
+from compendium.papers.zhao2023.diagnosticity import pair_with_rivals
+from compendium.project import Results, read_json
+from compendium.workflow.parameters import NOTEBOOKS
+from compendium.workflow.step import Step
+
+DIGITS = 9  # to which a number is the same
+
+
+def _judge_pointing(step: Step) -> None:
+    hits = step.kept("instances").rename(columns={"measure": "metric", "value": "hit"})
+    common = read_common(step.kept("common"))
+    claims = step.table("claims", pointing.pointing_claims(step, hits, common))
+    step.table("claims_turned", pointing.turned_claims(step, hits, claims))
+
+
+def _judge_agreement(step: Step) -> None:
+    measured = agreement.statistics_by_run(step)
+    claims = step.table("claims", agreement.claims_table(step, measured))
+    step.table("claims_turned", agreement.turned_claims(step, measured, claims))
+
+
+def _judge_faithfulness(step: Step) -> None:
+    unlearned = unlearned_table(step, step.profile.explained_runs("faithfulness"))
+    pairs = drop_unlearned(pair_with_rivals(step.kept("values"), step.profile), unlearned)
+    curves = step.kept("curves")
+    claims = step.table("claims", faithfulness.faithfulness_claims(step, pairs, curves))
+    step.table("claims_turned", faithfulness.turned_claims(step, pairs, curves, claims))
+
+
+def _judge_diagnosis(step: Step) -> None:
+    values = step.kept("values")
+    learned = agents_learned(step.kept("uninformed"), step.profile.bootstrap)
+    claims = step.table("claims", diagnosis.claims_table(step, values, learned))
+    step.table("claims_turned", diagnosis.turned_claims(step, values, claims))
+
+
+JUDGES = {
+    "04_poerner2018": _judge_pointing,
+    "05_kamp2023": _judge_agreement,
+    "06_zhao2023": _judge_faithfulness,
+    "07_sun2024": _judge_diagnosis,
+}
+
+
+def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
+    """The scorecard of a run, made again, and the claims that come out otherwise than it says.
+
+    Of the run its manifest, `tables` and `values` alone are read.
+
+    Raises:
+        FileNotFoundError: the run has kept nothing of single texts, or not all that is needed.
+    """
+    about = run.root / "manifest.json"
+    if not (run.values.is_dir() and about.exists()):
+        raise FileNotFoundError(
+            f"{run.root} lacks values/ or manifest.json, by which its claims could be judged "
+            "again: `attreval run --profile NAME` makes a run that has both"
+        )
+    made_with = read_json(about)
+    make_known(made_with["settings"])
+    profile = Profile.model_validate(made_with["settings"], extra="ignore")
+    corpora.RUN_HAD[:] = made_with["at_hand"]
+    with TemporaryDirectory() as folder:
+        alone = Results(Path(folder) / profile.name)
+        shutil.copytree(run.tables, alone.tables)
+        shutil.copytree(run.values, alone.values)
+        for notebook, judge in JUDGES.items():
+            if run.table("claims", notebook).exists():
+                judge(Step(notebook, NOTEBOOKS[notebook](), profile, alone))
+        return scorecard(alone.tables), find_differing(_read_claims(run), _read_claims(alone))
+
+
+def _read_claims(run: Results) -> pd.DataFrame:
+    """The claims of a run, and what becomes of them when something is turned."""
+    return read_csv(*run.tables.glob("*_claims*.csv"))
+
+
+def find_differing(stored: pd.DataFrame, again: pd.DataFrame) -> list[str]:
+    """The claims of which two tables say another verdict, or another number."""
+    said = ["claim", "verdict", "holds", *stored.select_dtypes(float)]
+    both = stored[said].round(DIGITS).merge(again[said].round(DIGITS), how="outer", indicator=True)
+    return both.claim[both["_merge"] != "both"].unique().tolist()
