@@ -72,13 +72,8 @@ def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
     Raises:
         FileNotFoundError: the run has kept nothing of single texts, or not all that is needed.
     """
-    about = run.root / "manifest.json"
-    if not (run.values.is_dir() and about.exists()):
-        raise FileNotFoundError(
-            f"{run.root} lacks values/ or manifest.json, by which its claims could be judged "
-            "again: `attreval run --profile NAME` makes a run that has both"
-        )
-    made_with = read_json(about)
+    run.existing(run.values, " and ".join(JUDGES))
+    made_with = read_json(run.existing(run.root / "manifest.json", "01_data"))
     make_known(made_with["settings"])
     profile = Profile.model_validate(made_with["settings"], extra="ignore")
     corpora.RUN_HAD[:] = made_with["at_hand"]
@@ -89,12 +84,8 @@ def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
         for notebook, judge in JUDGES.items():
             if run.table("claims", notebook).exists():
                 judge(Step(notebook, NOTEBOOKS[notebook](), profile, alone))
-        return scorecard(alone.tables), find_differing(_read_claims(run), _read_claims(alone))
-
-
-def _read_claims(run: Results) -> pd.DataFrame:
-    """The claims of a run, and what becomes of them when something is turned."""
-    return read_csv(*run.tables.glob("*_claims*.csv"))
+        said = [read_csv(*one.tables.glob("*_claims*.csv")) for one in (run, alone)]
+        return scorecard(alone.tables), find_differing(*said)
 
 
 def find_differing(stored: pd.DataFrame, again: pd.DataFrame) -> list[str]:

@@ -34,9 +34,9 @@ SOURCE = "**Source:**"
 ROW = re.compile(
     r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE
 )
-LONG_BYTES = 10_000  # from here on a table's numbers are cut to so many digits
-UNCLAIMED = ("08_joint",)  # begin the names of values that no claim is made from
-OF_CLAIMS = ("_claims", "_claims_turned")  # but of these, which are made again and compared
+# from here on a table's numbers are cut to so many digits; not of claims, which are made again
+LONG_BYTES = 10_000
+UNCLAIMED = "08_joint"  # begins the names of values that no claim is made from
 DIGITS = 6
 MOST_BYTES = 5_000_000  # of a table with all digits; three quarters of that would be committed
 # tables that nothing of the site is made from
@@ -214,7 +214,7 @@ def copy_tables(files: Sequence[Path], copy: Results, quoted: Quoted) -> list[st
             said.append(f"table {path.name}: words of {_name(quoted[path.name])}")
         else:
             text = path.read_text(encoding="utf-8")
-            if size > LONG_BYTES and not path.stem.endswith(OF_CLAIMS):
+            if size > LONG_BYTES and "_claims" not in path.stem:
                 text = LONG_NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
             (copy.tables / path.name).write_text(text, encoding="utf-8")
     return said

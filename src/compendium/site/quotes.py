@@ -30,6 +30,7 @@ WORD = re.compile(r"[^\W\d_]+")
 ROOTS = "home|root|Users|tmp|var|mnt|media|opt|usr|srv|scratch|private|work|workspace"
 START = r"(?<![\w.:/<\\-])"  # of an absolute path, not of an address or a tag
 PATH = rf"{START}/(?:{ROOTS})/[\w.@-]+|\b[A-Z]:\\\\?Users\b"
+BINARY = (".png", ".parquet")
 IMAGE = re.compile(r'"image/png": "[^"]*"|base64,[^"]*"')
 TAG = re.compile(r"<[^>]*>")
 TABLE_ROW = re.compile(r"<tr\b.*?</tr>", re.S)
@@ -200,8 +201,7 @@ def machine_facts(files: Iterable[Path]) -> list[str]:
     names = re.compile("|".join([*own, PATH]))
     told = []
     for path in files:
-        binary = path.suffix in (".png", ".parquet")
-        text = "" if binary else IMAGE.sub("", path.read_text("utf-8"))
+        text = "" if path.suffix in BINARY else IMAGE.sub("", path.read_text("utf-8"))
         if found := names.search(text):
             told.append(f"{path.name}: {found[0]}")
     return told
