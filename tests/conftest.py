@@ -32,6 +32,7 @@ torch.set_num_threads(1)  # sums in another order are other floats, and workers 
 SHARED = {
     "test_workflow.py": "smoke",
     "test_explorer_tables.py": "smoke",
+    "test_again.py": "smoke",
     "site": "site",
     "trial": "trial",
 }

@@ -24,6 +24,9 @@ ShownName = Annotated[
         help="of it; where not given: quick's run here, else the committed reference run",
     ),
 ]
+Committed = Annotated[
+    bool, typer.Option(help="a committed run, as happens where there is no other")
+]
 OWN = "quick"  # the profile of a run here, where none is named
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 
@@ -151,9 +154,7 @@ def _read_value(name: str, text: str) -> Any:
 def render_command(
     profile: ShownName = None,
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
-    committed: Annotated[
-        bool, typer.Option(help="a committed run, as happens where there is no other")
-    ] = False,
+    committed: Committed = False,
 ) -> None:
     """Stage a run's notebooks, tables and numbers, and render the site into _site/."""
     from compendium.site.rendering import render_site
@@ -227,15 +228,34 @@ def explore(profile: ProfileName = "quick") -> None:
 
 @app.command()
 @plain_errors
-def claims(profile: ShownName = None, as_json: AsJson = False) -> None:
+def claims(
+    profile: ShownName = None,
+    as_json: AsJson = False,
+    committed: Committed = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            help="judged anew by what the run keeps of single texts; fails, and names the claims, "
+            "where a verdict or a number differs"
+        ),
+    ] = False,
+) -> None:
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 
-    table = scorecard(_find_results(profile)[1].tables)
+    results = _find_results(profile, committed)[1]
+    table = scorecard(results.tables)
+    differing: list[str] = []
+    if again:
+        from compendium.site.again import judge_again
+
+        table, differing = judge_again(results)
     if as_json:
         print(table.to_json(orient="records", indent=1, force_ascii=False))
     else:
         print(for_people(table))
+    if differing:
+        raise ValueError(f"these claims come out otherwise than they are kept: {differing}")
 
 
 @app.command()

@@ -77,9 +77,9 @@ class Results:
         return self.root / "figures"
 
     @property
-    def instances(self) -> Path:
-        """What judges say of single instances: Step.per_instance."""
-        return self.root / "instances"
+    def values(self) -> Path:
+        """What is said of single texts, without a word of them: Step.keep."""
+        return self.root / "values"
 
     @property
     def notebooks(self) -> Path:
@@ -100,6 +100,10 @@ class Results:
         from attreval.core.tables import read_csv
 
         return read_csv(self.existing(self.table(name, notebook, *run), notebook))
+
+    def kept(self, name: str, notebook: str) -> Path:
+        """A table of single texts that a notebook has kept."""
+        return self.values / f"{notebook}_{name}.parquet"
 
     def existing(self, path: Path, notebook: str) -> Path:
         """The path, if it is there; FileNotFoundError says what to run otherwise."""

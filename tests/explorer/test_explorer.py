@@ -28,7 +28,9 @@ from compendium.explorer.page import (
 )
 from compendium.explorer.read import read_means, take_turns
 from compendium.project import Results
-from compendium.workflow import instance_values
+from compendium.workflow.instance_values import COLUMNS, read_values
+from compendium.workflow.parameters import NOTEBOOKS
+from compendium.workflow.step import Step
 
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)),
@@ -198,13 +200,13 @@ def test_metrics_that_no_notebook_keeps_of_texts_have_the_joint_studys_means(tmp
     rows = [row | {"metric": name} for name in ("diagnosticity", "nc", "gone")]
     tables.write_csv(tmp_path / "tables" / "08_joint_values.csv", pd.DataFrame(rows))
     means = read_means(
-        Results(tmp_path), instance_values.read_values(), [("t", "m", 1), ("t", "other", 1)]
+        Results(tmp_path), read_values(Results(tmp_path)), [("t", "m", 1), ("t", "other", 1)]
     )
     assert means == {("t", "m", 1): {"metrics": {"diagnosticity": {"lime": (0.25, 7)}}}}
     assert pack_means(means["t", "m", 1], ["lime"])["means"] == {"diagnosticity": [[0.25, 7]]}
 
 
-def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
+def test_values_of_instances_are_read_without_what_is_no_number(tmp_path):
     rows = {
         "task": "t",
         "model": "m",
@@ -213,16 +215,13 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
         "method": "lime",
         "measure": "x",
     }
-    frame = pd.DataFrame(rows | {"value": [0.1, np.nan], "more": 1})
-    path = tmp_path / "instances" / "04.parquet"
-    instance_values.write_values(path, frame)
+    results = Results(tmp_path)
+    step = Step("04_poerner2018", NOTEBOOKS["04_poerner2018"](), None, results)
+    path = results.kept("instances", step.notebook)
+    step.keep("instances", pd.DataFrame(rows | {"value": [0.1, np.nan], "more": 1}))
     first = path.read_bytes()
-    instance_values.write_values(path, frame)
-    assert path.read_bytes() == first
-    kept = instance_values.read_values(path)
-    assert (
-        list(kept) == instance_values.SCHEMA.names
-        and kept.to_dict("records")[0]["value"] == 0.1
-        and len(kept) == 1
-    )
-    assert len(instance_values.read_values()) == 0
+    frame = step.keep("instances", step.kept("instances"))
+    assert path.read_bytes() == first and step.files == [path, path] and len(frame) == 2
+    kept = read_values(results, step.notebook, "06_zhao2023")
+    assert list(kept) == COLUMNS and kept.value.tolist() == [0.1]
+    assert len(read_values(results)) == 0

@@ -55,8 +55,8 @@ class Copy:
         )
 
     def tables(self, profile: str) -> dict[str, bytes]:
-        """Every table, attribution, value of an instance and number of a profile, by name."""
-        kinds = ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json")
+        """Every table, attribution, value of single texts and number of a profile, by name."""
+        kinds = ("tables/*.csv", "attributions/*.parquet", "values/*.parquet", "numbers/*.json")
         root = self.results_of(profile)
         return {
             str(p.relative_to(root)): p.read_bytes() for k in kinds for p in sorted(root.glob(k))

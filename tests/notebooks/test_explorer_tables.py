@@ -12,6 +12,7 @@ from attreval.methods import TECHNIQUES
 from attreval.metrics import METRICS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import local_maxima, select
+from compendium import project
 
 pytestmark = pytest.mark.workflow
 RUN = ["task", "model", "seed"]
@@ -173,11 +174,10 @@ def test_the_page_can_be_made_alone(finished):
 
 
 def test_what_is_kept_of_instances_is_the_same_from_every_run(finished):
-    names = sorted(path.name for path in (finished.results / "instances").glob("*.parquet"))
+    names = sorted(path.name for path in (finished.results / "values").glob("*.parquet"))
+    told = {
+        name for record in project.Results(finished.results).records() for name in record["files"]
+    }
+    assert {f"values/{name}" for name in names} <= told
     kept = ["04_poerner2018", "06_zhao2023", "07_sun2024", "08_joint", "08_joint_crossed"]
-    assert names == [f"{name}.parquet" for name in kept]
-    for name in names:
-        record = json.loads(
-            (finished.results / "steps" / name.replace("parquet", "json")).read_text()
-        )
-        assert f"instances/{name}" in record["files"]
+    assert {f"{name}_instances.parquet" for name in kept} <= set(names)

@@ -346,6 +346,30 @@ def test_which_tables_are_committed(home):
     )
 
 
+def test_values_of_single_texts_are_committed_without_a_text(home):
+    """To the digit where claims are made from them, and the claims; else in single precision."""
+    run = project.results("quick")
+    table = pd.DataFrame({"instance": ["a/1", "a/2"], "value": [1 / 3, 2.0]})
+    for name in ("04_poerner2018_instances", "08_joint_instances"):
+        run.values.mkdir(exist_ok=True)
+        table.to_parquet(run.values / f"{name}.parquet")
+    long = pd.DataFrame({"claim": ["x"] * 1000, "paper": "kamp2023", "value": 1 / 3})
+    write_csv(run.tables / "05_kamp2023_claims_turned.csv", long)
+    place = committed("quick")
+    assert publish_run("quick") == place.root
+    assert (place.tables / "05_kamp2023_claims_turned.csv").read_text().count(str(1 / 3)) == 1000
+    exact = pd.read_parquet(place.kept("instances", "04_poerner2018"))
+    assert exact.equals(table)
+    short = pd.read_parquet(place.kept("instances", "08_joint"))
+    assert short.value.tolist() == table.value.astype("float32").tolist() != table.value.tolist()
+    words = SECRET.split()
+    for column in (words, [words], [[words]]):
+        pd.DataFrame({"said": column, "at": 1}).to_parquet(run.kept("readings", "05_kamp2023"))
+        with pytest.raises(ValueError, match=r"values/05_kamp2023_readings.parquet quotes snli"):
+            publish_run("quick")
+    assert not place.kept("readings", "05_kamp2023").exists()
+
+
 def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
     before = publish_run("quick")
     kept = sorted(path.name for path in before.rglob("*"))

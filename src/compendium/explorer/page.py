@@ -28,8 +28,8 @@ from compendium import corpora, project
 from compendium.config import AgreementSpec, Profile, Run, make_known
 from compendium.explorer.read import (
     RUN,
+    VALUES_OF,
     ExplainedText,
-    instance_values,
     read_means,
     runs_to_show,
     take_turns,
@@ -37,6 +37,7 @@ from compendium.explorer.read import (
 )
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.project import Results
+from compendium.workflow.instance_values import read_values
 
 MOST_BYTES = 2_700_000  # of data; the page must stay under 3 MB with everything else in it
 DIGITS = (2, 3, 4, 5, 6, 8, 10, 12, 15)
@@ -107,7 +108,7 @@ def gather_page(results: Results) -> dict:
     runs, gaps = runs_to_show(results, profile)
     counts = {run: len(instances) for run, instances in runs.items()}
     turns = take_turns(counts, MOST_TEXTS)
-    values = instance_values(results)
+    values = read_values(results, *VALUES_OF)
     found = {}
     for run, instances in runs.items():
         chosen = [instances[place] for other, place in turns if other == run]

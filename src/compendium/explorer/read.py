@@ -37,7 +37,6 @@ from compendium.papers.common.runs import (
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results
-from compendium.workflow.instance_values import read_values
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
 # notebooks that keep metrics' values of single texts
@@ -98,12 +97,6 @@ def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Ins
     return found, gaps
 
 
-def instance_values(results: Results) -> pd.DataFrame:
-    """What notebooks 04, 06 and 07 have measured on single instances; see instance_values."""
-    paths = [results.instances / f"{name}.parquet" for name in VALUES_OF]
-    return read_values(*filter(Path.exists, paths))
-
-
 def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
     """(run, place in the run's table) of the instances to show, in the order of taking them.
 
@@ -122,7 +115,7 @@ def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
 def texts_of_run(
     results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
 ) -> list[ExplainedText]:
-    """These instances of a run, those that somebody has explained. values: of instance_values."""
+    """These instances of a run, those that somebody has explained. values: of read_values."""
     tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
     tokens_of |= _load_if_there(load_tokens, results, profile, run)
     explained = _load_if_there(load_attributions, results, profile, run)
@@ -193,7 +186,7 @@ def read_means(results: Results, values: pd.DataFrame, runs: Iterable[Run]) -> d
     values of texts. pairs: (voter, voter) -> (agreement by k, instances). dynamic: the same at
     dynamic k. text_agreement: means of ExplainedText.text_agreement.
 
-    values: see `instance_values`. runs: that are shown.
+    values: see `read_values`. runs: that are shown.
     """
     out: dict[Run, dict] = {}
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 
 from attreval.core.tables import write_whole
 from compendium import project
@@ -33,7 +34,9 @@ SOURCE = "**Source:**"
 ROW = re.compile(
     r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE
 )
-LONG_BYTES = 10_000  # from here on a table's numbers are cut to so many digits
+# from here on a table's numbers are cut to so many digits; not of claims, which are made again
+LONG_BYTES = 10_000
+UNCLAIMED = "08_joint"  # begins the names of values that no claim is made from
 DIGITS = 6
 MOST_BYTES = 5_000_000  # of a table with all digits; three quarters of that would be committed
 # tables that nothing of the site is made from
@@ -211,10 +214,20 @@ def copy_tables(files: Sequence[Path], copy: Results, quoted: Quoted) -> list[st
             said.append(f"table {path.name}: words of {_name(quoted[path.name])}")
         else:
             text = path.read_text(encoding="utf-8")
-            if size > LONG_BYTES:
+            if size > LONG_BYTES and "_claims" not in path.stem:
                 text = LONG_NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
             (copy.tables / path.name).write_text(text, encoding="utf-8")
     return said
+
+
+def copy_values(files: Sequence[Path], copy: Results) -> None:
+    """Copy what is said of single texts; single precision will do where no claim is made of it."""
+    copy.values.mkdir(exist_ok=True)
+    for path in _only(files, ".parquet"):
+        frame = pd.read_parquet(path)
+        if path.name.startswith(UNCLAIMED):
+            frame = frame.astype({"value": "float32"})
+        frame.to_parquet(copy.values / path.name, compression="zstd", index=False)
 
 
 def copy_figures(

@@ -27,7 +27,8 @@ from compendium.workflow.manifest import describe_steps, make_manifest
 from compendium.workflow.steps import expected_steps
 
 NO_TEXT = "No sentence of any corpus is here but examples that the papers print."
-FILES = ("notebooks/[!.]*.ipynb", "tables/[!.]*.csv", "figures/[!.]*")
+FILES = ("notebooks/[!.]*.ipynb", "tables/[!.]*.csv", "figures/[!.]*", "values/[!.]*.parquet")
+COPIED = ("tables/", "figures/", "values/")
 
 
 def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
@@ -95,7 +96,7 @@ def _replace_steps(
     for name, record in records.items():
         for file in manifest["steps"].get(name, {"files": []})["files"]:
             (folder / file).unlink(missing_ok=True)
-        made = [file for file in record["files"] if file.startswith(("tables/", "figures/"))]
+        made = [file for file in record["files"] if file.startswith(COPIED)]
         files += [run.executed(name), *(run.root / file for file in made)]
     # a line on what is left out begins as `table 08_joint_...`, or `08_joint, cell 2`
     known = sorted({*manifest["steps"], *records}, key=len, reverse=True)
@@ -133,6 +134,7 @@ def _copy_clean(
     tables = runs.copy_tables(files, copy, quoted)
     vector = settings.name == runs.MAIN
     shown, figures = runs.copy_figures(files, copy, quoted, vector)
+    runs.copy_values(files, copy)
     return [*tables, *figures, *runs.copy_notebooks(files, copy, quoted, shown)]
 
 
@@ -179,7 +181,9 @@ def _describe(profile: str, manifest: Mapping) -> str:
     return f"""# The committed run of profile `{profile}`
 
 Written by `attreval publish --profile {profile}`, never by hand. `notebooks/` holds the \
-executed notebooks, `tables/` and `figures/` what they wrote, `claims.json` the verdicts, \
+executed notebooks, `tables/` and `figures/` what they wrote, `values/` what they say of single \
+texts, by id (`attreval claims --profile {profile} --committed --again` judges all claims by these \
+alone), `claims.json` the verdicts, \
 `manifest.json` versions, corpora with their hashes, seeds, machine, durations and evaluations. \
 Verdicts with their reasons: [docs/fidelity.md](../../../docs/fidelity.md).
 

@@ -16,6 +16,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pyarrow.parquet as pq
 
 from compendium import corpora, project
@@ -29,6 +30,7 @@ WORD = re.compile(r"[^\W\d_]+")
 ROOTS = "home|root|Users|tmp|var|mnt|media|opt|usr|srv|scratch|private|work|workspace"
 START = r"(?<![\w.:/<\\-])"  # of an absolute path, not of an address or a tag
 PATH = rf"{START}/(?:{ROOTS})/[\w.@-]+|\b[A-Z]:\\\\?Users\b"
+BINARY = (".png", ".parquet")
 IMAGE = re.compile(r'"image/png": "[^"]*"|base64,[^"]*"')
 TAG = re.compile(r"<[^>]*>")
 TABLE_ROW = re.compile(r"<tr\b.*?</tr>", re.S)
@@ -119,6 +121,8 @@ def written(path: Path) -> dict[str, list[str]]:
     """What a file says, by place, each in the ways in which it can be read; nothing of a PNG."""
     if path.suffix == ".png":
         return {}
+    if path.suffix == ".parquet":
+        return {path.name: list(_read_columns(path))}
     if path.suffix == ".ipynb":
         notebook = nbformat.read(path, as_version=4)
         outputs = outputs_of(notebook, path.stem)
@@ -127,6 +131,13 @@ def written(path: Path) -> dict[str, list[str]]:
     if path.suffix == ".csv":
         return {path.name: list(_read_rows(list(csv.reader(text.splitlines()))))}
     return {path.name: [unescape(TAG.sub(" ", text)) if path.suffix == ".svg" else text]}
+
+
+def _read_columns(path: Path) -> Iterator[str]:
+    """Each column of a Parquet table but numbers, its lists taken apart; see `_read_rows`."""
+    for _, column in pd.read_parquet(path).select_dtypes(exclude="number").items():
+        cells = map(str, column.explode().explode())
+        yield " ".join(cell for cell, _ in groupby(cells))
 
 
 def outputs_of(
@@ -190,7 +201,7 @@ def machine_facts(files: Iterable[Path]) -> list[str]:
     names = re.compile("|".join([*own, PATH]))
     told = []
     for path in files:
-        text = "" if path.suffix == ".png" else IMAGE.sub("", path.read_text("utf-8"))
+        text = "" if path.suffix in BINARY else IMAGE.sub("", path.read_text("utf-8"))
         if found := names.search(text):
             told.append(f"{path.name}: {found[0]}")
     return told

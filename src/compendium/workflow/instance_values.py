@@ -1,35 +1,15 @@
-"""What notebooks 04, 06, 07 and 08 say of single texts of a run, a row each, as Parquet."""
-
-from pathlib import Path
+"""What notebooks 04, 06, 07 and 08 say of single texts of a run, a row each, put together."""
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from attreval.core.tables import write_parquet
+from compendium.project import Results
 
-TEXT = pa.string()
-SCHEMA = pa.schema(
-    {
-        "task": TEXT,
-        "model": TEXT,
-        "seed": pa.int64(),
-        "instance": TEXT,
-        "method": TEXT,
-        "measure": TEXT,
-        "value": pa.float64(),
-    }
-)
+COLUMNS = ["task", "model", "seed", "instance", "method", "measure", "value"]
 
 
-def write_values(path: Path, frame: pd.DataFrame) -> None:
-    """Write the columns of SCHEMA; rows without a number are left out."""
-    known = frame[frame["value"].notna()]
-    columns = {name: known[name].tolist() for name in SCHEMA.names}
-    write_parquet(path, pa.table(columns, schema=SCHEMA))
-
-
-def read_values(*paths: Path) -> pd.DataFrame:
-    """One or several such tables; an empty one without any."""
-    tables = [SCHEMA.empty_table(), *map(pq.read_table, paths)]
-    return pa.concat_tables(tables).to_pandas()
+def read_values(results: Results, *notebooks: str) -> pd.DataFrame:
+    """What these notebooks have kept as `instances`, as far as they ran; rows with a number."""
+    paths = [results.kept("instances", notebook) for notebook in notebooks]
+    frames = [pd.read_parquet(path, columns=COLUMNS) for path in paths if path.exists()]
+    found = pd.concat(frames or [pd.DataFrame(columns=COLUMNS)])
+    return found.astype({"value": float}).dropna(subset="value", ignore_index=True)

@@ -54,6 +54,7 @@ def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
         "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
         "samples": describe_samples(profile),
         "settings": profile.model_dump(),
+        "at_hand": [task for task in corpora.TASKS if corpora.at_hand(task)],
         "steps": {s["step"]: s for s in steps},
     }
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from attreval import __version__
 from attreval.core.records import Cost
-from attreval.core.tables import seconds_of, write_csv, write_json, write_whole
+from attreval.core.tables import seconds_of, write_csv, write_json, write_parquet, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
-from compendium.workflow.instance_values import write_values
 from compendium.workflow.parallel import (
     kept_or_made,
     map_side_by_side,
@@ -99,11 +99,20 @@ class Step:
         self.files.append(path)
         return frame
 
-    def per_instance(self, frame: pd.DataFrame) -> None:
-        """Keep what the judge says of single texts in instances/<run>.parquet."""
-        path = self.results.instances / f"{self.name}.parquet"
-        write_values(path, frame)
+    def keep(self, name: str, frame: pd.DataFrame) -> pd.DataFrame:
+        """Keep what is said of single texts, by id, in values/<run>_<name>.parquet; give it back.
+
+        Without a word of a text: it is committed with the run.
+        """
+        path = self.results.kept(name, self.name)
+        write_parquet(path, pa.Table.from_pandas(frame, preserve_index=False))
         self.files.append(path)
+        return frame
+
+    def kept(self, name: str) -> pd.DataFrame:
+        """What this step has kept by that name; FileNotFoundError, where it has not run."""
+        path = self.results.kept(name, self.notebook)
+        return pd.read_parquet(self.results.existing(path, self.notebook))
 
     def figure(self, name: str, axes: Any) -> Any:
         """Write a figure to figures/<run>_<name>.png and .svg and give it back for display."""

@@ -21,7 +21,7 @@ from compendium.papers.common.runs import (
 from compendium.papers.joint.values import read_stored_metrics
 from compendium.papers.kamp2023 import readings
 from compendium.project import Results
-from compendium.workflow.instance_values import SCHEMA, write_values
+from compendium.workflow.instance_values import COLUMNS
 
 ACCURACIES = {  # accuracy, low, high, majority
     "surely": (0.8, 0.7, 0.9, 0.6),
@@ -129,8 +129,10 @@ def test_in_a_live_kernel_what_another_notebook_has_written_anew_is_read(
             made = Attribution(text.id, "lime", 0, "token", ((1,), (2,)), np.array([value, 0.0]))
             write_attributions(results.attributions(*run, shard), [made])
             write_tokens(results.tokens(*run, shard), {text.id: tokens})
-        row = dict(zip(SCHEMA.names, (*run, text.id, "lime", "soft_nc_equal", value), strict=True))
-        write_values(results.instances / "06_zhao2023.parquet", pd.DataFrame([row]))
+        row = dict(zip(COLUMNS, (*run, text.id, "lime", "soft_nc_equal", value), strict=True))
+        kept = results.kept("instances", "06_zhao2023")
+        kept.parent.mkdir(exist_ok=True)
+        pd.DataFrame([row]).to_parquet(kept)
         assert load_records_once(results, profile, *run)[text.id]["lime"].scores[0] == value
         assert readings.read_run(step, run)[0].scores["lime"][0] == value
         assert (

@@ -1,23 +1,27 @@
 """The trained model of a run (task, model, seed) of a profile."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from attreval.models.erasing import erase_to
-from attreval.models.loading import load_classifier
-from attreval.models.scorer import Scorer
-from attreval.models.transformer import Transformer
-from attreval.models.words.classifier import WordClassifier
 from compendium import corpora
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import kept_for_run
 from compendium.project import Results
 from compendium.workflow.step import set_threads
 
+if TYPE_CHECKING:  # claims are judged again without torch
+    from attreval.models.scorer import Scorer
+    from attreval.models.transformer import Transformer
+    from attreval.models.words.classifier import WordClassifier
+
 
 def load_model(
     results: Results, profile: Profile, task: str, model: str, seed: int
-) -> Transformer | WordClassifier:
+) -> "Transformer | WordClassifier":
     """The trained model of a run, its classes in the task's order."""
+    from attreval.models.erasing import erase_to
+    from attreval.models.loading import load_classifier
+
     spec = profile.models[model]
     (file,) = model_files(results, profile, task, model, seed)
     labels = corpora.TASKS[task].labels
@@ -37,8 +41,10 @@ def model_files(results: Results, profile: Profile, task: str, model: str, seed:
 load_model_once = kept_for_run(model_files)(load_model)
 
 
-def open_run(results: Results, profile: Profile, run: Run) -> Scorer:
+def open_run(results: Results, profile: Profile, run: Run) -> "Scorer":
     """The ledger of a run's model, in a process whose threads are set as the profile says."""
+    from attreval.models.scorer import Scorer
+
     set_threads(profile.threads)
     budget = profile.explaining_of(run[0]).token_budget
     return Scorer(load_model_once(results, profile, *run), budget)

@@ -225,7 +225,7 @@ def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[st
 
 def stored_files(results: Results, *_: object) -> list[Path]:
     """What notebooks 04 and 06 have kept of single texts, as far as they have run."""
-    paths = [results.instances / f"{name}.parquet" for name in STORED_BY]
+    paths = [results.kept("instances", notebook) for notebook in STORED_BY]
     return [path for path in paths if path.exists()]
 
 
@@ -234,7 +234,7 @@ def read_stored_metrics(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> dict[str, Known]:
     """Instance -> (metric, method) -> value: what notebooks 04 and 06 have kept of a run."""
-    table = read_values(*stored_files(results))
+    table = read_values(results, *STORED_BY)
     of_run = (table.task == task) & (table.model == model) & (table.seed == seed)
     out: dict[str, Known] = {}
     for row in table[of_run & table.measure.isin(list(STORED_METRICS))].itertuples():
@@ -244,7 +244,7 @@ def read_stored_metrics(
 
 def keep_scores(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
     """Keep the values of token explanations, by text; give them with those of several types."""
-    step.per_instance(of_tokens.rename(columns={"metric": "measure"}))
+    step.keep("instances", of_tokens.rename(columns={"metric": "measure"}))
     return _with_unified(step, of_tokens)
 
 
@@ -267,5 +267,5 @@ def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
 
 def _read_kept(step: Step, notebook: str) -> pd.DataFrame:
     """What a notebook has kept of single texts."""
-    path = step.results.existing(step.results.instances / f"{notebook}.parquet", notebook)
-    return read_values(path).rename(columns={"measure": "metric"})
+    step.results.existing(step.results.kept("instances", notebook), notebook)
+    return read_values(step.results, notebook).rename(columns={"measure": "metric"})

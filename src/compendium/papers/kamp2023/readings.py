@@ -1,7 +1,7 @@
 """What methods and people select of one text, as voters (Kamp et al. 2023, section 3)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from attreval.methods import METHODS, methods_in
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.marked import agreement_with_share, selection_with_share
+from attreval.metrics.phrases import find_chunks
 from attreval.metrics.scored_text import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
 from compendium.papers.common.runs import (
+    RUN,
     attribution_files,
     examples,
     kept_for_run,
@@ -100,7 +102,10 @@ def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribut
 
 
 def read_run(step: Step, run: Run) -> list[VotedText]:
-    """Every explained instance of a run, in the order of the task's table."""
+    """Every explained instance of a run, in the order of the task's table.
+
+    As notebook 05 has kept them, where the attributions are not here.
+    """
     return list(_read_run(step.results, step.profile, *run))
 
 
@@ -114,6 +119,9 @@ def _files_of(results: Results, profile: Profile, task: str, model: str, seed: i
 def _read_run(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> tuple[VotedText, ...]:
+    kept = results.kept("readings", "05_kamp2023")
+    if kept.exists() and not results.attributions(task, model, seed, 0).exists():
+        return tuple(_kept_readings(pd.read_parquet(kept), (task, model, seed)))
     tokens = load_tokens(results, profile, task, model, seed)
     records = load_attributions(results, profile, task, model, seed)
     instances = to_explain(profile, task, model)
@@ -121,9 +129,40 @@ def _read_run(
 
 
 def read_runs(step: Step) -> Iterator[tuple[Run, list[VotedText]]]:
-    """Every run that tables of agreement are of, with its readings."""
+    """Every run that tables of agreement are of, with its readings by the methods of the paper."""
     for run in agreement_runs(step):
-        yield run, read_run(step, run)
+        yield run, [_of_six(one) for one in read_run(step, run)]
+
+
+def _of_six(reading: VotedText) -> VotedText:
+    """The reading by these methods alone: what chance gives does not depend on others."""
+    return replace(reading, scores={m: s for m, s in reading.scores.items() if m in SIX})
+
+
+@table_of("task model seed instance chunks methods scores marks")
+def readings_table(step: Step) -> Iterator[tuple]:
+    """One row a text, without its tokens: all that claims are made from.
+
+    chunks: the number of each token's; scores: of each method; marks: of each person.
+    """
+    for run, readings in read_runs(step):
+        for one in readings:
+            scores = [*one.scores.values()]
+            yield *run, one.instance, find_chunks(one.tokens), [*one.scores], scores, [*one.marks]
+
+
+def _kept_readings(kept: pd.DataFrame, run: Run) -> Iterator[VotedText]:
+    """The readings of a run in `readings_table`, whose tokens are stand-ins."""
+    for row in kept[(kept[RUN] == list(run)).all(axis=1)].itertuples():
+        scores = dict(zip(row.methods, row.scores, strict=True))
+        marks = np.array([*row.marks]).reshape(-1, len(row.chunks))
+        yield VotedText(row.instance, tuple(_cut_alike(row.chunks)), scores, marks)
+
+
+def _cut_alike(chunks: np.ndarray) -> Iterator[str]:
+    """Tokens that are cut into the same chunks: a mark, or a function word before others."""
+    for size in np.bincount(chunks):
+        yield from ["."] if size == 1 else ["the", *["word"] * (size - 1)]
 
 
 def by_run(
@@ -140,8 +179,8 @@ def by_run(
         def of_all_runs(step: Step) -> Iterator[tuple]:
             runs = agreement_runs(step)
             show = step.progress(rows.__name__.replace("_", " "))
-            for done, (run, readings) in enumerate(read_runs(step), start=1):
-                for row in rows(step, run, readings):
+            for done, run in enumerate(runs, start=1):
+                for row in rows(step, run, read_run(step, run)):
                     yield *run, *row
                 show(done, len(runs))
 

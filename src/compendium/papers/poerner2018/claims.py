@@ -297,10 +297,12 @@ GAMES = {
 def pointing_claims(
     step: Step, hits: pd.DataFrame, common: Iterable[WordsInCommon] | None = None
 ) -> pd.DataFrame:
-    """One row a claim of Poerner et al. (2018) with our value, interval, nulls and a verdict."""
-    learned = drop_unlearned(hits, unlearned_table(step, step.profile.explained_runs("pointing")))
+    """One row a claim of Poerner et al. (2018) with our value, interval, nulls and a verdict.
+
+    hits: of models that have learned their task.
+    """
     claims = read_claims("poerner2018")
-    columns = columns_of(learned)
+    columns = columns_of(hits)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
     found = {claim.id: claim_value(claim, columns, step) for claim in asked}
     found[SAME_WORD] = same_word(step, words_in_common(step) if common is None else common)
@@ -422,6 +424,8 @@ def judge_claims(
 
     otherwise: of `hits.hits_by_open_rules`.
     """
+    unlearned = unlearned_table(step, step.profile.explained_runs("pointing"))
+    hits, otherwise = (drop_unlearned(table, unlearned) for table in (hits, otherwise))
     judged = pointing_claims(step, hits, common)
     turned = turned_claims(step, hits, otherwise, judged)
     return settle(read_claims("poerner2018"), judged, turned, step.profile.bootstrap.confidence)

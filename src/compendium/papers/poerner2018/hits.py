@@ -377,6 +377,20 @@ def words_in_common(step: Step) -> Iterator[WordsInCommon]:
             yield WordsInCommon(run, instance.id, methods, chances @ chances.T, chances.shape[1])
 
 
+@table_of("task model seed instance methods shares words")
+def common_table(common: Iterable[WordsInCommon]) -> Iterator[tuple]:
+    """One row a text of `words_in_common`, as it is kept; see `read_common`."""
+    for one in common:
+        yield *one.run, one.instance, one.methods, [*one.shares], one.words
+
+
+def read_common(kept: pd.DataFrame) -> Iterator[WordsInCommon]:
+    """The texts of a `common_table` that was kept."""
+    for row in kept.itertuples(index=False):
+        shares = np.stack(row.shares)
+        yield WordsInCommon(row[:3], row.instance, [*row.methods], shares, row.words)
+
+
 @table_of("task model seed share low high instances")
 def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> Iterator[tuple]:
     """One row per run of the CNN: in which share of texts two methods point at the same word."""

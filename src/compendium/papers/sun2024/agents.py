@@ -41,7 +41,6 @@ from compendium.papers.common.runs import RUN, load_typed_attributions, load_typ
 from compendium.papers.common.sentences import between
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
-from compendium.papers.sun2024.explanations import HEAD_CHOICES, load_head_attributions
 from compendium.papers.sun2024.properties import SHOWN_PAIRS, rank_types, shown_features
 from compendium.papers.sun2024.tables import model_family, of_agents
 from compendium.project import Results
@@ -337,6 +336,8 @@ def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     NaN where nothing is known, or where fewer than two classes are predicted at least twice.
     agents: of `tables.of_agents`.
     """
+    from compendium.papers.sun2024.explanations import HEAD_CHOICES
+
     profile = step.profile
     runs = profile.explained_runs("diagnosis")
     show = step.progress("measuring leaks")
@@ -362,6 +363,8 @@ def _leaks_of_run(
     results: Results, profile: Profile, run: tuple
 ) -> Iterator[tuple[tuple[str, str, str], dict]]:
     """For every explanation of a run its (technique, type, choice of head) and `measure_leak`."""
+    from compendium.papers.sun2024.explanations import HEAD_CHOICES, load_head_attributions
+
     settings = profile.diagnosis
     bootstrap = profile.bootstrap
     tokens = load_typed_tokens(results, profile, *run)

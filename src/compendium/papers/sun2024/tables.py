@@ -10,7 +10,6 @@ import pandas as pd
 from compendium.config import ModelSpec
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
-from compendium.papers.sun2024.explanations import mean_closeness
 from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties, put_together
 from compendium.workflow.step import Step
 
@@ -90,6 +89,8 @@ def of_agents(step: Step, name: str) -> pd.DataFrame:
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values: means over the short instances of runs."""
+    from compendium.papers.sun2024.explanations import mean_closeness
+
     table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 

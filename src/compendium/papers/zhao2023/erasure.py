@@ -6,6 +6,7 @@ first of a task.
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,13 +19,15 @@ from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
 from attreval.models.questions import Conversation
-from attreval.models.scorer import Scorer
 from compendium.config import Profile
 from compendium.papers.common.runs import RUN, common_methods, load_records_once, to_explain
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
 from compendium.project import Results
 from compendium.workflow.step import Step
+
+if TYPE_CHECKING:  # claims are judged again without torch
+    from attreval.models.scorer import Scorer
 
 TOGETHER = 5  # instances that share batches
 HARD_MEASURES = (
@@ -155,7 +158,7 @@ def _evaluate_part(
 
 
 def list_inputs(
-    scorer: Scorer,
+    scorer: "Scorer",
     profile: Profile,
     task: str,
     at: int,
@@ -240,7 +243,7 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
 
 
 def _scores_in_setting(
-    scorer: Scorer,
+    scorer: "Scorer",
     tokens: Tokens,
     target: int,
     budget: Budget,
