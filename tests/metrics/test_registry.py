@@ -135,7 +135,7 @@ def test_properties_are_turned_as_the_registry_says():
             "agent": 0,
         }
         frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
-        lead = contrasts.mean_of_cells(frame, contrasts.TypeContrast(name, "token", ("random",)))
+        lead = contrasts.mean_of_cells(frame, contrasts.TypeContrast((name,), "token", ("random",)))
         assert lead == METRICS[about.metric].sign * 0.25
 
 

@@ -12,13 +12,19 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import case, models
+from reference import architectures, case, models
 from safetensors.torch import load_file
 
 from attreval.core.tables import seconds_of
-from attreval.models import unfinished
+from attreval.models import training, unfinished
 from attreval.models.loading import new_classifier
-from attreval.models.training import _parameter_groups, batches, measure_performance, train
+from attreval.models.training import (
+    _parameter_groups,
+    batches,
+    freeze_lowest,
+    measure_performance,
+    train,
+)
 from attreval.models.transformer import load_transformer
 from compendium.config import ModelSpec, TrainingSpec
 
@@ -228,6 +234,34 @@ def test_frozen_layers_stay_as_they_were_pretrained(tmp_path):
         still = {name for name, p in parameters.items() if torch.equal(p, before[name])}
         lowest = ("bert.embeddings.", *(f"bert.encoder.layer.{layer}." for layer in range(count)))
         assert still - {nothing} == {name for name in parameters if name.startswith(lowest)}
+
+
+def test_a_decoders_lowest_layers_freeze_with_its_embeddings(tmp_path):
+    folder = architectures.save_tiny("llama", tmp_path / "llama")
+    network = load_transformer(folder, device="cpu").network.requires_grad_(True)
+    freeze_lowest(network, 1)
+    still = {name for name, p in network.named_parameters() if not p.requires_grad}
+    lowest = ("model.embed_tokens.", "model.layers.0.")
+    assert still == {n for n, _ in network.named_parameters() if n.startswith(lowest)} != set()
+
+
+def test_training_ends_where_it_is_accurate_enough(tmp_path, monkeypatch):
+    accuracies = [0.5, 0.8, 0.7, 0.9, 1.0]
+
+    def measure(*of):
+        return training.Performance(0.5, accuracies[len(measured)], 0, None, None)
+
+    measured = []
+    check = unfinished.SoFar.check
+    monkeypatch.setattr(training, "measure_performance", measure)
+    monkeypatch.setattr(
+        unfinished.SoFar, "check", lambda *given: measured.append(1) or check(*given)
+    )
+    spec = SPEC.changed(watch="accuracy", enough=0.85, epochs=3)
+    _, curve = train_toy(tmp_path / "m", spec)
+    assert [row["dev_accuracy"] for row in curve] == accuracies[:4]
+    with pytest.raises(ValueError, match=r"`enough` is an accuracy.*watch: accuracy"):
+        SPEC.changed(watch="loss", enough=0.85)
 
 
 def test_frozen_layers_are_an_encoders(tmp_path):

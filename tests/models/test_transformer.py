@@ -223,7 +223,7 @@ def test_what_does_not_go_together_is_told():
         ({"architecture": "transformer", "start": "x"}, "`start` is for an encoder_decoder"),
         (
             {"architecture": "gru", "start": "x", "layers": None, "heads": None},
-            "no tokenizer, start",
+            "no start",
         ),
         ({"layers": None}, "give either `weights`"),
     ):

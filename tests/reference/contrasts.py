@@ -7,11 +7,11 @@ def contrast(rows, asked, lower_is_better=("sufficiency", "complexity")):
     """(mean difference, cells in which it is positive, cells) of rows as dictionaries; None without
     a cell.
     """
-    sign = -1 if asked.property in lower_is_better else 1
+    sign = -1 if asked.properties[0] in lower_is_better else 1
     keys = [k for k in ("task", "model", "technique", "type", "form") if k != asked.across]
     cells = {}
     for row in rows:
-        if row["property"] == asked.property:
+        if row["property"] in asked.properties:
             options = cells.setdefault(tuple(row[k] for k in keys), {}).setdefault(
                 row["instance"], {}
             )

@@ -77,9 +77,9 @@ def test_the_picture_of_prices(tmp_path):
 def test_verdicts_are_counted_and_what_random_scores_support_as_much(tmp_path):
     """Claimed are a value below 0, one above 0, and one from .98 to 1.02."""
     rows = [
-        ("limsse-fails-on-agreement", "reproduced", -0.1, -0.4, 4),  # random scores more so
-        ("limsse-best-on-hybrid", "reproduced", 0.1, 0.05, 1),  # less so
-        ("agreement-rises-with-k", "reproduced", 1.0, 0.99, 1),  # near the number as well
+        ("limsse-fails-on-agreement", "reproduced", -0.1, -0.4, 4),
+        ("limsse-best-on-hybrid", "reproduced", 0.1, 0.05, 1),
+        ("agreement-rises-with-k", "reproduced", 1.0, 0.99, 1),
         ("length-bias", "contradicted", -0.1, 0.2, 1),
         ("rises-with-ratio", "not testable here", 1.0, 1.0, 1),
     ]
@@ -93,5 +93,5 @@ def test_verdicts_are_counted_and_what_random_scores_support_as_much(tmp_path):
         found["run.claims_reproduced"],
         found["run.claims_inconclusive"],
     ) == ("5", "3", "0")
-    assert (found["run.claims_random_too"], found["run.claims_alone"]) == ("2", "3")
+    assert found["run.claims_alone"] == "3"
     assert _count_verdicts(tmp_path / "empty") == dict.fromkeys(found, "0")

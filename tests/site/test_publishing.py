@@ -443,7 +443,7 @@ def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
 
 
 ROW = {"verdict": "contradicted", "reason": None, "texts": 3, "q": 0.06}
-ROW |= {"null_scores": 0.5, "null_names": None, "null_p": 0.2, "null_world": "random scores"}
+ROW |= {"null_scores": 0.5, "null_names": None, "null_p": 0.2, "turned_by": None}
 
 
 def test_reasons_are_what_turning_gave_and_what_the_null_gives():
@@ -460,16 +460,15 @@ def test_reasons_are_what_turning_gave_and_what_the_null_gives():
     assert reason_of(ROW) == "not yet found"
     assert "is open with protocol ties half (0.100 [0.000, 0.200])" in reason_of(ROW, turned)
     assert reason_of(ROW | {"verdict": "reproduced"}) == "–"
-    edge = reason_of(
-        ROW | {"verdict": "reproduced", "null_p": None, "null_world": "one that fails"}
-    )
-    assert edge == "The null is the edge of the range; beside it, random scores 0.500."
+    settled = {"verdict": "reproduced", "turned_by": "1 of 3 changes: model GRU (0.100)"}
+    edge = reason_of(ROW | settled | {"null_p": None})
+    assert edge.startswith("The null is the edge of the range; beside it, random scores 0.500. ")
+    assert edge.endswith("Turned by 1 of 3 changes: model GRU (0.100).")
+    ruled = reason_of(ROW | settled | {"verdict": "depends on the rule", "rule": "released code"})
+    assert ruled.startswith("Another conclusion by released code. Turned by 1 of 3")
     assert "(p = 0.06," in reason_of(ROW | {"verdict": "inconclusive"})
     by_chance = reason_of(ROW | {"verdict": "holds by chance too"})
-    assert (
-        by_chance.startswith("20% of worlds with random scores")
-        and "random scores 0.500)" in by_chance
-    )
+    assert by_chance.startswith("20% of null worlds") and "random scores 0.500)" in by_chance
 
 
 def test_every_claim_has_its_row_with_command_minutes_and_cell(home):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from attreval.core.alignment import fill_ids
 from attreval.models.checks import probe_texts
@@ -47,6 +48,45 @@ def name_erasing(model: Any, given: str | None) -> None:
     elif tokenizer.mask_token_id is None or model.causal:
         model.distances = measure_erasing(model, list_candidates(tokenizer))
         model.erasing = min(model.distances, key=model.distances.__getitem__)
+
+
+def erase_to(model: Any, what: str) -> None:
+    """Erase a trained classifier's tokens in another way, for methods and metrics alike.
+
+    Args:
+        model: A Transformer, or a WordClassifier, whose words become padding as they are.
+        what: `mask` or `pad`, the token of its tokenizer, or `mean`, the mean of the vectors of all
+            tokens, which becomes the vector of one more.
+
+    Raises:
+        ValueError: Its tokenizer has no such token.
+    """
+    words = model.family != "transformer"
+    erased: int | None
+    if what == "mean":
+        erased = _add_mean(model, words)
+    elif words:
+        erased = model.pad_id if what == "pad" else None
+    else:
+        erased = getattr(model.tokenizer, f"{what}_token_id")
+    if erased is None:
+        raise ValueError(f"erase: {what}: {model.name!r} has no such token; `mean` will do")
+    if words:
+        model.mask_id = model.pad_id = erased
+    else:
+        model.erasing = erased
+
+
+def _add_mean(model: Any, words: bool) -> int:
+    """The id of one more token, whose vector is the mean of all."""
+    network = model.network
+    table = network.embedding if words else network.get_input_embeddings()
+    mean = table.weight.mean(dim=0, keepdim=True)
+    longer = torch.cat([table.weight, mean])
+    table.weight = torch.nn.Parameter(longer, requires_grad=False)
+    if words:
+        model.reuse_from = float("inf")  # windows that are computed anew alone are blanked by zeros
+    return len(longer) - 1
 
 
 def _read(tokenizer: Any, text: str) -> list[int]:

@@ -334,6 +334,14 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
     return tokenizer
 
 
+def tokenizer_of(name: Path | str) -> PreTrainedTokenizerFast:
+    """The tokenizer that lies in a folder or GGUF file, or is of the hub, as it is."""
+    from transformers import AutoTokenizer
+
+    source, how = source_of(find_model(name))
+    return AutoTokenizer.from_pretrained(source, **how)
+
+
 def check_vocabulary(tokenizer: Any, network: Any, name: str) -> None:
     """Raise ValueError for a tokenizer without words, or with more than the network knows."""
     vocabulary = tokenizer.get_vocab()

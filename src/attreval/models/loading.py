@@ -129,15 +129,15 @@ def new_classifier(
         spec: config.ModelSpec.
         labels: Class names.
         names: What the seeds of fresh weights derive from.
-        train_set: Gives a word-level model its vocabulary.
+        train_set: Gives the vocabulary where words are read.
         name: Of the model.
         device: Where it computes.
         resolve: See `new_transformer`.
         vectors: See `new_word_classifier`.
     """
     if spec.architecture in ("transformer", "encoder_decoder"):
-        return new_transformer(spec, labels, names, name, device, resolve)
-    return new_word_classifier(spec, labels, names, train_set, name, device, vectors)
+        return new_transformer(spec, labels, names, name, device, resolve, train_set, vectors)
+    return new_word_classifier(spec, labels, names, train_set, name, device, vectors, resolve)
 
 
 def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
@@ -146,7 +146,8 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     rows["computes in"] = "float32, whatever precision its weights are stored in"
     if not isinstance(model, Transformer):
         rows["architecture"] = f"{model.sizes.architecture}, word-level"
-        rows["vocabulary"] = f"{len(model.vocabulary)} words"
+        cut = "pieces of words" if model.tokenizer else "words"
+        rows["vocabulary"] = f"{len(model.vocabulary)} {cut}"
         rows["metrics erase to"] = "padding, a zero vector"
         rows["reads at most"] = f"{model.max_length} words"
         return list(rows.items())

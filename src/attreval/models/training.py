@@ -170,10 +170,10 @@ def batches(
 
 
 def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
-    """Freeze the embeddings and the lowest layers of an encoder, dropout included.
+    """Freeze the embeddings and the lowest layers of an encoder or decoder, dropout included.
 
     Args:
-        network: The encoder.
+        network: The encoder, or a decoder such as Llama.
         count: How many layers; None freezes nothing.
 
     Raises:
@@ -183,10 +183,11 @@ def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
         return
     base = getattr(network, "base_model", network)
     layers = next((m for m in base.modules() if isinstance(m, torch.nn.ModuleList)), ())
-    embeddings = getattr(base, "embeddings", None)
+    embeddings = getattr(base, "embeddings", None) or getattr(base, "embed_tokens", None)
     if embeddings is None or len(layers) != getattr(network.config, "num_hidden_layers", 0):
         raise ValueError(
-            f"frozen_layers is for encoders (BERT and its like); {type(network).__name__} is none"
+            "frozen_layers is for encoders and decoders (BERT, Llama and their like); "
+            f"{type(network).__name__} is none"
         )
     if count > len(layers):
         raise ValueError(
@@ -296,7 +297,7 @@ def train(
     encoded = [as_tokens(reader, one) for one in train_set]
     stream = _stream(encoded, train_set, spec, masks, so_far.step, names)
     for step, (texts, labels) in enumerate(stream, start=so_far.step + 1):
-        if so_far.stale >= spec.patience:
+        if so_far.stale >= spec.patience or _is_enough(so_far, spec):
             break
         so_far.losses.append(changing.take_step(model, texts, labels, spec.clip, precision))
         so_far.step = step
@@ -354,6 +355,13 @@ def _check(
     if not better and spec.schedule == "halving" and so_far.stale % spec.halve_after == 0:
         for group in optimizer.param_groups:
             group["lr"] /= 2
+
+
+def _is_enough(so_far: SoFar, spec: Any) -> bool:
+    """Whether the last check was as accurate as is asked for."""
+    if spec.enough is None or not so_far.curve:
+        return False
+    return so_far.curve[-1]["dev_accuracy"] >= spec.enough
 
 
 def _best_weights(so_far: SoFar, spec: Any) -> dict[str, torch.Tensor]:

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
-from attreval.core.seeds import seed_of
+from attreval.core.seeds import generator, seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.classifier import Score, class_scores
 from attreval.models.erasing import name_erasing
@@ -28,6 +28,7 @@ from attreval.models.folders import (
     own_names,
     read_outputs,
     source_of,
+    tokenizer_of,
 )
 from attreval.models.label_words import Prompt
 from attreval.models.outputs import Outputs
@@ -36,6 +37,15 @@ from attreval.models.questions import PropagationRule
 from attreval.models.transformer_deeplift import Rescale, captum_deeplift
 from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 from attreval.models.transformer_lrp import Propagation, propagate
+from attreval.models.words.classifier import WORDS
+from attreval.models.words.vocabulary import (
+    GiveVectors,
+    WordVectors,
+    count_words,
+    start_embeddings,
+    vectors_named,
+)
+from attreval.models.words.word_tokenizer import word_tokenizer
 
 
 @dataclass
@@ -352,6 +362,16 @@ def load_transformer(
     return model
 
 
+def input_vectors(name: str) -> WordVectors:
+    """The pieces that a network reads and their vectors: of a folder, GGUF file or hub name."""
+    from transformers import AutoModel
+
+    place, how = source_of(find_model(name))
+    table = AutoModel.from_pretrained(place, **how).get_input_embeddings().weight
+    pieces = tokenizer_of(name).convert_ids_to_tokens(range(len(table)))
+    return WordVectors(pieces, table.detach().float().numpy(), cased=True)
+
+
 def new_transformer(
     spec: Any,
     labels: tuple[str, ...],
@@ -359,6 +379,8 @@ def new_transformer(
     name: str = "",
     device: str = "auto",
     resolve: Callable[[str], str] = str,
+    train_set: Sequence[Instance] = (),
+    vectors: GiveVectors | None = None,
 ) -> Transformer:
     """A classifier to be trained: pretrained, with a fresh head if needed, or from scratch.
 
@@ -369,13 +391,10 @@ def new_transformer(
         name: Of the model.
         device: Where it computes.
         resolve: Turns a weights name into a folder, GGUF file or hub name.
+        train_set: Gives the words that a tokenizer of `words` knows.
+        vectors: See `new_word_classifier`.
     """
-    from transformers import (
-        AutoConfig,
-        AutoModel,
-        AutoModelForSequenceClassification,
-        AutoTokenizer,
-    )
+    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
     silence_progress_bars()
     torch.manual_seed(seed_of("weights", *names))
@@ -384,8 +403,10 @@ def new_transformer(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: k for k, label in enumerate(labels)},
     }
-    place, how = source_of(find_model(resolve(spec.tokenizer or spec.weights)))
-    tokenizer = AutoTokenizer.from_pretrained(place, **how)
+    if spec.tokenizer == WORDS:
+        tokenizer = word_tokenizer(count_words(train_set, spec.vocabulary))
+    else:
+        tokenizer = tokenizer_of(resolve(spec.tokenizer or spec.weights))
     if spec.weights:
         place, how = source_of(find_model(resolve(spec.weights)))
         network = AutoModelForSequenceClassification.from_pretrained(
@@ -408,6 +429,13 @@ def new_transformer(
             **head,
         )
         network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    if spec.embeddings:
+        words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        known = vectors_named(spec.embeddings, vectors, words, name)
+        table = start_embeddings(words, spec.hidden, generator("embeddings", *names), known)[2:]
+        table[tokenizer.pad_token_id] = 0
+        with torch.no_grad():
+            network.get_input_embeddings().weight.copy_(torch.from_numpy(table))
     if spec.position_start is not None:  # saved with the weights, see forward.first_position
         network.config.position_start = spec.position_start
     return Transformer(

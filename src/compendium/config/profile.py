@@ -92,6 +92,11 @@ class Profile(Section):
             )
         return given
 
+    @field_validator("models")
+    @classmethod
+    def whole_models(cls, given: dict[str, ModelSpec]) -> dict[str, ModelSpec]:
+        return {name: _whole_model(name, given) for name in given}
+
     @model_validator(mode="after")
     def known_names(self) -> Self:
         for model in self.models:
@@ -118,6 +123,7 @@ class Profile(Section):
                 f"task {task!r} asks for model {missing[0]!r}; defined are: "
                 f"{', '.join(self.models)}"
             )
+        _check_seeds(task, spec, self.models)
         for other in spec.also_train:
             if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
                 fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
@@ -205,6 +211,7 @@ class Profile(Section):
             for task, spec in self.tasks.items()
             if self.read_by(task) == task
             for run in _all_runs(task, spec)
+            if not self.models[run[1]].same_as
         ]
 
     def first_runs(self, tasks: Iterable[str]) -> list[Run]:
@@ -238,7 +245,46 @@ class Profile(Section):
 
 
 def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
-    return [(task, model, seed) for model in spec.models for seed in spec.seeds]
+    return [(task, model, seed) for model in spec.models for seed in _seeds_of(spec, model)]
+
+
+def _seeds_of(spec: TaskSpec, model: str) -> list[int]:
+    return spec.of_model.get(model, {}).get("seeds", spec.seeds)
+
+
+def _whole_model(name: str, models: dict[str, ModelSpec]) -> ModelSpec:
+    """A model's specification, that of another network's filled in where it is the same."""
+    spec = models[name]
+    if spec.same_as is None:
+        return spec
+    if spec.same_as not in models or models[spec.same_as].same_as:
+        trained = [other for other in models if not models[other].same_as]
+        raise ValueError(
+            f"model {name!r} is the same as {spec.same_as!r}, which is none that is trained; there "
+            f"are: {', '.join(trained)}"
+        )
+    whole = models[spec.same_as].changed(same_as=spec.same_as, erase=spec.erase)
+    if alien := [key for key in spec.model_fields_set if getattr(spec, key) != getattr(whole, key)]:
+        raise ValueError(
+            f"model {name!r} is the same as {spec.same_as!r} but for `erase`: leave out "
+            f"{', '.join(sorted(alien))}"
+        )
+    return whole
+
+
+def _check_seeds(task: str, spec: TaskSpec, models: dict[str, ModelSpec]) -> None:
+    """Raise ValueError for a model whose seeds are others than the task's, or its network's."""
+    for model in spec.models:
+        source = models[model].same_as or model
+        if source not in spec.models:
+            raise ValueError(f"task {task!r} has model {model!r}, and not {source!r}, its network")
+        seeds = _seeds_of(spec, model)
+        there = spec.seeds if source == model else _seeds_of(spec, source)
+        if seeds[:1] != there[:1] or not set(seeds) <= set(there):
+            raise ValueError(
+                f"task {task!r}: the seeds of {model!r} are {seeds}; they are of {there}, the "
+                "first among them"
+            )
 
 
 def _check_rows(profile: Profile, task: str) -> None:
@@ -291,6 +337,16 @@ def check_judges(profile: Profile, task: str) -> None:
             )
         if "diagnosis" in used.judges:
             _check_diagnosis(profile.diagnosis, task, model, family)
+
+
+def check_trained(profile: Profile) -> None:
+    """Raise ValueError where a task outside the crossed design has a model that is not trained."""
+    for task, spec in profile.tasks.items():
+        if others := [name for name in spec.models if profile.models[name].same_as]:
+            raise ValueError(
+                f"task {task!r} has model {others[0]!r}, which is another's network (same_as): "
+                "such a one is for tasks under `crossed`"
+            )
 
 
 def check_more_than_random(profile: Profile) -> None:

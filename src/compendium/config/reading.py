@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from attreval.core.section import explain_error
 from compendium import corpora, project
 from compendium.config.own import make_known, resolve_paths
-from compendium.config.profile import Profile, check_more_than_random
+from compendium.config.profile import Profile, check_more_than_random, check_trained
 
 # paper -> variant -> section -> field -> value
 VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
@@ -159,6 +159,7 @@ def load_profile(name: str) -> Profile:
         make_known(found)
         profile = Profile.model_validate(found)
         check_more_than_random(profile)
+        check_trained(profile)
         kept = {}
         for task, spec in profile.tasks.items():
             if not spec.optional or corpora.at_hand(task):

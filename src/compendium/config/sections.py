@@ -28,12 +28,19 @@ class ModelSpec(Section):
     encoder_decoder: a small BART. start: the BERT-shaped encoder that lends it embeddings and its
     lowest layers.
 
-    Word-level architectures: hidden counts units a direction (filters of a cnn). embeddings: where
-    words start from, `glove` (of the registry, 50 wide) or a text file of word vectors by its
-    absolute path or its place in the folder that ATTREVAL_CORPORA names. kernel: words in a window
-    (qgru, qlstm, cnn). vocabulary: words with the two reserved. order: see models.words.layers.
+    tokenizer: `words` for the words of the training set; else that of a registry name, folder or
+    hub name, whose pieces a word-level architecture reads in place of words. embeddings: where
+    words start from in a network that is no pretrained one, as wide as that: `glove` (of the
+    registry, 50 wide), the input vectors of weights, or a text file of word vectors by its absolute
+    path or its place in the folder that ATTREVAL_CORPORA names.
 
-    training: what to change in the profile's training; a task's own changes go before.
+    Word-level architectures: hidden counts units a direction (filters of a cnn). kernel: words in a
+    window (qgru, qlstm, cnn). vocabulary: words with the two reserved. order: see
+    models.words.layers.
+
+    training: what to change in the profile's training; a task's own changes go before. same_as: the
+    model of that name, not trained again. erase: what its tokens are erased to, for methods and
+    metrics alike; see models.erasing. The crossed design alone knows these two.
     """
 
     architecture: Literal[
@@ -58,11 +65,15 @@ class ModelSpec(Section):
     vocabulary: int = Field(50_000, ge=3)
     order: Literal["turn_first", "convolve_first"] = "turn_first"
     training: dict[str, Any] = {}
+    same_as: str | None = None
+    erase: Literal["mask", "pad", "mean"] | None = None
 
     @model_validator(mode="after")
     def one_origin(self) -> Self:
+        if self.same_as:
+            return self
         if self.architecture not in ("transformer", "encoder_decoder"):
-            alien = ("weights", "tokenizer", "layers", "heads", "start", "position_start")
+            alien = ("weights", "layers", "heads", "start", "position_start")
             given = [name for name in alien if getattr(self, name) is not None]
             if given or self.hidden is None:
                 raise ValueError(
@@ -80,6 +91,8 @@ class ModelSpec(Section):
             raise ValueError(
                 "give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`"
             )
+        if self.weights and self.embeddings:
+            raise ValueError("`weights` have input vectors of their own: leave out `embeddings`")
         if self.architecture == "transformer" and self.start:
             raise ValueError(
                 "`start` is for an encoder_decoder; a transformer starts from `weights`"
@@ -113,9 +126,9 @@ class TaskSpec(Section):
     are trained, for another task to use. judges: which judges look at the explanations. also_train:
     tasks to train on as well, the task itself among them. training, explain, faithfulness: what to
     change in the profile's for this task. of_model: what is otherwise for one of the models (its
-    rows, judges, also_train and training). examples: ids of test instances that are explained
-    besides, to be shown. optional: left out, and said to be, where its files from outside the
-    registry are not at hand.
+    rows, judges, also_train and training, and which of the seeds). examples: ids of test instances
+    that are explained besides, to be shown. optional: left out, and said to be, where its files
+    from outside the registry are not at hand.
     """
 
     models: list[str] = Field(min_length=1)
@@ -149,7 +162,7 @@ class TaskSpec(Section):
 
 
 ROWS = ("train_rows", "dev_rows", "test_rows")
-OF_MODEL = (*ROWS, "explain_rows", "judges", "also_train", "training")
+OF_MODEL = (*ROWS, "explain_rows", "judges", "also_train", "training", "seeds")
 
 
 class TrainingSpec(Section):
@@ -163,7 +176,8 @@ class TrainingSpec(Section):
     null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
     the model's max_length. frozen_layers: an encoder's embeddings and so many of its lowest layers
     stay as they were pretrained; null for none. masked: half of each batch has a random share of
-    its tokens masked, see models.training.
+    its tokens masked, see models.training. enough: training ends with the first check on dev that
+    is so accurate, and keeps that one.
     """
 
     epochs: int = Field(1, ge=1)
@@ -183,6 +197,16 @@ class TrainingSpec(Section):
     tokens: int | None = Field(None, ge=8)
     frozen_layers: int | None = Field(None, ge=0)
     masked: bool = False
+    enough: float | None = Field(None, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def enough_of_what_is_watched(self) -> Self:
+        if self.enough is not None and self.watch != "accuracy":
+            raise ValueError(
+                f"`enough` is an accuracy, and what is kept is chosen by {self.watch}: "
+                "give `watch: accuracy`"
+            )
+        return self
 
 
 def check_methods(names: list[str]) -> list[str]:

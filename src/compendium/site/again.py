@@ -12,7 +12,7 @@ import pandas as pd
 from attreval.core.tables import read_csv
 from compendium import corpora
 from compendium.config import Profile, make_known
-from compendium.papers.common.claims import scorecard
+from compendium.papers.common.claims import Judged, scorecard
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
 from compendium.papers.kamp2023 import claims as agreement
 from compendium.papers.poerner2018 import claims as pointing
@@ -28,32 +28,25 @@ from compendium.workflow.step import Step
 DIGITS = 9  # to which a number is the same
 
 
-def _judge_pointing(step: Step) -> None:
+def _judge_pointing(step: Step) -> Judged:
     hits = step.kept("instances").rename(columns={"measure": "metric", "value": "hit"})
     common = read_common(step.kept("common"))
-    claims = step.table("claims", pointing.pointing_claims(step, hits, common))
-    step.table("claims_turned", pointing.turned_claims(step, hits, claims))
+    return pointing.judge_claims(step, hits, step.kept("otherwise"), common)
 
 
-def _judge_agreement(step: Step) -> None:
-    measured = agreement.statistics_by_run(step)
-    claims = step.table("claims", agreement.claims_table(step, measured))
-    step.table("claims_turned", agreement.turned_claims(step, measured, claims))
+def _judge_agreement(step: Step) -> Judged:
+    return agreement.judge_claims(step, agreement.statistics_by_run(step))
 
 
-def _judge_faithfulness(step: Step) -> None:
+def _judge_faithfulness(step: Step) -> Judged:
     unlearned = unlearned_table(step, step.profile.explained_runs("faithfulness"))
     pairs = drop_unlearned(pair_with_rivals(step.kept("values"), step.profile), unlearned)
-    curves = step.kept("curves")
-    claims = step.table("claims", faithfulness.faithfulness_claims(step, pairs, curves))
-    step.table("claims_turned", faithfulness.turned_claims(step, pairs, curves, claims))
+    return faithfulness.judge_claims(step, pairs, step.kept("curves"))
 
 
-def _judge_diagnosis(step: Step) -> None:
-    values = step.kept("values")
+def _judge_diagnosis(step: Step) -> Judged:
     learned = agents_learned(step.kept("uninformed"), step.profile.bootstrap)
-    claims = step.table("claims", diagnosis.claims_table(step, values, learned))
-    step.table("claims_turned", diagnosis.turned_claims(step, values, claims))
+    return diagnosis.judge_claims(step, step.kept("values"), learned)
 
 
 JUDGES = {
@@ -83,7 +76,10 @@ def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
         shutil.copytree(run.values, alone.values)
         for notebook, judge in JUDGES.items():
             if run.table("claims", notebook).exists():
-                judge(Step(notebook, NOTEBOOKS[notebook](), profile, alone))
+                step = Step(notebook, NOTEBOOKS[notebook](), profile, alone)
+                judged = judge(step)
+                step.table("claims", judged.claims)
+                step.table("claims_turned", judged.turned)
         said = [read_csv(*one.tables.glob("*_claims*.csv")) for one in (run, alone)]
         return scorecard(alone.tables), find_differing(*said)
 

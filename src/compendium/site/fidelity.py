@@ -152,7 +152,7 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
 
 
 def read_turned(run: Results) -> dict[str, list[dict]]:
-    """By contradicted claim, the rows of the run's tables `claims_turned`."""
+    """By claim, the rows of the run's tables `claims_turned`."""
     out: dict[str, list[dict]] = defaultdict(list)
     for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
         for row in read_csv(path).to_dict("records"):
@@ -161,28 +161,29 @@ def read_turned(run: Results) -> dict[str, list[dict]]:
 
 
 def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
-    """Why a claim has its verdict; a dash where it holds, NOT_FOUND where nobody knows.
+    """Why a claim has its verdict, and what turns it; NOT_FOUND where nobody knows.
 
-    turned: of a contradicted claim, rows of `claims_turned`.
+    turned: of the claim, rows of `claims_turned`.
     """
-    made = verdicts.MADE.items()
-    nulls = [f"{name} {row[key]:.3f}" for name, key in made if row[key] is not None]
-    said = ", ".join(nulls)
+    made = {"random scores": "null_scores", "exchanged names": "null_names"}
+    said = ", ".join(f"{name} {row[key]:.3f}" for name, key in made.items() if row[key] is not None)
     match row["verdict"]:
         case verdicts.Verdict.REPRODUCED:
             beside = said and row["null_p"] is None
-            return f"The null is the edge of the range; beside it, {said}." if beside else "–"
+            edge = f"The null is the edge of the range; beside it, {said}. " if beside else ""
+            turns = f"Turned by {row['turned_by']}." if row["turned_by"] else ""
+            return (edge + turns).strip() or "–"
+        case verdicts.Verdict.RULE:
+            return f"Another conclusion by {row['rule']}. Turned by {row['turned_by']}."
         case verdicts.Verdict.UNTESTABLE:
             return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
         case verdicts.Verdict.INCONCLUSIVE:
             where = "on both sides, or near an edge"
             return f"The interval lies {where} (p = {row['q']:.2f}, adjusted)."
         case verdicts.Verdict.CHANCE:
-            worlds = f"{row['null_p']:.0%} of worlds with {row['null_world']}"
-            return f"{worlds} support it as much (on average: {said})."
+            return f"{row['null_p']:.0%} of null worlds support it as much (on average: {said})."
         case verdicts.Verdict.DIRECTION:
-            side = "Beyond chance on the claimed side"
-            return f"{side}, but not surely in the range, after adjusting."
+            return "Beyond chance on the claimed side, but not surely in the range."
     return say_turned(turned) if turned else NOT_FOUND
 
 

@@ -254,16 +254,11 @@ def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
 def _count_verdicts(tables: Path) -> dict[str, str]:
     """How many claims of all papers got which verdict, as `run.claims...`; 0 where none is judged.
 
-    random_too: reproduced ones that random scores support as much. alone: tested on one model,
-    trained once.
+    alone: tested on one model, trained once.
     """
     found = scorecard(tables, checks=False) if has_claims(tables) else pd.DataFrame(columns=COLUMNS)
     counts = {verdict.replace(" ", "_"): (found.verdict == verdict).sum() for verdict in Verdict}
-    held = found[found.verdict == Verdict.REPRODUCED]
-    ranges = {claim.id: claim.expect for claim in read_claims()}
-    as_much = [ranges[row.claim].as_much(row.value, row.null_scores) for row in held.itertuples()]
     alone = (found.models == 1) & (found.seeds == 1)
-    counts["random_too"] = sum(map(int, as_much))
     counts["alone"] = (alone & (found.verdict != Verdict.UNTESTABLE)).sum()
     told = {f"run.claims_{name}": str(count) for name, count in counts.items()}
     return {"run.claims": str(len(found))} | told

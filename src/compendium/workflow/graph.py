@@ -158,7 +158,7 @@ class Graph:
             name for name in sorted(named) if Path(name).is_absolute() and Path(name).is_dir()
         ]
         stamps = [weights_stamp(name) for name in sorted(named & set(WEIGHTS))]
-        own = sorted(vectors - {"glove"})
+        own = sorted(vectors - set(WEIGHTS))
         return [*stamps, *map(folder_stamp, folders), *map(vectors_file, own)]
 
     def trained(self, runs: Iterable[Run]) -> list[Path]:

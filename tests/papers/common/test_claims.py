@@ -261,7 +261,7 @@ def test_several_claims_are_adjusted_for_their_number(tmp_path):
     claims = claims_of(tmp_path, *({"id": f"c{at}"} for at in range(10)))
     among = {f"c{at}": found(0.0) for at in range(10)} | {"c0": edge}
     assert score(claims[:1], {"c0": edge}).verdict[0] == "reproduced"
-    assert score(claims, among).verdict[0] == "direction only"
+    assert score(claims, among).verdict[0] == "inconclusive"
 
 
 def claim_of(name):
@@ -303,7 +303,7 @@ def test_lrp_and_gradient_x_input_meet_where_other_methods_do_not():
     assert "no run of a CNN" in pointing.same_word(Recorder(), []).reason
 
 
-# Turning one thing at a time: only what is contradicted, and only what changes something
+# Turning one thing at a time: whatever is tested, and only what changes something
 
 
 def test_an_interval_is_inside_outside_or_neither():
@@ -322,8 +322,8 @@ def test_an_interval_is_inside_outside_or_neither():
     assert interval_holds(above, 0.1, 0.2, 29) == FEW
 
 
-def test_only_contradicted_claims_are_turned_and_only_what_changes_them(tmp_path):
-    claims = claims_of(tmp_path, {"id": "wrong"}, {"id": "right"})
+def test_tested_claims_are_turned_and_only_by_what_changes_them(tmp_path):
+    claims = claims_of(tmp_path, {"id": "wrong"}, {"id": "right"}, {"id": "void"})
     judged = score(claims, {"wrong": found(-0.5), "right": found(0.5)})
     asked = []
 
@@ -334,14 +334,27 @@ def test_only_contradicted_claims_are_turned_and_only_what_changes_them(tmp_path
         yield Turn("model", "no number", Finding(float("nan"), np.full(3, np.nan)))
         yield Turn("model", "GRU", found(0.3))
         yield Turn("metric", "another", found(0.3), Expectation(below=0))
+        yield Turn("protocol", "an open rule", found(0.45), open=True)
+        yield Turn("protocol", "one that opens", found(0.0), open=True)
 
     table = common.turned_claims_table(claims, judged, turn, 0.95)
-    assert asked == ["wrong"] and (table.low < table.value).all()
-    assert table[["what", "how", "claimed", "holds"]].to_numpy().tolist() == [
-        ["model", "GRU", "above 0", INSIDE],
-        ["metric", "another", "below 0", OUTSIDE],
+    assert asked == ["wrong", "right"] and (table.low < table.value).all()
+    columns = ["what", "how", "claimed", "holds", "turns", "depends"]
+    of_wrong = table[table.claim == "wrong"][columns].to_numpy().tolist()
+    assert of_wrong == [
+        ["model", "GRU", "above 0", INSIDE, True, False],
+        ["metric", "another", "below 0", OUTSIDE, False, False],
+        ["protocol", "an open rule", "above 0", INSIDE, True, True],
+        ["protocol", "one that opens", "above 0", OPEN, False, True],
     ]
-    empty = common.turned_claims_table(claims[1:], judged[1:], turn, 0.95)
+    settled = common.settle(claims, judged, table, 0.95).claims.set_index("claim")
+    assert settled.verdict.tolist() == ["depends on the rule"] * 2 + ["not testable here"]
+    assert settled.rule.tolist() == ["an open rule; one that opens", "one that opens", ""]
+    assert settled.turned_by["wrong"] == (
+        "2 of 4 changes: model GRU (0.300), protocol an open rule (0.450)"
+    )
+    assert settled.turned_by["right"].startswith("2 of 5 changes: corpus same (-0.500), metric")
+    empty = common.turned_claims_table(claims[2:], judged[2:], turn, 0.95)
     assert list(empty) == list(table) and common.say_turned(empty.to_dict("records")) == ""
 
 

@@ -1,4 +1,4 @@
-"""Verdicts: each of the six where it is due, and mirror images alike."""
+"""Verdicts: each of the seven where it is due, and mirror images alike."""
 
 from io import StringIO
 
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compendium.papers.common.verdicts import (
-    MADE,
     NULLS,
+    OPPOSITE,
     Expectation,
     Finding,
     Verdict,
@@ -27,17 +27,18 @@ def finding(value, low, high, by_scores=NOTHING, by_names=NOTHING, reason=""):
     return Finding(value, drawn, by_scores, by_names, texts=100, reason=reason)
 
 
-def verdict_of(expect, found, q, null="random scores"):
+def verdict_of(expect, found, q, null="random scores", rule=""):
     """The verdict on a finding whose claim declares this null."""
     expect = Expectation(**expect)
-    return decide_verdict(expect, null, found.measures(expect, null, 0.95) | {"q": q}, 0.95)
+    row = found.measures(expect, null, 0.95) | {"q": q, "rule": rule}
+    return decide_verdict(expect, null, row, 0.95)
 
 
 # scores, names: what the null worlds lie around, if there are any; the first are the claim's null
 CASES = """
 above      near  within   value     low    high  scores   names       q  verdict
 0             -       -     0.2     0.1     0.3       0       0    0.01  reproduced
-0             -       -     0.2     0.1     0.3       0       0     0.2  direction only
+0             -       -     0.2     0.1     0.3       0       0     0.2  inconclusive
 0             -       -     0.2    -0.1     0.3       0       0     0.2  inconclusive
 0             -       -    -0.2    -0.3    -0.1       0       0    0.01  contradicted
 0             -       -    -0.2    -0.3    -0.1       0       0     0.2  inconclusive
@@ -45,12 +46,13 @@ above      near  within   value     low    high  scores   names       q  verdict
 0             -       -     0.2     0.1     0.3       0    0.25    0.01  reproduced
 0.5           -       -     0.6     0.4     0.7       0       0     0.2  direction only
 -           0.5     0.1    0.55    0.45    0.58       0       0    0.01  reproduced
--           0.5     0.1    0.55     0.3     0.8       0       0     0.9  direction only
--           0.5     0.1     0.3     0.2    0.35       0       0    0.01  direction only
--           0.5     0.1     0.7    0.65     0.8     0.9       -    0.01  direction only
+0.5           -       -     0.6     0.4     0.7    0.45       0     0.2  inconclusive
+-           0.5     0.1    0.55     0.3     0.8       0       0     0.9  inconclusive
+-           0.5     0.1     0.3     0.2    0.35       0       0    0.01  contradicted
+-           0.5     0.1     0.7    0.65     0.8     0.9       -    0.01  contradicted
 -           0.5     0.1     0.7    0.65     0.8     0.5       0    0.01  contradicted
 -             0     0.1       0   -0.05    0.05       0       0    0.01  holds by chance too
--             0    0.02    0.01    -0.5     0.5       3       -    0.01  direction only
+-             0    0.02    0.01    -0.5     0.5       3       -    0.01  inconclusive
 0             -       -     0.2     0.1     0.3       -       -    0.01  reproduced
 0             -       -       -       0       0       0       0       -  not testable here
 """
@@ -71,7 +73,7 @@ def test_where_the_null_is_the_edge_no_world_counts():
     """LIMSSE, surely below the last word as published, was `by chance too`: random is lower."""
     below = finding(-0.109, -0.137, -0.081, NOTHING - 0.465)
     assert verdict_of({"below": 0}, below, 0.01) == "holds by chance too"
-    for null in set(NULLS) - set(MADE):
+    for null in OPPOSITE:
         assert verdict_of({"below": 0}, below, 0.01, null) == "reproduced"
         above = finding(0.1, 0.05, 0.2, NOTHING - 1)
         assert verdict_of({"below": 0}, above, 0.01, null) == "contradicted"
@@ -79,9 +81,25 @@ def test_where_the_null_is_the_edge_no_world_counts():
         assert verdict_of({"near": 1, "within": 0.02}, near, 0.5, null) == "inconclusive"
 
 
-def test_names_count_where_they_are_the_null():
-    found = finding(0.2, 0.1, 0.3, NOTHING + 0.3)
-    assert verdict_of({"above": 0}, found, 0.01, "exchanged names") == "reproduced"
+def test_random_scores_count_whatever_other_null_there_is():
+    by_chance = finding(0.2, 0.1, 0.3, NOTHING + 0.3)
+    for null in set(NULLS) - set(OPPOSITE):
+        assert verdict_of({"above": 0}, by_chance, 0.01, null) == "holds by chance too"
+    by_names = finding(0.2, 0.1, 0.3, NOTHING, NOTHING + 0.3)
+    said = {null: verdict_of({"above": 0}, by_names, 0.01, null) for null in NULLS}
+    assert said.pop("exchanged names") == "holds by chance too"
+    assert set(said.values()) == {"reproduced"}
+
+
+def test_what_an_open_rule_turns_depends_on_it():
+    for value, q, verdict in (
+        (0.2, 0.01, "depends on the rule"),
+        (-0.2, 0.01, "depends on the rule"),
+        (0.2, 0.2, "inconclusive"),
+        (0.05, 0.01, "inconclusive"),
+    ):
+        found = finding(value, value - 0.1, value + 0.1)
+        assert verdict_of({"above": 0}, found, q, rule="released code") == verdict
 
 
 SHARES = st.floats(0, 1)

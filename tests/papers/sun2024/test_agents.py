@@ -125,10 +125,11 @@ def said(right, texts=120, seeds=(1,), model="tiny"):
         rng = np.random.default_rng(agent)
         labels = np.arange(texts) % 3
         own = np.where(rng.random(texts) < right, labels, rng.integers(0, 3, texts))
-        rows += [("t", model, 1, agent, f"i{i}", labels[i], own[i]) for i in range(texts)]
-    return pd.DataFrame(
-        rows, columns=["task", "model", "seed", "agent_seed", "instance", "label", "predicted"]
-    )
+        rows += [
+            ("t", model, 1, agent, f"i{i}", labels[i], own[i], labels[i]) for i in range(texts)
+        ]
+    columns = ["task", "model", "seed", "agent_seed", "instance", "label", "predicted", "planted"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def test_agents_that_guess_have_not_learned_and_say_so():
@@ -154,6 +155,15 @@ def test_agents_that_guess_have_not_learned_and_say_so():
     one = said(0.6)
     assert found.f1["good"] == f1_score(one.label, one.predicted, average="macro")
     assert found.low["good"] < found.f1["good"] < found.high["good"] and found.tested.eq(120).all()
+
+
+def test_agents_that_do_not_use_what_gives_the_class_away_decide_nothing():
+    deaf = said(0.6).assign(planted=lambda frame: frame.predicted)
+    found = agents_learned(pd.concat([said(0.6, model="good"), deaf]), BootstrapSpec(draws=200))
+    good, other = found.itertuples()
+    assert good.learned and good.planted == pytest.approx(1 - good.f1) and good.planted_low > 0.1
+    assert not other.learned and other.planted == 0
+    assert other.reason.startswith("agents do not use an explanation that gives the class away")
 
 
 def test_seeds_of_agents_widen_the_interval():

@@ -14,11 +14,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from attreval.core.alignment import place_tokens
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
 from attreval.models.classifier import Score, class_scores
-from attreval.models.folders import check_names, match_labels
+from attreval.models.folders import check_names, match_labels, tokenizer_of
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import PropagationRule
 from attreval.models.words.layers import Convolutional, Quasi, Recurrent, turn
@@ -26,13 +27,16 @@ from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
 from attreval.models.words.vocabulary import (
     PAD,
     UNKNOWN,
-    WordVectors,
+    GiveVectors,
     count_words,
+    cut_text,
     start_embeddings,
+    vectors_named,
 )
 from attreval.models.words.window_erasure import can_reuse, erased_states
 
 DESCRIPTION = "words.json"  # the file by which a folder of such a model is known
+WORDS = "words"  # a `tokenizer` of this name cuts texts into their words
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,7 @@ class WordClassifier:
             zero vector), 1 is any other word.
         sizes: What the network is made of.
         labels, order, max_length, score: As for a Transformer.
+        tokenizer: Whose pieces are its words, without special ones; None for the words of a text.
         reuse_from: The number of windows from which on `erased` answers for the rows; measured on a
             processor, where it is then faster.
     """
@@ -156,6 +161,7 @@ class WordClassifier:
     mask_id: int = PAD
     reuse_from: float = 32
     score: Score = "logit"
+    tokenizer: Any = None
 
     def __post_init__(self) -> None:
         if not can_reuse(self.network.core, self.device):
@@ -188,13 +194,17 @@ class WordClassifier:
         Raises:
             ValueError: It has no words.
         """
-        kept = _cut_words(instance.words[:, 0], self.max_length)
-        texts = instance.word_texts()
+        places, texts = cut_text(instance, self.tokenizer)
+        kept = _cut_words(places[:, 0], self.max_length)
         words = [texts[at] for at in kept]
         if not words:
             raise ValueError(f"instance {instance.id!r} has no words: {instance.segments!r}")
         ids = np.array([self.index.get(word, UNKNOWN) for word in words], dtype=np.int64)
-        places = instance.words[kept]
+        places = places[kept]
+        if self.tokenizer is not None:
+            fills = (self.pad_id, self.mask_id)
+            sides = places[:, 0].tolist()
+            return place_tokens(instance, ids.tolist(), sides, places, words, fills, UNKNOWN)
         return Tokens(
             ids=ids,
             segments=places[:, 0].copy(),
@@ -287,8 +297,10 @@ class WordClassifier:
         return class_scores(network.output(states), self.order, self.score)
 
     def save(self, folder: Path) -> None:
-        """Write weights (safetensors) and a description with the vocabulary into a folder."""
+        """Write weights (safetensors), vocabulary, and a tokenizer if any into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
+        if self.tokenizer is not None:
+            self.tokenizer.save_pretrained(folder)
         state = self.network.state_dict()
         weights = {name: one.detach().float().cpu().contiguous() for name, one in state.items()}
         save_file(weights, folder / "model.safetensors")
@@ -351,6 +363,7 @@ def load_word_classifier(
         labels=labels or own,
         max_length=min(max_length or described["max_length"], described["max_length"]),
         order=match_labels(own, labels, str(folder)) if labels else None,
+        tokenizer=tokenizer_of(folder) if (folder / "tokenizer.json").exists() else None,
     )
     model.reload(folder)
     return model
@@ -363,7 +376,8 @@ def new_word_classifier(
     train_set: Sequence[Instance],
     name: str = "",
     device: str = "auto",
-    vectors: Callable[[str, Sequence[str]], WordVectors] | None = None,
+    vectors: GiveVectors | None = None,
+    resolve: Callable[[str], str] = str,
 ) -> WordClassifier:
     """A classifier to be trained; its vocabulary is that of the training set.
 
@@ -375,16 +389,14 @@ def new_word_classifier(
         name: Of the model.
         device: Where it computes.
         vectors: Gives those that spec.embeddings names, for a vocabulary.
+        resolve: Turns the name of a tokenizer into a folder or hub name.
 
     Raises:
         ValueError: The model starts from vectors, and none are given.
     """
-    vocabulary = count_words(train_set, spec.vocabulary)
-    if spec.embeddings and vectors is None:
-        raise ValueError(
-            f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given"
-        )
-    known = vectors(spec.embeddings, vocabulary) if vectors and spec.embeddings else None
+    pieces = spec.tokenizer not in (None, WORDS)
+    tokenizer = tokenizer_of(resolve(spec.tokenizer)) if pieces else None
+    vocabulary = count_words(train_set, spec.vocabulary, tokenizer)
     given = {
         one.name: getattr(spec, one.name)
         for one in fields(Sizes)
@@ -393,11 +405,17 @@ def new_word_classifier(
     sizes = Sizes(words=len(vocabulary) + 2, classes=len(labels), **given)
     torch.manual_seed(seed_of("weights", *names))
     network = Network(sizes)
-    table = start_embeddings(
-        vocabulary, sizes.embedding_size, generator("embeddings", *names), known
-    )
+    known = vectors_named(spec.embeddings, vectors, vocabulary, name)
+    rng = generator("embeddings", *names)
+    table = start_embeddings(vocabulary, sizes.embedding_size, rng, known)
     with torch.no_grad():
         network.embedding.weight.copy_(torch.from_numpy(table))
     return WordClassifier(
-        name, network.to(pick_device(device)), vocabulary, sizes, tuple(labels), spec.max_length
+        name,
+        network.to(pick_device(device)),
+        vocabulary,
+        sizes,
+        tuple(labels),
+        spec.max_length,
+        tokenizer=tokenizer,
     )

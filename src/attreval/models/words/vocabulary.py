@@ -1,18 +1,26 @@
-"""Vocabulary of a word-level model, and the vectors from which its words start."""
+"""Vocabulary of a word-level model, and the vectors from which its words start.
+
+A word is what is read one by one: a word of the text, or a piece of one as a tokenizer cuts it.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from attreval.core.records import Instance
+from attreval.models.placing import lock_of
 
 PAD = 0  # the two reserved indices
 UNKNOWN = 1
-GIVE_SIZE = "give the model `embedding_size` as wide as its `embeddings`, or name other vectors"
+GIVE_SIZE = (
+    "give the model `embedding_size` (a transformer `hidden`) as wide as its `embeddings`, or name "
+    "other vectors"
+)
 
 
 @dataclass(frozen=True)
@@ -30,14 +38,39 @@ class WordVectors:
     cased: bool = False
 
 
-def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
+GiveVectors = Callable[[str, Sequence[str]], WordVectors]  # of a name, for a vocabulary
+
+
+def cut_text(instance: Instance, tokenizer: Any = None) -> tuple[np.ndarray, list[str]]:
+    """(W, 3) segment, start and end of an instance's words or pieces, and these as strings.
+
+    Args:
+        instance: The text.
+        tokenizer: A fast one whose pieces are read in place of words; it adds no special ones.
+    """
+    if tokenizer is None:
+        return instance.words, instance.word_texts()
+    places: list[tuple[int, int, int]] = []
+    pieces: list[str] = []
+    for at, text in enumerate(instance.segments):
+        with lock_of(tokenizer):
+            cut = tokenizer(
+                text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )
+        places += [(at, *span) for span in cut["offset_mapping"]]
+        pieces += tokenizer.convert_ids_to_tokens(cut["input_ids"])
+    return np.array(places, dtype=np.int64).reshape(-1, 3), pieces
+
+
+def count_words(instances: Iterable[Instance], size: int, tokenizer: Any = None) -> tuple[str, ...]:
     """The most frequent words, ties in alphabetical order.
 
     Args:
         instances: The texts.
         size: How many, the two reserved indices included.
+        tokenizer: See `cut_text`.
     """
-    counts = Counter(word for instance in instances for word in instance.word_texts())
+    counts = Counter(word for instance in instances for word in cut_text(instance, tokenizer)[1])
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     return tuple(ranked[: max(0, size - 2)])
 
@@ -74,6 +107,23 @@ def start_embeddings(
         if at is not None:
             table[row] = known.table[at]
     return table
+
+
+def vectors_named(
+    embeddings: str | None, give: GiveVectors | None, words: Sequence[str], model: str
+) -> WordVectors | None:
+    """The vectors that a model's `embeddings` name, for a vocabulary; None where it names none.
+
+    Raises:
+        ValueError: There is nothing that gives them.
+    """
+    if not embeddings:
+        return None
+    if give is None:
+        raise ValueError(
+            f"the model {model!r} starts from {embeddings} embeddings, but none were given"
+        )
+    return give(embeddings, words)
 
 
 def read_glove(matrix: Path, index: Path) -> WordVectors:

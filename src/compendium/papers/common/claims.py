@@ -1,13 +1,14 @@
 """What the papers claim and whether it holds here: paper/claims.yml, our values, and verdicts.
 
-And what becomes of a contradicted claim when one thing is changed (turned) and everything else
-stays as it was.
+And what becomes of each conclusion when one thing is changed (turned) and everything else stays as
+it was. Rules that a paper and its code leave open are among what is turned: a conclusion that one
+of them turns depends on the rule.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,8 @@ OF_THE_CLAIM = (
 OF_THE_FINDING = ("texts", "models", "seeds", "corpus", "model", "basis")
 COLUMNS = ["claim", *OF_THE_CLAIM[:6], "published", "claimed", "null_world", "value"]
 COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds"]
-COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "kind", "sequel"]
+COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "rule", "turned_by"]
+COLUMNS += ["kind", "sequel"]
 ClaimKind = Literal["conclusion", "check of data", "check of algebra", "check of noise"]
 KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
 CONCLUSION = KINDS[0]
@@ -51,9 +53,9 @@ class Claim(Section):
     what the paper has, in words. null_world: what a world without the effect gives. contrast: how
     the number is made, for the judge that knows contrasts. why_not: why it cannot be tested here,
     if so. gold: the task that holds the paper's gold, without which nothing tests it. objection:
-    what a second reader holds against the question. kind: a conclusion, or no more than a check,
-    which is listed apart. sequel: the later work in the bibliography that makes the claim, if not
-    the paper.
+    what a second reader holds against the question, and the answer. denied: how the paper's own
+    tables deny it, if they do. kind: a conclusion, or no more than a check, which is listed apart.
+    sequel: the later work in the bibliography that makes the claim, if not the paper.
     """
 
     id: str
@@ -69,6 +71,7 @@ class Claim(Section):
     contrast: dict[str, Any] | None = None
     why_not: str = ""
     objection: str = ""
+    denied: str = ""
     gold: str = ""
     kind: ClaimKind = CONCLUSION
     sequel: str = ""
@@ -137,11 +140,41 @@ def score(
         row |= finding.measures(claim.expect, claim.null_world, confidence)
         row |= {name: getattr(finding, name) for name in OF_THE_FINDING}
         row["metric"] = "" if finding.reason and np.isnan(finding.value) else finding.metric
+        row["turned_by"] = ""
         rows.append(row)
     for claim, row, q in zip(claims, rows, verdicts.adjust(np.array(p)), strict=True):
         row["q"] = q
         row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+class Judged(NamedTuple):
+    """One row a claim, and one row a claim and thing turned."""
+
+    claims: pd.DataFrame
+    turned: pd.DataFrame
+
+
+def settle(
+    claims: Sequence[Claim], judged: pd.DataFrame, turned: pd.DataFrame, confidence: float
+) -> Judged:
+    """The verdicts with what turns them.
+
+    judged: of `score` on these claims. turned: of `turned_claims_table`.
+    """
+    by_claim = dict(list(turned.groupby("claim", sort=False)))
+    rows = []
+    for claim, row in zip(claims, judged.to_dict("records"), strict=True):
+        changes = by_claim.get(claim.id, turned[:0])
+        opposite = changes[changes.turns.astype(bool)]
+        if len(changes):
+            said = [f"{one.what} {one.how} ({one.value:.3f})" for one in opposite.itertuples()]
+            row["turned_by"] = f"{len(said)} of {len(changes)} changes"
+            row["turned_by"] += ": " * bool(said) + ", ".join(said)
+        row["rule"] = "; ".join(changes.how[changes.depends.astype(bool)])
+        row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
+        rows.append(row)
+    return Judged(pd.DataFrame(rows, columns=COLUMNS), turned)
 
 
 def _checked(claim: Claim, finding: Finding) -> Finding:
@@ -197,6 +230,8 @@ def for_people(table: pd.DataFrame) -> str:
             out.append(f"    a second reader: {against[row.claim]}")
         if row.value != "":
             out.append(f"    {'; '.join(_say_numbers(row))}")
+        if row.turned_by:
+            out.append(f"    turned by {row.turned_by}")
     counts = table[~checks].verdict.value_counts()
     return "\n".join([*out, *(f"{count:>4} {verdict}" for verdict, count in counts.items())])
 
@@ -221,6 +256,7 @@ OPEN = "open"
 OUTSIDE = "does not hold"
 FEW = "too few texts"
 LEAST_NULLS = 19  # what a profile may ask for at least; a turned number is not compared with chance
+MOST_DRAWS = 1000  # of a turned number, of which there are many
 Turnable = Literal["model", "corpus", "method", "metric", "protocol"]
 
 
@@ -229,13 +265,15 @@ class Turn:
     """One thing turned: which, and to what.
 
     finding: the conclusion's number then, None where nothing tests it. expect: the range that it
-    must lie in, where another number is asked than the conclusion's own.
+    must lie in, where another number is asked than the conclusion's own. open: whether it is a rule
+    that the paper and its code leave open.
     """
 
     what: Turnable
     how: str
     finding: Finding | None
     expect: Expectation | None = None
+    open: bool = False
 
 
 TITLES = {"task": task_title, "model": model_title}
@@ -251,19 +289,25 @@ def each_alone(
             yield what, TITLES.get(column, str)(name), rows[rows[column] == name]
 
 
-@table_of("claim paper statement what how value low high claimed texts holds")
+@table_of("claim paper statement what how value low high claimed texts holds turns depends")
 def turned_claims_table(
     claims: Iterable[Claim],
     judged: pd.DataFrame,
     turn: Callable[[Claim], Iterable[Turn]],
     confidence: float,
 ) -> Iterator[tuple]:
-    """One row a contradicted conclusion and thing turned: its number, and whether it holds then."""
-    contradicted = judged[judged.verdict == Verdict.CONTRADICTED].set_index("claim")
+    """One row a tested conclusion and thing turned: its number, and whether it holds then.
+
+    turns: whether it is the opposite then, of what is undecided either. depends: whether it is an
+    open rule that moves the number by more than intervals, to where it holds otherwise.
+    """
+    tested = judged[judged.verdict != Verdict.UNTESTABLE].set_index("claim")
     for claim in claims:
-        if claim.id not in contradicted.index:
+        if claim.id not in tested.index:
             continue
-        own = contradicted.loc[claim.id, ["value", "low", "high"]].astype(float)
+        own = tested.loc[claim.id, ["value", "low", "high"]].astype(float)
+        own_held = interval_holds(claim.expect, own.low, own.high, LEAST_TEXTS)
+        opposite = {INSIDE: (OUTSIDE,), OUTSIDE: (INSIDE,)}.get(own_held, (INSIDE, OUTSIDE))
         for one in turn(claim):
             found = one.finding
             if found is None or np.isnan(found.value):
@@ -274,7 +318,10 @@ def turned_claims_table(
                 continue  # it has no part in this conclusion
             about = (claim.id, claim.paper, claim.statement, one.what, one.how)
             held = interval_holds(expect, *ends, found.texts)
-            yield *about, found.value, *ends, say_range(expect), found.texts, held
+            apart = ends[0] > own.high or ends[1] < own.low
+            depends = one.open and apart and held != own_held
+            numbers = (found.value, *ends, say_range(expect), found.texts)
+            yield *about, *numbers, held, held in opposite, depends
 
 
 def interval_holds(expect: Expectation, low: float, high: float, texts: int) -> str:
@@ -288,8 +335,8 @@ def interval_holds(expect: Expectation, low: float, high: float, texts: int) -> 
 
 
 def quick_draws(settings: BootstrapSpec) -> BootstrapSpec:
-    """As many draws, with as few null worlds as there may be."""
-    return settings.changed(nulls=LEAST_NULLS)
+    """With as few null worlds as there may be, and draws for an interval, not for a p."""
+    return settings.changed(nulls=LEAST_NULLS, draws=min(settings.draws, MOST_DRAWS))
 
 
 def say_turned(rows: Iterable[Mapping[str, Any]]) -> str:

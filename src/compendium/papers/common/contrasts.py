@@ -215,6 +215,11 @@ class ContrastCell:
         """The statistic of these values in place of the cell's own."""
         return cross_fit(sample, values, self.statistic, self.chosen)
 
+    def as_printed(self) -> np.ndarray:
+        """(1, ...) the statistic of values that are means already, as in a paper's table."""
+        means = self.values.mean(axis=0, keepdims=True)
+        return self.statistic(means, means) if self.chosen else self.statistic(means)
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -232,20 +237,28 @@ class Difference:
         return stand(based, paper, self.tasks, self.models, profile)
 
 
-def _mean_over_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
+def share_of_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
+    """(b,) in which share of cells a difference is above 0, a tie half; of (cells, b)."""
+    return mean_of_known(np.where(np.isnan(drawn), np.nan, (drawn > 0) + 0.5 * (drawn == 0)))
+
+
+def mean_over_cells(drawn: np.ndarray, _: list[ContrastCell]) -> np.ndarray:
     return mean_of_known(drawn)
+
+
+# (cells, b, ...) values and the cells -> (b,)
+Over = Callable[[np.ndarray, list[ContrastCell]], np.ndarray]
 
 
 def mean_difference(
     cells: Iterable[ContrastCell],
     settings: BootstrapSpec,
-    over: Callable[[np.ndarray, list[ContrastCell]], np.ndarray] = _mean_over_cells,
+    over: Over = mean_over_cells,
 ) -> Difference | None:
     """The mean of a statistic over cells, with its draws and nulls; None where there is no cell.
 
     Texts are drawn alike for all cells of a task. Cells of fewer than LEAST_TEXTS texts are left
-    out where others have more. over: (cells, b, ...) values and the cells -> (b,), instead of their
-    mean.
+    out where others have more. over: what is made of the cells, instead of their mean.
     """
     cells = [cell for cell in cells if len(cell.values)]
     enough = [cell for cell in cells if len(set(cell.texts)) >= LEAST_TEXTS]

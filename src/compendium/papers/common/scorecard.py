@@ -44,6 +44,7 @@ class Mark(NamedTuple):
 LOOK = {
     Verdict.REPRODUCED: Mark("#0072B2", "#0072B2", "o"),
     Verdict.CHANCE: Mark("#CC79A7", "#CC79A7", "D"),
+    Verdict.RULE: Mark("#E69F00", "#E69F00", "p"),
     Verdict.DIRECTION: Mark("#009E73", "#009E73", ">"),
     Verdict.INCONCLUSIVE: Mark("#6b6b6b", "white", "s"),
     Verdict.CONTRADICTED: Mark("#D55E00", "#D55E00", "X"),
@@ -227,13 +228,13 @@ def _explain(figure: Figure, table: pd.DataFrame, size: float, y: float) -> None
         mark("", f"not testable here, left out: {counts.get(Verdict.UNTESTABLE, 0)}"),
     ]
     handles: list[Artist] = []
-    for (verdict, own), other in zip(LOOK.items(), others, strict=True):
+    for verdict, own in LOOK.items():
         label = f"{verdict} ({counts.get(verdict, 0)})"
         line: Look = {"linestyle": "-", "color": own.edge, "lw": 1.3, "markerfacecolor": own.face}
-        handles += [mark(own.shape, label, **line), other]
+        handles.append(mark(own.shape, label, **line))
     figure.legend(
-        handles=handles,
-        ncols=5,
+        handles=handles + others,
+        ncols=4,
         fontsize=size,
         handletextpad=0.5,
         columnspacing=1.2,

@@ -19,16 +19,22 @@ def load_model(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> "Transformer | WordClassifier":
     """The trained model of a run, its classes in the task's order."""
+    from attreval.models.erasing import erase_to
     from attreval.models.loading import load_classifier
 
-    folder = results.model(profile.read_by(task), model, seed)
+    spec = profile.models[model]
+    (file,) = model_files(results, profile, task, model, seed)
     labels = corpora.TASKS[task].labels
-    return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
+    network = load_classifier(file.parent, model, profile.device, spec.max_length, labels)
+    if spec.erase:
+        erase_to(network, spec.erase)
+    return network
 
 
 def model_files(results: Results, profile: Profile, task: str, model: str, seed: int) -> list[Path]:
     """What a run's model is read from, as far as training it anew changes it."""
-    return [results.model(profile.read_by(task), model, seed) / "model.safetensors"]
+    trained = profile.models[model].same_as or model
+    return [results.model(profile.read_by(task), trained, seed) / "model.safetensors"]
 
 
 # parts that a process works on one after the other mostly share a model

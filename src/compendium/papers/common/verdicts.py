@@ -2,9 +2,9 @@
 
 A claim says in which range its number must lie, and its null: what a world without the effect
 gives. Two nulls are made: random scores of the same lengths, ties and signs, and methods whose
-names are exchanged at random in each text. The others are the edge of the range itself: "no worse"
-fails in a world where it is worse, "all" in one where one fails, so that the interval and its p
-decide_verdict alone.
+names are exchanged at random in each text. Whatever random scores could satisfy is asked of them,
+too. A claim that there is nothing to see ("no better", "no worse") fails in a world where there is
+something: the edge of its range is its null, and what random scores give only stands beside it.
 """
 
 from collections.abc import Mapping
@@ -28,6 +28,7 @@ class Verdict(StrEnum):
 
     REPRODUCED = "reproduced"
     CHANCE = "holds by chance too"
+    RULE = "depends on the rule"
     DIRECTION = "direction only"
     INCONCLUSIVE = "inconclusive"
     CONTRADICTED = "contradicted"
@@ -38,10 +39,19 @@ NullWorld = Literal[
     "random scores", "exchanged names", "a worse one", "one that fails", "the other side"
 ]
 NULLS: tuple[NullWorld, ...] = get_args(NullWorld)
-# nulls that are made worlds, by the column of what they give
-MADE = {"random scores": "null_scores", "exchanged names": "null_names"}
+OPPOSITE = ("a worse one", "the other side")  # of claims that there is nothing to see
 NULL_LEVEL = 0.05  # the share of null worlds that may support a claim as much as we found
 NO_WORLDS = np.zeros(0)
+
+
+def made_nulls(null: str) -> tuple[str, ...]:
+    """The columns of what the made worlds give that a claim is compared with.
+
+    null: one of NULLS.
+    """
+    if null in OPPOSITE:
+        return ()
+    return ("null_scores", "null_names") if null == "exchanged names" else ("null_scores",)
 
 
 class Expectation(Section):
@@ -122,12 +132,18 @@ class Finding:
         return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
     def null_p(self, expect: Expectation, null: str) -> float:
-        """The share of null worlds that support the claim as much as we found; NaN without any."""
-        made = {"random scores": self.by_scores, "exchanged names": self.by_names}
-        worlds = made.get(null, NO_WORLDS)
-        worlds = worlds[~np.isnan(worlds)]
-        supporting = int(expect.as_much(self.value, worlds).sum())
-        return (supporting + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
+        """The share of null worlds that support the claim as much as we found; NaN without any.
+
+        The larger one, where worlds are made in two ways.
+        """
+        made = {"null_scores": self.by_scores, "null_names": self.by_names}
+        shares = [float("nan")]
+        for name in made_nulls(null):
+            worlds = made[name][~np.isnan(made[name])]
+            supporting = int(expect.as_much(self.value, worlds).sum())
+            if len(worlds):
+                shares.append((supporting + 1) / (len(worlds) + 1))
+        return float(np.fmax.reduce(shares))
 
     def measures(self, expect: Expectation, null: str, confidence: float) -> dict[str, Any]:
         """What a verdict rests on beside q: value, interval, what the nulls give, and null_p."""
@@ -137,6 +153,7 @@ class Finding:
             "low": low,
             "high": high,
             "reason": self.reason,
+            "rule": "",
             "null_scores": float(mean_of_known(self.by_scores)),
             "null_names": float(mean_of_known(self.by_names)),
             "null_p": self.null_p(expect, null),
@@ -173,33 +190,43 @@ def decide_verdict(
 
     reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of the
     null's worlds support the claim as much. holds by chance too: the interval lies there, but more
-    of them do. direction only: the value lies where it should, and the whole interval beyond what
-    the null gives, but it reaches over the edge of the range, or does after adjusting; of a range
-    around a number, that it lies between the null and the range. contradicted: the whole interval
-    lies outside the range, and q is small. inconclusive: none of these.
+    of them do. depends on the rule: it would be one of these or contradicted, but an open rule
+    (`claims.Turn`) moves the number by more than its interval, to where it no longer is. direction
+    only: of a direction, the value lies where it should, and the whole interval beyond what the
+    null gives, but it reaches over the edge of the range. contradicted: the whole interval lies
+    outside the range, and q is small. inconclusive: none of these.
 
     Args:
         expect: The claimed range.
         null: One of NULLS.
-        row: `Finding.measures`, and q, its p adjusted for the claims tested beside it.
+        row: `Finding.measures`, q (p adjusted for the claims tested beside it), and the open rule
+            that turns it, if any.
         confidence: Of the interval.
     """
     value = row["value"]
     low = row["low"]
     high = row["high"]
-    if (isinstance(row["reason"], str) and row["reason"]) or np.isnan(value):
+    reason, rule = (isinstance(row[name], str) and row[name] for name in ("reason", "rule"))
+    if reason or np.isnan(value):
         return Verdict.UNTESTABLE
     sure = row["q"] <= discovery_rate(confidence)
     passes_null = not row["null_p"] > NULL_LEVEL
-    if expect.holds(low) and expect.holds(high):
-        if not passes_null:
-            return Verdict.CHANCE
-        return Verdict.REPRODUCED if sure else Verdict.DIRECTION
-    chance = row[MADE[null]] if null in MADE else np.nan
     start, end = expect.ends
-    # the whole interval lies on the claim's side of what chance gives
-    aside = (low > chance and chance < start) or (high < chance and chance > end)
-    if passes_null and aside and (expect.near is not None or expect.holds(value)):
-        return Verdict.DIRECTION
     outside = high <= start or low >= end if expect.near is None else high < start or low > end
-    return Verdict.CONTRADICTED if outside and sure else Verdict.INCONCLUSIVE
+    inside = bool(expect.holds(low) and expect.holds(high))
+    if sure and (inside or outside) and rule:
+        return Verdict.RULE
+    if inside and not passes_null:
+        return Verdict.CHANCE
+    if inside and sure:
+        return Verdict.REPRODUCED
+    if outside and sure:
+        return Verdict.CONTRADICTED
+    chances = [row[name] for name in made_nulls(null)]
+    # the whole interval lies on the claim's side of what chance gives, over the edge of the range
+    beyond_chance = expect.near is None and all(
+        chance < min(low, start) or chance > max(high, end) for chance in chances
+    )
+    if chances and not inside and passes_null and beyond_chance and expect.holds(value):
+        return Verdict.DIRECTION
+    return Verdict.INCONCLUSIVE

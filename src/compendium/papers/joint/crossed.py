@@ -54,7 +54,8 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
     made = step.side_by_side(train_crossed, trained, "training", of_models=False)
-    accuracy = pd.DataFrame(made).sort_values(RUN, kind="stable").reset_index(drop=True)
+    accuracy = with_same_networks(pd.DataFrame(made), given)
+    accuracy = accuracy.sort_values(RUN, kind="stable").reset_index(drop=True)
     step.notes["devices"] = accuracy.device.value_counts().to_dict()
     learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
     jobs = []
@@ -66,6 +67,16 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
     frames = [frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)]
     return accuracy, pd.concat(frames, ignore_index=True)
+
+
+def with_same_networks(accuracy: pd.DataFrame, profile: Profile) -> pd.DataFrame:
+    """The accuracies also of models that are other models' networks, erased in another way."""
+    frames = [accuracy]
+    for task, spec in profile.tasks.items():
+        for model in spec.models:
+            of_other = (accuracy.task == task) & (accuracy.model == profile.models[model].same_as)
+            frames.append(accuracy[of_other].assign(model=model))
+    return pd.concat(frames)
 
 
 def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +96,9 @@ def train_crossed(
     tested = measure_accuracy(network, profile, run, names).row
     kept = ("test_rows", "accuracy", "accuracy_low", "majority", "macro_f1")
     about = dict(zip(RUN, run, strict=True)) | {"train_rows": train_rows}
-    return about | {name: tested[name] for name in kept} | {"device": network.device.type}
+    shape = {"layers": getattr(network, "layers", 1), "causal": getattr(network, "causal", False)}
+    row = about | {name: tested[name] for name in kept} | shape
+    return row | {"device": network.device.type}
 
 
 def score_network(

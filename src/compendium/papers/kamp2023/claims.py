@@ -14,10 +14,12 @@ from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
 from compendium.papers.common.claims import (
     LEAST_NULLS,
     Claim,
+    Judged,
     Turn,
     quick_draws,
     read_claims,
     score,
+    settle,
     turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
@@ -46,8 +48,12 @@ from compendium.workflow.step import Step
 # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
 SHAP_EVALUATIONS = 500
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
-FIXED = (2, 3, 4, 5, 6)  # tokens, beside the 4 of the paper
+OTHER_KS = (2, 3, 4, 5, 6)  # tokens, beside the 4 of the paper
 PEAKS = {"released": "by the rule of the released code", "paper": "by the rule of the paper"}
+SUMS = {
+    "positive": "the sum of a method's gains without its losses",
+    "signed": "the sum of a method's gains and losses",
+}
 DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
 Found = dict[str, Finding]  # by claim
 
@@ -78,10 +84,11 @@ def findings_of(
     run: Run,
     settings: BootstrapSpec,
     fixed_k: int,
+    improvement: str,
 ) -> Found:
     """By claim: our number with its draws and null worlds.
 
-    values: (n, p) of the run's texts; null: (j, n, p).
+    values: (n, p) of the run's texts; null: (j, n, p). fixed_k, improvement: of `Means`.
     """
     task, model, seed = run
     rng = generator("null", "names", "agreement", *run)
@@ -90,7 +97,7 @@ def findings_of(
     sample = resample(texts, [0], settings.draws, "agreement", *run).sample(texts, [0] * len(texts))
 
     def world(sample: SampleWeights, of: np.ndarray) -> MeansOfWorld[Means]:
-        return make_world([sample], lambda w: Means(mean_values(w[0], of), fixed_k))
+        return make_world([sample], lambda w: Means(mean_values(w[0], of), fixed_k, improvement))
 
     nulls = {
         "scores": [world(sample.alone(), null)],
@@ -119,7 +126,7 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
         if len(voters(readings)) < len(SIX):
             continue
         values, null = values_and_worlds(readings, spec, settings.nulls)
-        found = findings_of(values, null, profile, run, settings, spec.fixed_k)
+        found = findings_of(values, null, profile, run, settings, spec.fixed_k, spec.improvement)
         void = "; ".join(unlearned_table(step, [run]).reason)
         out[run] = {claim: replace(one, reason=void) for claim, one in found.items()}
         given = profile.explaining_of(run[0]).shap_evaluations
@@ -158,8 +165,8 @@ def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned: run, fixed k, rule of peaks, or sign."""
-    basis = judged[judged.verdict == Verdict.CONTRADICTED].set_index("claim").basis
+    """One row a tested claim and thing turned: run, fixed k, rule of peaks, sum, or sign."""
+    basis = judged[judged.verdict != Verdict.UNTESTABLE].set_index("claim").basis
     run_of_basis = {one.basis: run for run, found in measured.items() for one in found.values()}
     own_run = {claim: run_of_basis[said] for claim, said in basis.items()}
     otherwise = {
@@ -175,33 +182,54 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
                 task, model, seed = run
                 how = f"{task_title(task)}, {model_title(model)}, seed {seed}"
                 yield Turn("corpus", how, found.get(claim.id))
-        for how, found in otherwise[own].items():
-            yield Turn("protocol", how, found.get(claim.id))
+        for how, (opened, found) in otherwise[own].items():
+            yield Turn("protocol", how, found.get(claim.id), open=opened)
 
     return turned_claims_table(
         read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence
     )
 
 
-def by_protocol(step: Step, run: Run, readings: Sequence[VotedText]) -> dict[str, Found]:
-    """The findings of a run at other fixed k, by the other rule of peaks, and unsigned."""
+def judge_claims(step: Step, measured: Mapping[Run, Found]) -> Judged:
+    """The verdicts on the claims of Kamp et al. 2023, and what turns each."""
+    judged = claims_table(step, measured)
+    turned = turned_claims(step, measured, judged)
+    return settle(read_claims("kamp2023"), judged, turned, step.profile.bootstrap.confidence)
+
+
+def by_protocol(
+    step: Step, run: Run, readings: Sequence[VotedText]
+) -> dict[str, tuple[bool, Found]]:
+    """The findings of a run by other protocols, and whether the rule is an open one.
+
+    At other fixed k, by the other rule of peaks, by the other sum of Table 1, and unsigned.
+    """
     spec = step.profile.agreement
     settings = quick_draws(step.profile.bootstrap)
-    own = spec.fixed_k
+
+    def measure(texts: Sequence[VotedText], rules: AgreementSpec) -> tuple[np.ndarray, np.ndarray]:
+        return values_and_worlds(texts, rules, LEAST_NULLS)
+
+    def ask(
+        measured: tuple[np.ndarray, np.ndarray],
+        fixed_k: int = spec.fixed_k,
+        improvement: str = spec.improvement,
+    ) -> Found:
+        return findings_of(*measured, step.profile, run, settings, fixed_k, improvement)
+
+    plain = measure(readings, spec)
     out = {}
-
-    def ask(texts: Sequence[VotedText], rule: str, ks: Mapping[str, int]) -> None:
-        values, null = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
-        for how, k in ks.items():
-            out[how] = findings_of(values, null, step.profile, run, settings, k)
-
-    others = [k for k in FIXED if own != k <= spec.largest_k]
-    ask(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in others})
-    for rule, title in PEAKS.items():
-        if rule != spec.peaks:
-            ask(readings, rule, {f"dynamic k {title}": own})
+    for k in OTHER_KS:
+        if spec.fixed_k != k <= spec.largest_k:
+            out[f"{k} tokens as the fixed k"] = False, ask(plain, fixed_k=k)
+    for improvement, how in SUMS.items():
+        if improvement != spec.improvement:
+            out[how] = True, ask(plain, improvement=improvement)
+    for peaks, title in PEAKS.items():
+        if peaks != spec.peaks:
+            out[f"dynamic k {title}"] = True, ask(measure(readings, spec.changed(peaks=peaks)))
     unsigned = [
         replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings
     ]
-    ask(unsigned, spec.peaks, {"scores without their signs": own})
+    out["scores without their signs"] = False, ask(measure(unsigned, spec))
     return out

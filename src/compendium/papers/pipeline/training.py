@@ -16,7 +16,7 @@ from attreval.models.folders import name_classes
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.training import measure_performance, save_whole, train
-from attreval.models.transformer import Transformer
+from attreval.models.transformer import Transformer, input_vectors
 from attreval.models.words.classifier import WordClassifier
 from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
@@ -152,9 +152,11 @@ def measure_accuracy(
 
 
 def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors that `embeddings` names, for a vocabulary: `glove`, or a text file."""
+    """The vectors that `embeddings` names, for a vocabulary: of the registry, or a text file."""
     if name == "glove":
         return read_glove(*corpora.glove())
+    if name in corpora.WEIGHTS:
+        return input_vectors(corpora.resolve_weights(name))
     return read_vectors(corpora.vectors_file(name), vocabulary)
 
 

@@ -20,21 +20,26 @@ from compendium.config import BootstrapSpec
 from compendium.config.sections import FAMILY
 from compendium.papers.common.claims import (
     Claim,
+    Judged,
     Turn,
     Turnable,
     each_alone,
     quick_draws,
     read_claims,
     score,
+    settle,
     turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
     ContrastCell,
     Difference,
+    Over,
     Statistic,
     best_of,
     exchange_columns,
     mean_difference,
+    mean_over_cells,
+    share_of_cells,
 )
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
@@ -51,7 +56,7 @@ CONDITIONS_OF = {
 # no sample of sentences as they are
 CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")
 NOTHING = ("nothing",)  # that hits are set against
-Pick = Literal["mean", "best", "worst column"]
+Pick = Literal["mean", "best", "worst column", "spread"]
 
 
 @dataclass(frozen=True)
@@ -61,14 +66,16 @@ class MethodContrast:
     better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing`
     for the hits of `better` as they are. pick: how a group becomes one number. `worst column`: the
     share of comparisons of a method of `better` with one of `worse` that it wins, by how far each
-    falls behind the best method in its worst column. games, architectures, tasks: which cells; None
-    takes all except tasks that were chosen for their attractors. less_games: games whose difference
-    is subtracted from that of the others.
+    falls behind the best method in its worst column. `spread`: how much this varies over columns,
+    its sd. count: the number is the share of columns in which the difference is above 0. games,
+    architectures, tasks: which cells; None takes all except tasks that were chosen for their
+    attractors. less_games: games whose difference is subtracted from that of the others.
     """
 
     better: tuple[str, ...]
     worse: tuple[str, ...] = ()
     pick: Pick = "mean"
+    count: bool = False
     games: tuple[str, ...] | None = None
     architectures: tuple[str, ...] | None = None
     tasks: tuple[str, ...] | None = None
@@ -179,6 +186,12 @@ def contrast_methods(
     chosen = columns_asked(columns, asked)
     if asked.tasks is None:
         chosen = [one for one in chosen if one.task not in CHOSEN_FOR_ATTRACTORS]
+    cells, over = make_cells(chosen, asked)
+    return mean_difference(cells, settings, over)
+
+
+def make_cells(chosen: Sequence[Column], asked: MethodContrast) -> tuple[list[ContrastCell], Over]:
+    """A cell for each column that has both groups, and what is made of all of them."""
     every = dict.fromkeys(name for one in chosen for name in one.methods)
     names = [name for name in every if name not in BASELINES]
     cells = []
@@ -202,11 +215,11 @@ def contrast_methods(
             part=one.metric,
         )
         cells.append(cell)
-    if asked.pick == "worst column":
-        return mean_difference(cells, settings, partial(_comparisons_won, names=names, asked=asked))
+    if asked.pick in BEHIND:
+        return cells, partial(BEHIND[asked.pick], names=names, asked=asked)
     if asked.less_games:
-        return mean_difference(cells, settings, partial(_less_games, asked=asked))
-    return mean_difference(cells, settings)
+        return cells, partial(_less_games, asked=asked)
+    return cells, share_of_cells if asked.count else mean_over_cells
 
 
 def columns_asked(columns: Iterable[Column], asked: MethodContrast) -> list[Column]:
@@ -250,6 +263,19 @@ def _comparisons_won(
     return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
 
 
+def _spread_lead(
+    behind: np.ndarray, _: list[ContrastCell], names: list[str], asked: MethodContrast
+) -> np.ndarray:
+    """(b,) the sd over columns of how far `better` is behind, less that of the others."""
+    spread = np.nanstd(behind, axis=0)
+    better, worse = groups(names, asked)
+    return spread[:, better].mean(axis=1) - spread[:, worse].mean(axis=1)
+
+
+# of (cells, b, names) distances from the best method -> (b,)
+BEHIND: dict[str, Callable] = {"worst column": _comparisons_won, "spread": _spread_lead}
+
+
 def _less_games(drawn: np.ndarray, cells: list[ContrastCell], asked: MethodContrast) -> np.ndarray:
     """(b,) the mean over cells minus that over the cells of `less_games`; NaN without either."""
     taken_off = np.array([cell.part in asked.less_games for cell in cells])
@@ -288,7 +314,7 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
     found = contrast_methods(columns, asked, step.profile.bootstrap)
     if found is None or np.isnan(found.finding.value):
         return untested("no task, model or method of this profile tests it")
-    positive = "" if asked.pick == "worst column" else f"positive in {found.positive} of "
+    positive = "" if asked.pick in BEHIND else f"positive in {found.positive} of "
     return found.finding_for("poerner2018", step.profile, f"{positive}{found.cells} columns")
 
 
@@ -336,14 +362,30 @@ def _by_random_scores(
 
 
 @cache
-def _published_columns() -> pd.DataFrame:
-    """Published hits that were surely read: a row per column of Table 2, a column per method."""
+def _published_columns() -> list[Column]:
+    """The columns of Table 2, with the methods whose hits were surely read of them."""
     cells = published_table_2()
     sure = cells[cells.confidence.isin(["H", "M"]) & cells.published.notna()]
     sure = sure.assign(method=sure.method.replace(NAMES))
-    keys = ["column", "experiment", "architecture", "metric", "condition"]
-    table = sure.pivot_table(index=keys, columns="method", values="published").reset_index()
-    return table.assign(task=[TASKS_OF[name][0] for name in table.experiment])
+    keys = ["experiment", "architecture", "metric", "condition"]
+    out = []
+    for (experiment, architecture, metric, condition), part in sure.groupby(keys, sort=False):
+        hits = part.published.to_numpy(float)[None]
+        column = Column(
+            TASKS_OF[experiment][0],
+            architecture,
+            architecture,
+            metric,
+            condition,
+            tuple(part.method),
+            hits,
+            tied=np.ones_like(hits),
+            words=np.ones(1, int),
+            texts=("published",),
+            seeds=(0,),
+        )
+        out.append(column)
+    return out
 
 
 def published_value(claim: Claim) -> float:
@@ -353,42 +395,59 @@ def published_value(claim: Claim) -> float:
     architecture was read.
     """
     asked = claim.ask(MethodContrast)
-    if asked.pick == "worst column" or asked.less_games:
+
+    def whole(column: Column) -> bool:
+        family = FAMILY[column.architecture.lower()]
+        others = [n for n in NAMES.values() if family in METHODS[n].families]
+        against = () if asked.alone else asked.worse or others
+        return {*asked.better, *against} <= set(column.methods)
+
+    read = [one for one in columns_asked(_published_columns(), asked) if whole(one)]
+    cells, over = make_cells(read, asked)
+    if not cells:
         return float("nan")
-    pick = np.max if asked.pick == "best" else np.mean
-    table = _published_columns()
-    known = table.columns.intersection([*NAMES.values(), "random", "last"], sort=False)
-    found = []
-    for _, row in table.iterrows():
-        if not asked.asks(row.task, row.architecture, row.metric):
-            continue
-        values = row[known].dropna().astype(float)
-        better, worse = groups(list(values.index), asked)
-        family = FAMILY[row.architecture.lower()]
-        others = [
-            n for n in NAMES.values() if family in METHODS[n].families and n not in asked.better
-        ]
-        whole = asked.alone or len(worse) >= len(asked.worse or others)
-        if len(better) == len(asked.better) and whole:
-            rest = 0 if asked.alone else pick(values.to_numpy()[worse])
-            found.append(pick(values.to_numpy()[better]) - rest)
-    return float(np.mean(found)) if found else float("nan")
+    return float(over(np.stack([cell.as_printed() for cell in cells]), cells)[0])
 
 
 Number = Callable[[MethodContrast, Sequence[Column]], Finding | None]
 
 
-def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned. judged: from `pointing_claims`."""
+def judge_claims(
+    step: Step,
+    hits: pd.DataFrame,
+    otherwise: pd.DataFrame,
+    common: Iterable[WordsInCommon] | None = None,
+) -> Judged:
+    """The verdicts on the claims of Poerner et al. (2018), and what turns each.
+
+    otherwise: of `hits.hits_by_open_rules`.
+    """
+    judged = pointing_claims(step, hits, common)
+    turned = turned_claims(step, hits, otherwise, judged)
+    return settle(read_claims("poerner2018"), judged, turned, step.profile.bootstrap.confidence)
+
+
+def turned_claims(
+    step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame, judged: pd.DataFrame
+) -> pd.DataFrame:
+    """One row a tested claim and thing turned. judged: from `pointing_claims`."""
     columns = columns_of(hits)
+    by_rule = {
+        rule: columns_of(pd.concat([hits[~hits.task.isin(part.task)], part]))
+        for rule, part in otherwise.groupby("rule", sort=False)
+    }
     settings = quick_draws(step.profile.bootstrap)
 
     def number(asked: MethodContrast, some: Sequence[Column]) -> Finding | None:
         found = contrast_methods(some, asked, settings)
         return None if found is None else found.finding
 
-    def turn(claim: Claim) -> Iterable[Turn]:
-        return turns(claim, columns, number) if claim.contrast else ()
+    def turn(claim: Claim) -> Iterator[Turn]:
+        if claim.contrast:
+            yield from turns(claim, columns, number)
+            for rule, played in by_rule.items():
+                found = number(claim.ask(MethodContrast), played)
+                yield Turn("protocol", rule, found, open=True)
 
     return turned_claims_table(
         read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence

@@ -7,6 +7,7 @@ activations are linear (section 3.2), could hit different words.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -252,7 +253,13 @@ def moved_hits_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
     texts explained again. hits: of pointing_hits.
     """
     columns = [*KEYS, "hit", "discarded"]
-    for other in (*_judged_otherwise(step, hits), *_explained_otherwise(step)):
+    every = step.profile.explained_runs("pointing")
+    others = chain(
+        _judged_otherwise(step, "ties", get_args(Ties), every),
+        _judged_otherwise(step, "affix", get_args(Affix), _listed_runs(step, hits)),
+        _explained_otherwise(step),
+    )
+    for other in others:
         about = {"choice": other.choice, "value": other.value, "instead_of": other.own}
         if not other.rows:
             nothing = {"game": "manual", "texts": 0, "methods": 0, "method": ""}
@@ -282,25 +289,38 @@ def moved_hits_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
             }
 
 
-def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[Otherwise]:
-    """Of the choices that need no model: all runs are played again by the other rule."""
-    spec = step.profile.pointing
-    predictions = read_predictions(step)
-    every = step.profile.explained_runs("pointing")
+def hits_by_open_rules(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
+    """Hits by each `rule` that text and code leave open, of the tasks that it moves.
+
+    Which words of a text a person's list names. hits: of pointing_hits.
+    """
+    rows = []
+    for other in _judged_otherwise(step, "affix", get_args(Affix), _listed_runs(step, hits)):
+        rule = f"words of the manual lists by their affix, {other.value}"
+        rows += [row | {"rule": rule} for row in other.rows]
+    return pd.DataFrame(rows, columns=[*hits, "rule"])
+
+
+def _listed_runs(step: Step, hits: pd.DataFrame) -> list[Run]:
+    """The runs on texts of which people listed the words."""
     manual = {
         task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules
     }
-    listed = [run for run in every if run[0] in manual]
-    for choice, values, asked in (
-        ("ties", get_args(Ties), every),
-        ("affix", get_args(Affix), listed),
-    ):
-        own = getattr(spec, choice)
-        for value in values:
-            if value != own:
-                other = spec.changed(**{choice: value})
-                rows = [row for run in asked for row in play_run(step, run, predictions, other)]
-                yield Otherwise(choice, value, own, rows, "all stored scores")
+    return [run for run in step.profile.explained_runs("pointing") if run[0] in manual]
+
+
+def _judged_otherwise(
+    step: Step, choice: str, values: Iterable[str], asked: Iterable[Run]
+) -> Iterator[Otherwise]:
+    """Of a choice that needs no model: runs are played again by the other rules."""
+    spec = step.profile.pointing
+    predictions = read_predictions(step)
+    own = getattr(spec, choice)
+    for value in values:
+        if value != own:
+            other = spec.changed(**{choice: value})
+            rows = [row for run in asked for row in play_run(step, run, predictions, other)]
+            yield Otherwise(choice, value, own, rows, "all stored scores")
 
 
 def _explained_otherwise(step: Step) -> Iterator[Otherwise]:

@@ -7,7 +7,9 @@ the predicted class without their words? An agent that is shown where an explana
 whatever these places reveal. The head of an attention explanation is chosen for the predicted
 class, so its number alone, or the places it attends to, may give the class away. So a logistic
 regression predicts the class from the shown places without any word: for what it can predict, no
-agent needs the model's reasons. Letters used for shapes: N texts, F features.
+agent needs the model's reasons. And do agents use what they are shown? One more agent is shown an
+explanation that is planted to give the class away: where that does not help, neither could an
+honest one, and gains say nothing. Letters used for shapes: N texts, F features.
 """
 
 import shutil
@@ -47,6 +49,7 @@ from compendium.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form
 UNINFORMED = ("none", "none", "none")
+PLANTED = ("planted", "token", "symbol")
 CONDITION = ["technique", "type", "form"]
 BINS = 6  # of the places in each part of the input
 FOLDS = 5
@@ -63,7 +66,7 @@ class Simulation:
     predictions: one row per condition, seed of the agents and test instance: do they predict what
         the model predicts?
     uninformed: of the agents without explanations, the classes that the model (label) and the agent
-        predicts.
+        predicts, and the one that the agent with planted explanations does.
     """
 
     agents: pd.DataFrame
@@ -96,6 +99,7 @@ def simulate(step: Step) -> Simulation:
     settings = step.profile.diagnosis.agents
     agents = []
     said = []
+    planted: list[np.ndarray] = []
     if settings.rows:
         inputs = {
             condition: Sets.split(told, settings.split)
@@ -109,6 +113,7 @@ def simulate(step: Step) -> Simulation:
                 "diagnosis.agents.rows"
             )
         predicted = _train_agents(step, inputs)
+        planted = predicted.pop(PLANTED)
         labels = np.array([one.label for one in own.test])
         for condition, by_seed in predicted.items():
             points = [float("nan")] * 3
@@ -124,6 +129,7 @@ def simulate(step: Step) -> Simulation:
     )
     correct = (said.predicted == said.label).astype(float)
     uninformed = said[said.technique == UNINFORMED[0]]
+    uninformed = uninformed.assign(planted=np.concatenate([*planted, []]).astype(int))
     return Simulation(
         pd.DataFrame(
             agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]
@@ -167,6 +173,9 @@ def agent_inputs(step: Step) -> dict[Condition, list]:
         own = records[instance.id]
         target = next(iter(own.values())).target
         inputs[UNINFORMED].append(Prepared(instance.id, target, tokens))
+        place = min(target, len(units.groups) - 1)  # of the unit that is quoted
+        told = inform(tokens, units, [((place,), ())], marks, PLANTED[-1], longest)
+        inputs[PLANTED].append(Prepared(instance.id, target, told))
         for technique in settings.techniques:
             shown = shown_features(rank_types(own, units, technique, (*run, instance.id)))
             for kind, form in product(settings.types, settings.forms):
@@ -243,7 +252,7 @@ def uniform_f1(labels: np.ndarray) -> float:
     return float(np.mean(2 * shares / (len(shares) * shares + 1)))
 
 
-@table_of("task model f1 low high majority uniform chance tested agents learned reason")
+@table_of("task model f1 low high majority uniform chance planted± tested agents learned reason")
 def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
     """Whether agents have learned what they are to simulate: one row per task and model.
 
@@ -252,8 +261,8 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
     uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without
     explanations, mean over seeds of models and agents, with a percentile interval over test
     instances and these seeds. chance: the higher of always saying the most frequent class
-    (majority) and drawing one of those that the model ever predicts (uniform). Agents have learned
-    where the whole interval lies above chance.
+    (majority) and drawing one of those that the model ever predicts (uniform). planted: what F1
+    gains by planted explanations. Agents have learned where both intervals lie above chance and 0.
     """
     for (task, model), part in uninformed.groupby(["task", "model"], sort=False):
         runs = [
@@ -269,17 +278,29 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
         # 1 where there is but one run
         shares = draw_counts(rng, len(runs), settings.draws) / len(runs)
-        low, high = map(
-            float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence)
-        )
+
+        def interval(of_runs: np.ndarray, shares: np.ndarray = shares) -> list[float]:
+            drawn = (of_runs * shares).sum(axis=1)
+            return [float(end) for end in percentile_interval(drawn, settings.confidence)]
+
+        low, high = interval(by_run)
+        shown = [
+            (run.planted.loc[names].to_numpy(), labels)
+            for run, (_, labels) in zip(runs, said, strict=True)
+        ]
+        planted = float(np.mean([agreement_f1(own, labels) for own, labels in shown])) - f1
+        of_planted = np.column_stack([weighted_f1(own, labels, weights) for own, labels in shown])
+        gain = interval(of_planted - by_run)
         majority = float(np.mean([majority_f1(labels) for _, labels in said]))
         uniform = float(np.mean([uniform_f1(labels) for _, labels in said]))
         chance = max(majority, uniform)
         learned = low > chance
         fault = "have not learned" if f1 <= chance else "are not surely better than chance"
-        reason = (
-            "" if learned else f"agents {fault} (F1 {between(f1, low, high)}, chance {chance:.2f})"
-        )
+        reason = f"agents {fault} (F1 {between(f1, low, high)}, chance {chance:.2f})"
+        if learned and gain[0] <= 0:
+            learned = False
+            reason = "agents do not use an explanation that gives the class away"
+            reason += f" (F1 gains {between(planted, gain[0], gain[1])})"
         yield (
             task,
             model,
@@ -289,10 +310,12 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
             majority,
             uniform,
             chance,
+            planted,
+            *gain,
             len(names),
             len(runs),
             learned,
-            reason,
+            "" if learned else reason,
         )
 
 

@@ -12,18 +12,20 @@ from scipy.stats import rankdata
 
 from compendium.papers.common.claims import (
     Claim,
+    Judged,
     Turn,
     Turnable,
     each_alone,
     quick_draws,
     read_claims,
     score,
+    settle,
     turned_claims_table,
 )
 from compendium.papers.common.contrasts import ContrastCell, exchange_columns, mean_difference
 from compendium.papers.common.runs import unlearned_table
 from compendium.papers.common.tables import table_of
-from compendium.papers.common.verdicts import Expectation, Finding, untested
+from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.sun2024 import contrasts
 from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types
 from compendium.papers.sun2024.properties import Properties, chance_changes
@@ -60,6 +62,7 @@ TURNED: dict[str, Turnable] = {
     "model": "model",
     "technique": "method",
     "type": "metric",
+    "property": "metric",
 }
 # what is turned where one rival is asked alone
 RIVALS: dict[str, Turnable] = {"technique": "method", "type": "metric", "form": "protocol"}
@@ -134,7 +137,8 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
         found[claim.id] = (
             our_value(claim, values, step) if claim.contrast else trade_off(step, values)
         )
-        reason = unlearned if (claim.contrast or {}).get("property") == "simulatability" else ""
+        of_agents = "simulatability" in (claim.contrast or {}).get("properties", ())
+        reason = unlearned if of_agents else ""
         if (reason or void) and found[claim.id].reason:
             found[claim.id] = untested(reason or void)
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
@@ -159,8 +163,8 @@ def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
     found = contrast_types(values, asked, step.profile.bootstrap)
     if found is None:
         return untested("nothing in this run tests it")
-    positive = "" if asked.properties else f"{found.positive} of "
-    return found.finding_for("sun2024", step.profile, f"{positive}{found.cells} cells")
+    basis = f"{found.positive} of {found.cells} cells"
+    return found.finding_for("sun2024", step.profile, basis)
 
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
@@ -250,17 +254,24 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
     bootstrap = step.profile.bootstrap
     for name, other in product(dict.fromkeys(values.property), ("span", "token")):
         asked = TypeContrast(
-            name, "combined", (other,), forms=("symbol",) if name == "simulatability" else None
+            (name,), "combined", (other,), forms=("symbol",) if name == "simulatability" else None
         )
         if found := contrast_types(values, asked, bootstrap):
             interval = found.finding.interval(bootstrap.confidence)
             yield name, other, found.finding.value, *interval, found.positive, found.cells
 
 
-def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per contradicted claim and thing turned.
+def judge_claims(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> Judged:
+    """The verdicts on the claims of Sun et al. (2024), and what turns each."""
+    judged = claims_table(step, values, learned)
+    turned = turned_claims(step, values, judged)
+    return settle(read_claims("sun2024"), judged, turned, step.profile.bootstrap.confidence)
 
-    A corpus, model, technique, type, rival or property alone.
+
+def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    """One row per tested claim and thing turned.
+
+    A corpus, model, technique, type, property or rival alone.
     """
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)
@@ -273,18 +284,13 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
         if not claim.contrast:
             return
         asked = claim.ask(TypeContrast)
-        rows = pd.concat(
-            [contrasts.rows_asked(values, one) for one in contrasts.single(asked)]
-        ).sort_index()
+        rows = contrasts.rows_asked(values, asked)
         columns = {column: what for column, what in TURNED.items() if column != asked.across}
         for what, how, part in each_alone(rows, columns):
             yield Turn(what, how, number(part, asked))
         for name in asked.worse if len(asked.worse) > 1 else ():
             against = replace(asked, worse=(name,))
             yield Turn(RIVALS[asked.across], f"against {name} alone", number(values, against))
-        # a lead, where the claim is a share of properties
-        for one in contrasts.single(asked) if asked.properties else ():
-            yield Turn("metric", one.property, number(values, one), Expectation(above=0))
 
     return turned_claims_table(
         read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence

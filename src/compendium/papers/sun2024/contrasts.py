@@ -6,7 +6,7 @@ difference is averaged over cells.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -23,6 +23,8 @@ from compendium.papers.common.contrasts import (
     exchange_columns,
     least_of,
     mean_difference,
+    mean_over_cells,
+    share_of_cells,
 )
 from compendium.papers.sun2024.tables import PROPERTIES
 
@@ -36,18 +38,18 @@ class TypeContrast:
     """One type of explanation, technique or form (as `across` says) against others.
 
     better, worse: what is compared; `random` stands for chance. pick: how several of `worse` become
-    one number: their mean, the best or the least of them. properties: if given, the number is the
-    share of them in which the difference is above 0. kinds (of models), types, techniques, forms,
+    one number: their mean, the best or the least of them. count: the number is the share of cells
+    in which the difference is above 0. properties, kinds (of models), types, techniques, forms,
     tasks: which cells; None takes all there are. Only simulatability has forms, in which agents are
-        shown an explanation.
+    shown an explanation.
     """
 
-    property: str = ""
-    better: str = ""
-    worse: tuple[str, ...] = ()
+    properties: tuple[str, ...]
+    better: str
+    worse: tuple[str, ...]
     across: Across = "type"
     pick: Pick = "mean"
-    properties: tuple[str, ...] = ()
+    count: bool = False
     kinds: tuple[str, ...] | None = None
     types: tuple[str, ...] | None = None
     techniques: tuple[str, ...] | None = None
@@ -62,42 +64,32 @@ def contrast_types(
 
     None where no cell has all of its options.
 
-    Where several properties are asked, it is the share of them that differ by more than 0; None for
-    fewer than two.
     values: columns task, model, kind, technique, type, form, property, instance, agent, value,
     chance. Texts and agents are drawn with replacement.
     """
+    over = share_of_cells if asked.count else mean_over_cells
+    return mean_difference(make_cells(values, asked), settings, over)
+
+
+def make_cells(values: pd.DataFrame, asked: TypeContrast) -> list[ContrastCell]:
+    """A cell for each technique or type, model, task and property that has all options."""
     options = (asked.better, *asked.worse)
     cells = []
-    for one in single(asked):
-        for task, model, rows, table, chance in _tables(values, one):
-            texts, agents = zip(*rows, strict=True)
-            cell = ContrastCell(
-                task,
-                model,
-                table,
-                texts,
-                seeds=agents,
-                statistic=LEADS[asked.pick],
-                chosen=asked.pick != "mean",
-                by_scores=partial(_as_random, table, chance, options),
-                by_names=partial(exchange_columns, table),
-                part=one.property,
-            )
-            cells.append(cell)
-    if not asked.properties:
-        return mean_difference(cells, settings)
-    names = list(dict.fromkeys(cell.part for cell in cells))
-    if len(names) < 2:
-        return None
-
-    def share(drawn: np.ndarray, kept: list[ContrastCell]) -> np.ndarray:
-        asked_of = np.array([cell.part for cell in kept])
-        there = [name for name in names if (asked_of == name).any()]
-        leads = np.stack([np.nanmean(drawn[asked_of == name], axis=0) for name in there])
-        return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=0)
-
-    return mean_difference(cells, settings, share)
+    for task, model, rows, table, chance in _tables(values, asked):
+        texts, agents = zip(*rows, strict=True)
+        cell = ContrastCell(
+            task,
+            model,
+            table,
+            texts,
+            seeds=agents,
+            statistic=COUNTED[asked.pick] if asked.count else LEADS[asked.pick],
+            chosen=asked.pick != "mean" and not asked.count,
+            by_scores=partial(_as_random, table, chance, options),
+            by_names=partial(exchange_columns, table),
+        )
+        cells.append(cell)
+    return cells
 
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
@@ -105,47 +97,21 @@ def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
 
     values: one per cell and option, as published.
     """
-    found = np.concatenate(_leads_of_cells(values, asked))
-    return int((found > 0).sum()), len(found)
+    leads = np.array([cell.as_printed() for cell in make_cells(values, asked)])
+    return int((leads > 0).sum()), len(leads)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
-    """The contrast of such values, mean over cells.
-
-    NaN where something that it asks for is missing.
-    """
-    found = _leads_of_cells(values, asked)
-    if not all(found):
+    """The contrast of such values, mean over cells; NaN without any."""
+    leads = np.array([cell.as_printed() for cell in make_cells(values, asked)])
+    if not len(leads):
         return float("nan")
-    means = np.array([np.mean(leads) for leads in found])
-    return float((means > 0).mean() if asked.properties else means[0])
-
-
-def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> list[list[float]]:
-    """Of each property, the difference in each cell."""
-    lead = LEADS[asked.pick]
-    found = []
-    for one in single(asked):
-        tables = [table for *_, table, _ in _tables(values, one)]
-        given = [(table,) if asked.pick == "mean" else (table, table) for table in tables]
-        found.append([float(lead(*both).mean()) for both in given])
-    return found
-
-
-def single(asked: TypeContrast) -> list[TypeContrast]:
-    """The contrast of each property; only simulatability has forms."""
-    if not asked.properties:
-        return [asked]
-    none = replace(asked, properties=())
-    return [
-        replace(none, property=p, forms=asked.forms if p == "simulatability" else None)
-        for p in asked.properties
-    ]
+    return float(share_of_cells(leads, [])[0] if asked.count else leads.mean())
 
 
 def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
-    """The rows that a contrast of one property looks at."""
-    chosen = values[values.property == asked.property]
+    """The rows that a contrast looks at."""
+    chosen = values[values.property.isin(asked.properties)]
     for name in ("task", "kind", "type", "technique", "form"):
         if (allowed := getattr(asked, f"{name}s")) is not None:
             chosen = chosen[chosen[name].isin(allowed)]
@@ -163,14 +129,15 @@ def _tables(
     values), turned so that higher is better. Rows that lack an option are left out, and so are
     cells without rows.
     """
-    keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
+    every = ("task", "model", "property", "technique", "type", "form")
+    keys = [name for name in every if name != asked.across]
     options = [asked.better, *asked.worse]
-    sign = METRICS[PROPERTIES[asked.property].metric].sign
     for key, part in rows_asked(values, asked).groupby(keys, sort=False, dropna=False):
         at, rows = pd.MultiIndex.from_frame(part[["instance", "agent"]]).factorize()
         option = pd.Index(options).get_indexer(part[asked.across])
         found = np.full((2, len(rows), len(options)), np.nan)
         known = option >= 0
+        sign = METRICS[PROPERTIES[key[2]].metric].sign
         found[:, at[known], option[known]] = (
             sign * part.loc[known, ["value", "chance"]].to_numpy().T
         )
@@ -187,6 +154,12 @@ LEADS: dict[Pick, Statistic] = {
     "mean": lambda read: read[:, 0] - read[:, 1:].mean(axis=1),
     "best": lambda fit, read: read[:, 0] - best_of(fit[:, 1:], read[:, 1:]),
     "least": lambda fit, read: read[:, 0] - least_of(fit[:, 1:], read[:, 1:]),
+}
+# the same of means as they are, to count cells: of equal options each is the first as often
+COUNTED: dict[Pick, Statistic] = {
+    "mean": LEADS["mean"],
+    "best": lambda read: read[:, 0] - read[:, 1:].max(axis=1),
+    "least": lambda read: read[:, 0] - read[:, 1:].min(axis=1),
 }
 
 

@@ -21,11 +21,13 @@ from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
 from compendium.papers.common.claims import (
     Claim,
+    Judged,
     Turn,
     Turnable,
     each_alone,
     read_claims,
     score,
+    settle,
     turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
@@ -38,7 +40,7 @@ from compendium.papers.common.contrasts import (
     resample,
     stand,
 )
-from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, Verdict, untested
+from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, untested
 from compendium.papers.zhao2023.claim_statistics import (
     STATEMENTS,
     SWAPS,
@@ -60,6 +62,7 @@ from compendium.papers.zhao2023.tables import published_cells
 from compendium.workflow.step import Step
 
 TEXT = ROW[:-1]
+OPEN_RULES = ("ties_half", "released")  # the paper names no margin, and its code does otherwise
 OF_HARD_MEASURES = ("deeplift-low-by-nc", "rises-with-ratio", "diagnosticity-falls-again")
 # (n, m, k) wins over the rival, and of curves (n, m, 2, r) wins and values
 Won = tuple[np.ndarray, ...]
@@ -283,6 +286,13 @@ def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
+def judge_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> Judged:
+    """The verdicts on the claims of Zhao & Aletras 2023, and what turns each."""
+    judged = faithfulness_claims(step, pairs, curves)
+    turned = turned_claims(step, pairs, curves, judged)
+    return settle(read_claims("zhao2023"), judged, turned, step.profile.bootstrap.confidence)
+
+
 def published_values() -> dict[str, float]:
     """By claim that the paper's Table 6 decides: its number made from those cells."""
     table = published_cells()
@@ -306,21 +316,20 @@ def published_values() -> dict[str, float]:
 def turned_claims(
     step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, judged: pd.DataFrame
 ) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned. judged: of `faithfulness_claims`."""
-    made = []
-    if (judged.verdict == Verdict.CONTRADICTED).any():
-        for what, how, compared in _turned(step, pairs, curves):
-            if compared.tasks:
-                measured = compared.measured(step.profile, nulls=False)
-                made.append((what, how, measured, len(compared.tasks)))
+    """One row a tested claim and thing turned. judged: of `faithfulness_claims`."""
+    made = [
+        (what, how, opened, compared.measured(step.profile, nulls=False))
+        for what, how, opened, compared in _turned(step, pairs, curves)
+        if compared.tasks
+    ]
 
     def turn(claim: Claim) -> Iterator[Turn]:
         asked = STATEMENTS.get(claim.id)
-        for what, how, measured, tasks in made:
-            # one task has no spread over tasks
-            if asked and (asked.exchanged != "tasks" or tasks > 1):
-                with suppress(CannotTell):
-                    yield Turn(what, how, measured.finding(asked))
+        if asked is None:
+            return
+        for what, how, opened, measured in made:
+            with suppress(CannotTell):
+                yield Turn(what, how, measured.finding(asked), open=opened)
 
     return turned_claims_table(
         read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence
@@ -329,8 +338,8 @@ def turned_claims(
 
 def _turned(
     step: Step, pairs: pd.DataFrame, curves: pd.DataFrame
-) -> Iterator[tuple[Turnable, str, Compared]]:
-    """What is turned, to what, and the values then.
+) -> Iterator[tuple[Turnable, str, bool, Compared]]:
+    """What is turned, to what, whether it is an open rule, and the values then.
 
     Each task and model alone, and each rule of `settings.RULES` but that of the run, where all
     tasks know it by one name.
@@ -339,17 +348,17 @@ def _turned(
     averaged = main[main.task.isin(compared_tasks(main.task))]
     by_task = each_alone(averaged, {"task": "corpus"})
     for what, how, part in chain(by_task, each_alone(main, {"model": "model"})):
-        yield what, how, compare_tasks(part, curves, step)
+        yield what, how, False, compare_tasks(part, curves, step)
     tasks = list(dict.fromkeys(pairs.task))
     own = {protocol_of(step.profile, task, "main").ties for task in tasks}
-    for rule in RULES.values():
+    for name, rule in RULES.items():
         settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}
         if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):
             found = compare_tasks(pairs, None, step, tuple(settings))
             if rule.ties:
                 changed = [_with_ties(one, rule.ties) for one in found.tasks]
                 found = replace(found, tasks=changed)
-            yield "protocol", rule.title.lower(), found
+            yield "protocol", rule.title.lower(), name in OPEN_RULES, found
 
 
 def _with_ties(one: TaskValues, ties: Ties) -> TaskValues:
