@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from functools import cache
+from types import SimpleNamespace
 
 import matplotlib
 import nbformat
@@ -35,7 +36,7 @@ from compendium.site.committed import (
 )
 from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
 from compendium.site.publish import publish_run
-from compendium.site.quotes import WINDOW, find_quotes, letters
+from compendium.site.quotes import WINDOW, find_quotes, letters, printed_by_papers
 from compendium.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
@@ -89,6 +90,13 @@ def test_examples_that_a_paper_prints_may_be_quoted_by_whoever_has_them():
     assert find_quotes({"here": [PRINTED], "there": [SECRET]}, others, [PRINTED]) == {
         "there": ["a/secret"]
     }
+
+
+def test_what_a_paper_prints_may_be_quoted_by_a_profile_that_has_it_without_its_marks():
+    tasks = {"hybrid_imdb": SimpleNamespace(examples=[], printed=["poerner2018/salmon"])}
+    (text,) = printed_by_papers(SimpleNamespace(tasks=tasks))
+    assert "<u>" not in text and "headed to the smoked salmon station" in text
+    assert find_quotes({"here": [text]}, [("a/b", (text,))], [text]) == {}
 
 
 def test_every_window_that_a_slow_search_finds_is_found():

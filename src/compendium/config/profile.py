@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, get_args
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -226,7 +226,7 @@ class Profile(Section):
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run that notebook 03 explains, or those of a judge (diagnosis explains itself)."""
-        asked: set[Judge] = {judge} if judge else {"pointing", "agreement", "faithfulness"}
+        asked = {judge} if judge else {*get_args(Judge)} - {"diagnosis"}
         runs = []
         for task, spec in self.tasks.items():
             for run in _all_runs(task, spec):

@@ -20,6 +20,7 @@ from compendium.config.profile import Profile, Run
 from compendium.corpora import WEIGHTS, vectors_file
 from compendium.corpora.fetch.packages import sha256_of
 from compendium.corpora.own_tasks import digest_once
+from compendium.corpora.written import printed_examples
 from compendium.imports import closure, code_digest
 from compendium.project import Results, step_name
 
@@ -208,6 +209,8 @@ class Graph:
         for task, model, seed in runs:
             specs = [given.models[model].model_dump(), given.explaining_of(task).model_dump()]
             texts = [given.rows_explained(task, model), given.tasks[task].examples]
+            if printed := given.tasks[task].printed:
+                texts.append([printed_examples()[name] for name in printed])
             decides.append([task, model, seed, *specs, *texts, files])
         return decides
 
