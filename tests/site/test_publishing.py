@@ -25,6 +25,7 @@ from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
+from compendium.site import publish
 from compendium.site import quotes as proof
 from compendium.site.committed import (
     ELSEWHERE,
@@ -262,6 +263,16 @@ def test_a_run_is_committed_without_its_texts(home):
     assert {"machine", "steps", "settings"} <= set(
         json.loads((place / "manifest.json").read_text())
     )
+
+
+def test_texts_of_our_own_go_with_a_committed_run(home, monkeypatch):
+    ours = {"runs": [{"texts": ["A text that nobody else has written before us, here and now."]}]}
+    monkeypatch.setattr(publish, "gather_page", lambda run, everything: ours)
+    place = publish_run("quick")
+    assert json.loads((place / "explorer.json").read_text()) == ours
+    ours["runs"][0]["texts"] = [SECRET]
+    with pytest.raises(ValueError, match=r"explorer\.json quotes snli/test/secret"):
+        publish_run("quick")
 
 
 def test_committing_twice_changes_nothing(home):

@@ -221,6 +221,11 @@ class Profile(Section):
                 runs += [(task, name, seed) for name in (*twins.plain, *twins.masked)]
         return runs
 
+    @property
+    def only_shown(self) -> list[str]:
+        """The tasks whose texts no judge looks at: the explorer alone shows them."""
+        return [task for task, spec in self.tasks.items() if spec.judges == ["shown"]]
+
     def first_explained(self, task: str) -> Run | None:
         return next((run for run in self.explained_runs() if run[0] == task), None)
 

@@ -259,8 +259,8 @@ def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
     Of tokens, and what notebook 07_sun2024 has kept of explanations of several types. Texts that
     are only shown are left out.
     """
-    shown = [task for task, spec in step.profile.tasks.items() if spec.judges == ["shown"]]
-    frames = [of_tokens[~of_tokens.task.isin(shown)].assign(granularity="tokens")]
+    judged = of_tokens[~of_tokens.task.isin(step.profile.only_shown)]
+    frames = [judged.assign(granularity="tokens")]
     if step.profile.explained_runs("diagnosis"):
         kept = _read_kept(step, "07_sun2024")
         frames.append(kept[kept.metric.isin(list(JOINT))].assign(granularity="unified"))
