@@ -113,8 +113,8 @@ class TaskSpec(Section):
     another one (hybrid_bbc by those of bbc) has no train, dev and test rows. explain_rows 0: models
     are trained, for another task to use. judges: which judges look at the explanations. also_train:
     tasks to train on as well, the task itself among them. training, explain, faithfulness: what to
-    change in the profile's for this task. of_model: what is otherwise for one of the models (its
-    rows, judges, also_train and training). examples: ids of test instances that are explained
+    change in the profile's for this task. of_model: what is otherwise for one of the models (rows,
+    seeds, judges, also_train and training). examples: ids of test instances that are explained
     besides, to be shown. printed: texts that papers print (paper/reported/printed_examples.jsonl),
     explained besides for the class that the paper explains. optional: left out, and said to be,
     where its files from outside the registry are not at hand.
@@ -152,7 +152,7 @@ class TaskSpec(Section):
 
 
 ROWS = ("train_rows", "dev_rows", "test_rows")
-OF_MODEL = (*ROWS, "explain_rows", "judges", "also_train", "training")
+OF_MODEL = (*ROWS, "explain_rows", "seeds", "judges", "also_train", "training")
 
 
 class TrainingSpec(Section):

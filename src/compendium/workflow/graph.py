@@ -115,8 +115,8 @@ class Graph:
     @cached_property
     def several_seeds(self) -> list[Run]:
         """The explained runs of the tasks that have several seeds of a model."""
-        several = {task for task, spec in self.profile.tasks.items() if len(spec.seeds) > 1}
-        return [run for run in self.profile.explained_runs("agreement") if run[0] in several]
+        runs = self.profile.explained_runs("agreement")
+        return [run for run in runs if len(self.profile.task_of(*run[:2]).seeds) > 1]
 
     def models_of(self, runs: Iterable[Run]) -> list[Run]:
         """The trained models that read the instances of these runs, each once."""
