@@ -6,7 +6,7 @@ underlined word its subject.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -86,20 +86,19 @@ def printed_examples() -> dict[str, dict]:
     return {entry["id"]: entry for entry in json_lines(file)}
 
 
-def printed_instances(task: str, names: Iterable[str]) -> list[Instance]:
+def printed_instances(task: str, names: Sequence[str]) -> list[Instance]:
     """Printed texts as the models that read a task read them; what a paper explains is the label.
 
     Raises ValueError for a name or label that there is not.
     """
-    entries = {name: printed_examples().get(name) for name in names}
-    if missing := [name for name, entry in entries.items() if entry is None]:
-        there = ", ".join(printed_examples())
-        raise ValueError(f"no paper prints {missing[0]!r}; there are: {there}")
+    every = printed_examples()
+    if missing := [name for name in names if name not in every]:
+        raise ValueError(f"no paper prints {missing[0]!r}; there are: {', '.join(every)}")
+    entries = [every[name] for name in names]
     known = None
-    if any("tags" in entry for entry in entries.values() if entry):
+    if any("tags" in entry for entry in entries):
         table = table_path(TASKS[task].trained_on or task)
         known = subject_verb.vocabulary_of(read_instances(table))
-    rows = [
-        make_row(name, entry, TASKS[task].labels, known) for name, entry in entries.items() if entry
-    ]
+    labels = TASKS[task].labels
+    rows = [make_row(entry["id"], entry, labels, known) for entry in entries]
     return list(with_words(task, rows, Counts(), print))

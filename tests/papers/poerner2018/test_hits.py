@@ -137,6 +137,7 @@ def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_liste
 
 
 PRINTED = {
+    "id": "made-up",
     "label": "business",
     "texts": ["a <u>key b</u> ."],
     "figures": {"2, top": {"model": "gru", "methods": ["lrp"]}, "7": {"model": "cnn"}},

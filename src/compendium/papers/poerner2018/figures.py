@@ -52,8 +52,9 @@ def printed_text(step: Step, figure: str) -> ColouredText:
     figure: as the file of printed examples calls it, such as `2, top`. Another network stands in
     where the profile has none of this architecture; the text has no words where none explains it.
     """
-    name = next(name for name, entry in printed_examples().items() if figure in figures_of(entry))
-    drawn = figures_of(printed_examples()[name])[figure]
+    every = printed_examples()
+    name = next(name for name, entry in every.items() if figure in entry["figures"])
+    drawn = every[name]["figures"][figure]
     profile = step.profile
     runs = [
         run for run in profile.explained_runs("pointing") if name in profile.tasks[run[0]].printed
@@ -88,15 +89,10 @@ def printed_text(step: Step, figure: str) -> ColouredText:
     )
 
 
-def figures_of(entry: dict) -> dict[str, dict]:
-    """What a paper draws of a printed text, by figure: model, and methods where not all."""
-    return entry.get("figures", {})
-
-
 def appendix(step: Step) -> HTML:
     """Figures 4 to 13: the texts of the appendix by every method, and what our networks predict."""
     pages = []
-    for figure in chain.from_iterable(map(figures_of, printed_examples().values())):
+    for figure in chain.from_iterable(one["figures"] for one in printed_examples().values()):
         if int(figure.partition(",")[0]) > LAST_OF_TEXT:
             shown = printed_text(step, figure)
             pages.append(f"<h4>Figure {figure}: {shown.model} predicts {shown.predicted}</h4>")
