@@ -259,3 +259,16 @@ def test_changes_for_one_model_are_checked():
     ]:
         with pytest.raises(ValueError, match=words):
             changed(**more)
+
+
+def test_a_model_of_a_task_may_have_seeds_of_its_own():
+    given = config.load_profile("smoke").model_dump()
+    given["tasks"]["rotten_tomatoes"] |= {"seeds": [1], "of_model": {"tiny": {"seeds": [1, 2]}}}
+    given["tasks"]["rated_movies"]["seeds"] = [1, 2]
+    profile = config.Profile.model_validate(given)
+    runs = [run for run in profile.trained_runs() if run[0] == "rotten_tomatoes"]
+    assert [run[1:] for run in runs] == [("tiny", 1), ("tiny", 2), ("tiny_masked", 1)]
+    assert ("rated_movies", "tiny", 2) in profile.explained_runs("agreement")
+    given["tasks"]["rated_movies"]["seeds"] = [3]
+    with pytest.raises(ValueError, match=r"whose seeds are \[1, 2\]; got 3"):
+        config.Profile.model_validate(given)

@@ -33,6 +33,7 @@ SLOW = (
     "imdb",
     "agreement_parsed",
     "hybrid_imdb",
+    "own_agreement",
 )
 REGISTRY = [
     name for name, task in corpora.TASKS.items() if not is_external(task) and name not in LONG
@@ -72,7 +73,8 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
         assert set(entry.packages) <= set(locked)
     carried = (
         "snli rotten_tomatoes imdb bbc vader_movies rated_movies agreement_parsed hybrid_bbc "
-        "hybrid_imdb"
+        "hybrid_imdb own_reviews own_news own_pairs own_agreement hybrid_own_reviews "
+        "hybrid_own_news"
     )
     assert carried.split() == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)

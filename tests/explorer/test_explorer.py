@@ -18,13 +18,17 @@ from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from compendium import config
 from compendium.config import AgreementSpec
+from compendium.explorer import read
 from compendium.explorer.page import (
+    COMMITTED,
     explorer_page,
     gather_page,
     pack_layout,
     pack_means,
     pack_page,
     pack_scores,
+    to_json,
+    write_page,
 )
 from compendium.explorer.read import read_means, take_turns
 from compendium.project import Results
@@ -169,6 +173,42 @@ def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
     assert all("no explanations" in gap for gap in data["gaps"])
     nothing = gather_page(Results(tmp_path / "mine"))
     assert nothing["runs"] == [] and nothing["about"]["profile"] == "mine"
+
+
+def test_only_texts_of_our_own_are_for_everybody(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
+    settings = config.load_profile("quick").model_dump()
+    (tmp_path / "manifest.json").write_text(json.dumps({"profile": "quick", "settings": settings}))
+    gaps = gather_page(Results(tmp_path), everything=False)["gaps"]
+    assert {gap.partition(",")[0] for gap in gaps} == {
+        name for name in settings["tasks"] if "own_" in name
+    }
+
+
+def test_texts_that_are_only_shown_have_what_the_joint_study_has_measured(tmp_path):
+    row = {"model": "m", "seed": 1, "instance": "a", "method": "lime", "value": 0.5}
+    for notebook, rows in {
+        "06_zhao2023": [row | {"task": "snli", "measure": "nc"}],
+        "08_joint": [row | {"task": t, "measure": "diagnosticity"} for t in ("snli", "own_pairs")],
+    }.items():
+        path = Results(tmp_path).kept("instances", notebook)
+        path.parent.mkdir(exist_ok=True)
+        pd.DataFrame(rows).to_parquet(path)
+    found = read.instance_values(Results(tmp_path), ["own_pairs"])
+    assert list(zip(found.task, found.measure, strict=True)) == [
+        ("snli", "nc"),
+        ("own_pairs", "diagnosticity"),
+    ]
+
+
+def test_a_committed_run_shows_the_texts_that_it_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    assert write_page(Results(tmp_path / "run")) is None
+    data = pack_page([make_text("snli", 0)], {}, ABOUT, AgreementSpec(), [])
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / COMMITTED).write_text(to_json(data))
+    page = write_page(Results(tmp_path / "run"))
+    assert page and to_json(data) in page.read_text()
 
 
 def test_means_stand_at_the_places_of_their_methods():

@@ -126,6 +126,7 @@ def small(profile: dict, tokenizer: str) -> dict:
         task |= {"models": KEPT[name]}
         task.pop("of_model", None)
         task.pop("examples", None)
+        task.pop("printed", None)
         task["training"] = task.get("training", {}) | {"epochs": 1}
         task["explain"] = task.get("explain", {}) | SHORT
     profile["tasks"]["rotten_tomatoes"]["explain_rows"] = 0  # its model reads rated movies

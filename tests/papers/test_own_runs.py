@@ -11,9 +11,10 @@ import pytest
 from reference.profiles import TASK, TINY
 
 from attreval.core.records import Attribution, Evidence
+from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import Profile
-from compendium.papers.common.runs import marked_corpus
+from compendium.papers.common.runs import PrintedText, marked_corpus
 from compendium.papers.kamp2023 import agreement, figures, readings, sentences, tables
 from compendium.papers.kamp2023.readings import make_reading
 from compendium.papers.zhao2023 import erasure
@@ -127,25 +128,30 @@ def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
     assert zhao_tables.best_methods(area[area.method == "random"]).empty
 
 
-def test_an_example_is_set_against_the_random_scores_that_were_the_rival(
+def test_a_printed_text_is_erased_and_coloured_by_the_papers_method_and_by_random_scores(
     step, monkeypatch, tiny, texts
 ):
     """Where `random` did not explain, its scores are drawn as erasure draws them."""
     one = texts[0]
-    names = (*RUN, texts[0].id)
     tokens = tiny.tokens(one)
-    for methods in (["lime"], ["lime", "random"]):
+    step.profile.tasks["snli"].judges.append("faithfulness")
+    empty, said = zhao_tables.table_4(step)
+    assert empty.empty and said.data == zhao_tables.NOT_READ
+    step.profile.tasks["snli"].printed.append("zhao2023/AG")
+    method = "integrated_gradients_zero"
+    monkeypatch.setattr(erasure, "open_run", lambda *_: Scorer(tiny))
+    for methods in ([method], [method, "random"]):
         records = attributions(one, tokens, methods)
-        monkeypatch.setattr(zhao_tables, "to_explain", lambda *_: [one])
-        monkeypatch.setattr(zhao_tables, "load_tokens", lambda *_: {one.id: tokens})
-        monkeypatch.setattr(zhao_tables, "load_attributions", lambda *_, r=records: {one.id: r})
-        row = SimpleNamespace(task="snli", model="tiny", seed=1, instance=one.id, method="lime")
-        words, rows, _ = zhao_tables._read_example(step, row)
-        assert len(rows) == 2 and all(len(scores) == len(words) for scores in rows.values())
-        drawn = list(rows.values())[1].sum()
-        own = (
-            erasure.random_scores(tokens, *names)
-            if methods == ["lime"]
-            else records["random"].scores
-        )
-        assert drawn == pytest.approx(own.sum())
+        printed = PrintedText(one, tokens, records, 1)
+        monkeypatch.setattr(zhao_tables, "load_printed", lambda *_, p=printed: p)
+        table, _ = zhao_tables.table_4(step)
+        assert table.method.tolist() == [method, "random"] and set(table.predicted) == {"neutral"}
+        assert table.published_nc.tolist() == [0.186, 0.194]
+        own = records[method].scores
+        values = erasure.erase_printed(step, RUN, printed).set_index("method")
+        assert table.nc.tolist() == values.nc[[method, "random"]].tolist()
+        shown = zhao_tables._in_colour(RUN, printed, method)
+        drawn = erasure.random_scores(tokens, *RUN, one.id)
+        rival = records["random"].scores if "random" in methods else drawn
+        sums = [scores.sum() for scores in shown.rows.values()]
+        assert sums == pytest.approx([own.sum(), rival.sum()])

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from functools import cache
+from types import SimpleNamespace
 
 import matplotlib
 import nbformat
@@ -24,6 +25,7 @@ from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
+from compendium.site import publish
 from compendium.site import quotes as proof
 from compendium.site.committed import (
     ELSEWHERE,
@@ -35,7 +37,7 @@ from compendium.site.committed import (
 )
 from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
 from compendium.site.publish import publish_run
-from compendium.site.quotes import WINDOW, find_quotes, letters
+from compendium.site.quotes import WINDOW, find_quotes, letters, printed_by_papers
 from compendium.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
@@ -89,6 +91,13 @@ def test_examples_that_a_paper_prints_may_be_quoted_by_whoever_has_them():
     assert find_quotes({"here": [PRINTED], "there": [SECRET]}, others, [PRINTED]) == {
         "there": ["a/secret"]
     }
+
+
+def test_what_a_paper_prints_may_be_quoted_by_a_profile_that_has_it_without_its_marks():
+    tasks = {"hybrid_imdb": SimpleNamespace(examples=[], printed=["poerner2018/salmon"])}
+    (text,) = printed_by_papers(SimpleNamespace(tasks=tasks))
+    assert "<u>" not in text and "headed to the smoked salmon station" in text
+    assert find_quotes({"here": [text]}, [("a/b", (text,))], [text]) == {}
 
 
 def test_every_window_that_a_slow_search_finds_is_found():
@@ -254,6 +263,16 @@ def test_a_run_is_committed_without_its_texts(home):
     assert {"machine", "steps", "settings"} <= set(
         json.loads((place / "manifest.json").read_text())
     )
+
+
+def test_texts_of_our_own_go_with_a_committed_run(home, monkeypatch):
+    ours = {"runs": [{"texts": ["A text that nobody else has written before us, here and now."]}]}
+    monkeypatch.setattr(publish, "gather_page", lambda run, everything: ours)
+    place = publish_run("quick")
+    assert json.loads((place / "explorer.json").read_text()) == ours
+    ours["runs"][0]["texts"] = [SECRET]
+    with pytest.raises(ValueError, match=r"explorer\.json quotes snli/test/secret"):
+        publish_run("quick")
 
 
 def test_committing_twice_changes_nothing(home):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Self
+from typing import Self, get_args
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -123,7 +123,7 @@ class Profile(Section):
                 f"task {task!r} asks for model {missing[0]!r}; defined are: "
                 f"{', '.join(self.models)}"
             )
-        _check_seeds(task, spec, self.models)
+        _check_networks(self, task)
         for other in spec.also_train:
             if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
                 fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
@@ -204,20 +204,29 @@ class Profile(Section):
         """The task whose models read a task's instances: itself, or the one it is made from."""
         return TASKS[task].trained_on or task
 
+    def runs_of(self, task: str) -> list[Run]:
+        """Every model and seed of a task."""
+        models = self.tasks[task].models
+        return [(task, name, seed) for name in models for seed in self.task_of(task, name).seeds]
+
     def trained_runs(self) -> list[Run]:
         """Every model that is trained, or taken as it is."""
         return [
             run
-            for task, spec in self.tasks.items()
+            for task in self.tasks
             if self.read_by(task) == task
-            for run in _all_runs(task, spec)
+            for run in self.runs_of(task)
             if not self.models[run[1]].same_as
         ]
 
     def first_runs(self, tasks: Iterable[str]) -> list[Run]:
         """The first seed of every model of these tasks, as far as the profile has them."""
         known = [(task, self.tasks[task]) for task in tasks if task in self.tasks]
-        return [(task, model, spec.seeds[0]) for task, spec in known for model in spec.models]
+        return [
+            (task, model, self.task_of(task, model).seeds[0])
+            for task, spec in known
+            for model in spec.models
+        ]
 
     def twin_runs(self) -> list[Run]:
         """The first seed of the twins of joint.masked, of each task the plain ones first."""
@@ -228,28 +237,25 @@ class Profile(Section):
                 runs += [(task, name, seed) for name in (*twins.plain, *twins.masked)]
         return runs
 
+    @property
+    def only_shown(self) -> list[str]:
+        """The tasks whose texts no judge looks at: the explorer alone shows them."""
+        return [task for task, spec in self.tasks.items() if spec.judges == ["shown"]]
+
     def first_explained(self, task: str) -> Run | None:
         return next((run for run in self.explained_runs() if run[0] == task), None)
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run that notebook 03 explains, or those of a judge (diagnosis explains itself)."""
-        asked: set[Judge] = {judge} if judge else {"pointing", "agreement", "faithfulness"}
+        asked = {judge} if judge else {*get_args(Judge)} - {"diagnosis"}
         runs = []
-        for task, spec in self.tasks.items():
-            for run in _all_runs(task, spec):
+        for task in self.tasks:
+            for run in self.runs_of(task):
                 used = self.task_of(task, run[1])
                 rows = used.explain_rows or judge == "diagnosis"
                 if rows and asked & set(used.judges):
                     runs.append(run)
         return runs
-
-
-def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
-    return [(task, model, seed) for model in spec.models for seed in _seeds_of(spec, model)]
-
-
-def _seeds_of(spec: TaskSpec, model: str) -> list[int]:
-    return spec.of_model.get(model, {}).get("seeds", spec.seeds)
 
 
 def _whole_model(name: str, models: dict[str, ModelSpec]) -> ModelSpec:
@@ -272,19 +278,22 @@ def _whole_model(name: str, models: dict[str, ModelSpec]) -> ModelSpec:
     return whole
 
 
-def _check_seeds(task: str, spec: TaskSpec, models: dict[str, ModelSpec]) -> None:
-    """Raise ValueError for a model whose seeds are others than the task's, or its network's."""
+def _check_networks(profile: Profile, task: str) -> None:
+    """Raise ValueError where a model is the same as a network that its task does not train."""
+    spec = profile.tasks[task]
     for model in spec.models:
-        source = models[model].same_as or model
+        source = profile.models[model].same_as
+        if source is None:
+            continue
         if source not in spec.models:
             raise ValueError(f"task {task!r} has model {model!r}, and not {source!r}, its network")
-        seeds = _seeds_of(spec, model)
-        there = spec.seeds if source == model else _seeds_of(spec, source)
-        if seeds[:1] != there[:1] or not set(seeds) <= set(there):
-            raise ValueError(
-                f"task {task!r}: the seeds of {model!r} are {seeds}; they are of {there}, the "
-                "first among them"
-            )
+        _check_there(
+            task,
+            task,
+            "seeds",
+            profile.task_of(task, model).seeds,
+            profile.task_of(task, source).seeds,
+        )
 
 
 def _check_rows(profile: Profile, task: str) -> None:
@@ -309,13 +318,19 @@ def _check_rows(profile: Profile, task: str) -> None:
             f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}"
         )
     read = profile.tasks.get(parent)
-    for name, values in (("models", spec.models), ("seeds", spec.seeds)):
-        there = getattr(read, name) if read else []
-        if missing := [value for value in values if value not in there]:
-            raise ValueError(
-                f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; "
-                f"got {missing[0]!r}"
-            )
+    _check_there(task, parent, "models", spec.models, read.models if read else [])
+    for model in spec.models:
+        there = profile.task_of(parent, model).seeds
+        _check_there(task, parent, "seeds", profile.task_of(task, model).seeds, there)
+
+
+def _check_there(task: str, parent: str, name: str, wanted: list, there: list) -> None:
+    """Raise ValueError where a task wants models or seeds that the task that trains them lacks."""
+    if missing := [value for value in wanted if value not in there]:
+        raise ValueError(
+            f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; "
+            f"got {missing[0]!r}"
+        )
 
 
 def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
@@ -365,11 +380,12 @@ def check_choice_of_runs(profile: Profile) -> None:
     study = profile.seed_study
     if profile.agreement.runs == "all" or study is None or study.task not in profile.tasks:
         return
-    task = profile.tasks[study.task]
-    if len(task.seeds) > 1 and study.model in task.models:
+    known = study.model in profile.tasks[study.task].models
+    seeds = profile.task_of(study.task, study.model).seeds
+    if len(seeds) > 1 and known:
         raise ValueError(
             f"agreement.runs is 'lowest_apd', and of task {study.task!r}, model {study.model!r} "
-            f"there are the seeds {task.seeds} and those of seed_study: leave seed_study out, or "
+            f"there are the seeds {seeds} and those of seed_study: leave seed_study out, or "
             "give it another task or model"
         )
 

@@ -9,7 +9,8 @@ from attreval.methods import METHODS, methods_in
 from attreval.methods.method import Budget
 
 Precision = Literal["auto", "float32", "bfloat16"]
-Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
+# shown: no judge; every metric of notebook 08_joint is kept for the explorer, and no table has it
+Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis", "shown"]
 FAMILY = {
     "gru": "recurrent",
     "lstm": "recurrent",
@@ -125,10 +126,11 @@ class TaskSpec(Section):
     another one (hybrid_bbc by those of bbc) has no train, dev and test rows. explain_rows 0: models
     are trained, for another task to use. judges: which judges look at the explanations. also_train:
     tasks to train on as well, the task itself among them. training, explain, faithfulness: what to
-    change in the profile's for this task. of_model: what is otherwise for one of the models (its
-    rows, judges, also_train and training, and which of the seeds). examples: ids of test instances
-    that are explained besides, to be shown. optional: left out, and said to be, where its files
-    from outside the registry are not at hand.
+    change in the profile's for this task. of_model: what is otherwise for one of the models (rows,
+    seeds, judges, also_train and training). examples: ids of test instances that are explained
+    besides, to be shown. printed: texts that papers print (paper/reported/printed_examples.jsonl),
+    explained besides for the class that the paper explains. optional: left out, and said to be,
+    where its files from outside the registry are not at hand.
     """
 
     models: list[str] = Field(min_length=1)
@@ -144,6 +146,7 @@ class TaskSpec(Section):
     faithfulness: dict[str, Any] = {}
     of_model: dict[str, dict[str, Any]] = {}
     examples: list[str] = []
+    printed: list[str] = []
     optional: bool = False
 
     @model_validator(mode="after")
@@ -162,7 +165,7 @@ class TaskSpec(Section):
 
 
 ROWS = ("train_rows", "dev_rows", "test_rows")
-OF_MODEL = (*ROWS, "explain_rows", "judges", "also_train", "training", "seeds")
+OF_MODEL = (*ROWS, "explain_rows", "seeds", "judges", "also_train", "training")
 
 
 class TrainingSpec(Section):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spacy import Language
 
 SENTENCES = 10
+OWN_SENTENCES = 4  # of fifteen short texts
 
 
 @cache
@@ -81,3 +82,5 @@ build_hybrid_bbc = partial(build_hybrid, "bbc")
 build_hybrid_imdb = partial(build_hybrid, "imdb")
 build_hybrid_newsgroups = partial(build_hybrid, "newsgroups")
 build_hybrid_yelp = partial(build_hybrid, "yelp")
+build_hybrid_own_reviews = partial(build_hybrid, "own_reviews", sentences_each=OWN_SENTENCES)
+build_hybrid_own_news = partial(build_hybrid, "own_news", sentences_each=OWN_SENTENCES)

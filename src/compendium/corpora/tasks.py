@@ -51,7 +51,8 @@ class Task:
     labels: names in index order. module: of compendium.corpora, with the builder `build_<name>`,
         which yields Rows.
     packages: what the registry carries. files: what must lie in the corpora folder; optional: what
-    is used where it lies there. tables: tasks whose tables it is made from. trained_on: the task
+    is used where it lies there. repository: the file below data/ that holds its texts, where they
+    were written for this study. tables: tasks whose tables it is made from. trained_on: the task
     whose model reads these instances, where they train none. evidence_from: tasks whose instances
     are some of these with what people marked, where their files are at hand, the preferred one
     first. mark_rules: where the rows of marks are not people but rules by which a person's list of
@@ -68,6 +69,7 @@ class Task:
     packages: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    repository: str = ""
     tables: tuple[str, ...] = ()
     trained_on: str = ""
     evidence_from: tuple[str, ...] = ()
@@ -85,8 +87,10 @@ class Task:
 
     @property
     def own_files(self) -> dict[str, Path]:
-        """The user's files that it is made from, by name; see corpora.own_tasks."""
-        return {}
+        """Files that are neither downloaded nor looked for: the repository's, or the user's."""
+        return (
+            {self.repository: project.home() / "data" / self.repository} if self.repository else {}
+        )
 
     @property
     def origin(self) -> tuple[str, ...]:
@@ -311,6 +315,28 @@ def hybrid_of(parent: Task) -> Task:
     )
 
 
+def _ours(parent: str, name: str, title: str, tables: tuple[str, ...] = ()) -> Task:
+    """Texts that were written for this study, for the models of a task."""
+    return Task(
+        name=f"own_{name}",
+        title=title,
+        labels=TASKS[parent].labels,
+        segments=TASKS[parent].segments,
+        module="written",
+        licence="CC BY 4.0",
+        source="written for this study",
+        repository=f"own_texts/{name}.jsonl",
+        tables=tables,
+        trained_on=parent,
+        splits=("test",),
+    )
+
+
+def _hybrid_of_ours(parent: Task) -> Task:
+    title = f"{parent.short}, hybrid: four shuffled sentences"
+    return replace(hybrid_of(parent), title=title, trained_on=parent.trained_on)
+
+
 def _whole_of(part: Task) -> Task:
     """An agreement task with all sentences, and the vocabulary of Poerner et al. (2018)."""
     to_whole = {"agreement_parsed": "agreement_whole"}
@@ -337,6 +363,17 @@ _MANUAL = Task(  # the posts of 20 newsgroups whose relevant words a person has 
     mark_rules=("code", "paper"),
 )
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
+_OWN = (
+    _ours("rotten_tomatoes", "reviews", "Own reviews: sentiment of short reviews"),
+    _ours("ag_news", "news", "Own news: topic of a headline and its first sentence"),
+    _ours("snli", "pairs", "Own pairs: does the premise entail the hypothesis?"),
+    _ours(
+        "agreement_parsed",
+        "agreement",
+        "Own sentences: is the verb to come singular or plural?",
+        tables=("agreement_parsed",),
+    ),
+)
 TASKS |= {
     task.name: task
     for task in (
@@ -347,6 +384,8 @@ TASKS |= {
             for name in ("agreement_parsed", "agreement_ud", "agreement_linzen")
         ),
         *(_spanex_of(TASKS[name]) for name in ("snli", "fever")),
+        *_OWN,
+        *map(_hybrid_of_ours, _OWN[:2]),
     )
 }
 
@@ -360,6 +399,12 @@ def known_task(name: str) -> Task:
 def table_path(task: str) -> Path:
     """Where the table of a task lies; ValueError lists the tasks there are."""
     return project.processed() / f"{known_task(task).table_name}.parquet"
+
+
+def is_ours(task: Task) -> bool:
+    """Whether its texts were written for this study, so that they may be shown."""
+    made_from = bool(task.tables) and all(is_ours(TASKS[name]) for name in task.tables)
+    return bool(task.repository) or made_from
 
 
 def is_external(task: Task) -> bool:

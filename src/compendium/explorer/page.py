@@ -26,10 +26,11 @@ from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
 from attreval.metrics.metric import JUDGES, NO_JUDGE
 from compendium import corpora, project
 from compendium.config import AgreementSpec, Profile, Run, make_known
+from compendium.corpora.tasks import is_ours
 from compendium.explorer.read import (
     RUN,
-    VALUES_OF,
     ExplainedText,
+    instance_values,
     read_means,
     runs_to_show,
     take_turns,
@@ -37,12 +38,12 @@ from compendium.explorer.read import (
 )
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.project import Results
-from compendium.workflow.instance_values import read_values
 
 MOST_BYTES = 2_700_000  # of data; the page must stay under 3 MB with everything else in it
 DIGITS = (2, 3, 4, 5, 6, 8, 10, 12, 15)
 PLAIN_DIGITS = 4  # with so many or more, peaks are listed rather than kept by yet more digits
 PAGE = "explorer.html"
+COMMITTED = "explorer.json"
 MOST_TEXTS = 200
 OF_METRIC = ("judge", "title", "higher_is_better", "about")
 OF_METHOD = ("title", "signed", "level")
@@ -55,11 +56,13 @@ SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.j
 def write_page(results: Results) -> Path | None:
     """Write explorer.html of a profile's results into the project folder, for both routes.
 
-    Returns None, and writes no page, where no explained text is there, as in a committed run.
+    Returns None, and writes no page, where no explained text is there. A committed run has the data
+    of its texts that may be shown.
     """
     icon = project.home() / "paper" / "favicon.svg"
     page = project.home() / PAGE
-    data = gather_page(results)
+    committed = results.root / COMMITTED
+    data = project.read_json(committed) if committed.exists() else gather_page(results)
     page.unlink(missing_ok=True)
     if not data["runs"]:
         return None
@@ -87,9 +90,10 @@ def explorer_page(data: dict, icon: str = "") -> str:
     return page
 
 
-def gather_page(results: Results) -> dict:
+def gather_page(results: Results, everything: bool = True) -> dict:
     """The page's data from what a run has left; without texts where nothing was explained.
 
+    everything: or only what was written for this study, which may be shown to everybody.
     The settings are those that the manifest says the results were made with; what has no place in
     today's schema is passed over, since a setting may have been renamed since.
     """
@@ -105,10 +109,13 @@ def gather_page(results: Results) -> dict:
         return pack_page([], {}, about, AgreementSpec(), [])
     make_known(facts["settings"])
     profile = Profile.model_validate(facts["settings"], extra="ignore")
+    if not everything:
+        ours = {n: task for n, task in profile.tasks.items() if is_ours(corpora.TASKS[n])}
+        profile = profile.model_copy(update={"tasks": ours})
     runs, gaps = runs_to_show(results, profile)
     counts = {run: len(instances) for run, instances in runs.items()}
     turns = take_turns(counts, MOST_TEXTS)
-    values = read_values(results, *VALUES_OF)
+    values = instance_values(results, profile.only_shown)
     found = {}
     for run, instances in runs.items():
         chosen = [instances[place] for other, place in turns if other == run]
@@ -116,7 +123,7 @@ def gather_page(results: Results) -> dict:
             found[run, text.instance.id] = text
     names = [(run, runs[run][place].id) for run, place in turns]
     texts = [found[name] for name in names if name in found]
-    means = read_means(results, values, runs)
+    means = read_means(results, values, runs) if runs else {}
     return pack_page(texts, means, about, profile.agreement, gaps, counts)
 
 

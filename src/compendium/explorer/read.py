@@ -3,7 +3,7 @@
 Only files are read; no model is loaded.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product, zip_longest
 from pathlib import Path
@@ -37,6 +37,7 @@ from compendium.papers.common.runs import (
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results
+from compendium.workflow.instance_values import read_values
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
 # notebooks that keep metrics' values of single texts
@@ -95,6 +96,17 @@ def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Ins
         else:
             found[run] = evaluated_instances(profile, task)
     return found, gaps
+
+
+def instance_values(results: Results, only_shown: Sequence[str] = ()) -> pd.DataFrame:
+    """What notebooks 04, 06 and 07 have measured on single instances; see instance_values.
+
+    only_shown: tasks that 08_joint alone has measured.
+    """
+    joint = read_values(results, "08_joint")
+    shown = joint[joint.task.isin(only_shown)]
+    named = shown.assign(measure=[METRICS[name].stored or name for name in shown.measure])
+    return pd.concat([read_values(results, *VALUES_OF), named], ignore_index=True)
 
 
 def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
@@ -258,8 +270,10 @@ def _first_features(
 def _read_evidence(
     profile: Profile, run: Run, instance: Instance, tokens: Tokens, predicted: int
 ) -> dict[str, np.ndarray]:
-    """Where the pointing game looks for the highest score, (n,) bool by game, if it is played."""
-    if "pointing" not in profile.task_of(*run[:2]).judges or predicted < 0:
+    """Where the pointing game looks for the highest score, (n,) bool by game, if it can be."""
+    own = instance.evidence
+    known = own.classes or own.tags or "pointing" in profile.task_of(*run[:2]).judges
+    if not known or predicted < 0:
         return {}
     word = tokens.word[tokens.content]
     covered = np.isin(np.arange(len(instance.words)), word)

@@ -273,7 +273,9 @@ class Counting:
 
     def _explain(self, task: str, model: str) -> Work:
         spec = self.profile.explaining_of(task)
-        texts = self.profile.rows_explained(task, model) + len(self.profile.tasks[task].examples)
+        given = self.profile.tasks[task]
+        shown = len(given.examples) + len(given.printed)
+        texts = self.profile.rows_explained(task, model) + shown
         return self.explained(task, model, texts, spec.methods, spec)
 
     def _seeds(self, task: str, model: str) -> Work:

@@ -13,6 +13,7 @@ from pathlib import Path
 from attreval.core.tables import write_json
 from compendium import config, project
 from compendium.config import Profile
+from compendium.explorer.page import COMMITTED, gather_page, to_json
 from compendium.project import Results, replace_folder
 from compendium.site import committed as runs
 from compendium.site.fidelity import write_fidelity
@@ -26,7 +27,10 @@ from compendium.site.quotes import (
 from compendium.workflow.manifest import describe_steps, make_manifest
 from compendium.workflow.steps import expected_steps
 
-NO_TEXT = "No sentence of any corpus is here but examples that the papers print."
+NO_TEXT = (
+    "No sentence of any corpus is here but examples that the papers print, and those of our own "
+    "(`data/own_texts`), which `explorer.json` shows."
+)
 FILES = ("notebooks/[!.]*.ipynb", "tables/[!.]*.csv", "figures/[!.]*", "values/[!.]*.parquet")
 COPIED = ("tables/", "figures/", "values/")
 
@@ -70,6 +74,9 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
         claims = runs.claims_json(Results(folder).tables)
         (folder / "claims.json").write_text(claims, encoding="utf-8")
         (folder / "README.md").write_text(_describe(settings.name, manifest), encoding="utf-8")
+        shown = gather_page(run, everything=False)
+        if shown["runs"]:
+            (folder / COMMITTED).write_text(to_json(shown), encoding="utf-8")
         refuse_quotes(folder, corpus_texts(settings), exempt)
     write_fidelity()
     runs.write_links()

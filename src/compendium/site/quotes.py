@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 from compendium import corpora, project
 from compendium.config import Profile
 from compendium.corpora.fetch.fetching import with_tables
+from compendium.corpora.tasks import is_ours
+from compendium.corpora.written import printed_examples, split_marks
 
 WINDOW = 32  # letters of a quote
 SHORTEST = 16  # letters of a text that is found as a whole
@@ -95,9 +97,12 @@ def _quotable(segment: str, windows: set[str], begins: set[str]) -> Iterator[str
 def corpus_texts(profile: Profile) -> Iterator[Text]:
     """Every text of a profile's task tables, and of the tables that these are made from.
 
+    But for those that were written for this study.
+
     FileNotFoundError: a table is not there, so that nothing can be proved.
     """
-    tasks = list(dict.fromkeys(task.name for task in with_tables(tuple(profile.read_tasks()))))
+    needed = with_tables(tuple(profile.read_tasks()))
+    tasks = list(dict.fromkeys(task.name for task in needed if not is_ours(task)))
     if absent := [task for task in tasks if not corpora.table_path(task).exists()]:
         raise FileNotFoundError(
             f"the tables of {', '.join(absent)} are not there, and without them nobody can tell "
@@ -111,10 +116,12 @@ def corpus_texts(profile: Profile) -> Iterator[Text]:
 
 
 def printed_by_papers(profile: Profile) -> list[str]:
-    """The texts that may be quoted: the examples of a profile, which the papers print."""
+    """The texts that may be quoted: the examples of a profile, and what it has of printed texts."""
+    names = [name for task in profile.tasks.values() for name in task.printed]
+    printed = [split_marks(part)[0] for name in names for part in printed_examples()[name]["texts"]]
     wanted = {name for task in profile.tasks.values() for name in task.examples}
     texts = corpus_texts(profile) if wanted else ()
-    return [part for name, parts in texts if name in wanted for part in parts]
+    return printed + [part for name, parts in texts if name in wanted for part in parts]
 
 
 def written(path: Path) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from compendium.config.profile import Profile, Run
 from compendium.corpora import WEIGHTS, vectors_file
 from compendium.corpora.fetch.packages import sha256_of
 from compendium.corpora.own_tasks import digest_once
+from compendium.corpora.written import printed_examples
 from compendium.imports import closure, code_digest
 from compendium.project import Results, step_name
 
@@ -114,8 +115,8 @@ class Graph:
     @cached_property
     def several_seeds(self) -> list[Run]:
         """The explained runs of the tasks that have several seeds of a model."""
-        several = {task for task, spec in self.profile.tasks.items() if len(spec.seeds) > 1}
-        return [run for run in self.profile.explained_runs("agreement") if run[0] in several]
+        runs = self.profile.explained_runs("agreement")
+        return [run for run in runs if len(self.profile.task_of(*run[:2]).seeds) > 1]
 
     def models_of(self, runs: Iterable[Run]) -> list[Run]:
         """The trained models that read the instances of these runs, each once."""
@@ -208,6 +209,8 @@ class Graph:
         for task, model, seed in runs:
             specs = [given.models[model].model_dump(), given.explaining_of(task).model_dump()]
             texts = [given.rows_explained(task, model), given.tasks[task].examples]
+            if printed := given.tasks[task].printed:
+                texts.append([printed_examples()[name] for name in printed])
             decides.append([task, model, seed, *specs, *texts, files])
         return decides
 

@@ -19,7 +19,7 @@ from attreval.core.tables import read_about, write_json
 from compendium import config, corpora, project
 from compendium.config import Judge, Profile
 
-JUDGES = get_args(Judge)
+JUDGES = tuple(judge for judge in get_args(Judge) if judge != "shown")
 # instructions that decide how fast models are
 TOLD = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 

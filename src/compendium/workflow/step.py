@@ -274,13 +274,13 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
         raise ValueError(
             f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it"
         )
-    if given.seed not in task.seeds:
+    used = profile.task_of(given.task, given.model)
+    if given.seed not in used.seeds:
         raise ValueError(
             f"task {given.task!r} has no seed {given.seed}; it has: "
-            f"{', '.join(map(str, task.seeds))}"
+            f"{', '.join(map(str, used.seeds))}"
         )
-    judges = profile.task_of(given.task, given.model).judges
-    if notebook.startswith("07") and "diagnosis" not in judges:
+    if notebook.startswith("07") and "diagnosis" not in used.judges:
         raise ValueError(
             f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before "
             "the diagnosis; name `diagnosis` among the task's judges"

@@ -21,7 +21,11 @@ from compendium.papers.joint import values as joint
 from compendium.papers.joint.figures import draw_correlations, draw_pareto
 from compendium.papers.joint.over_runs import pool, verdict
 from compendium.papers.sun2024.properties import Properties, properties_by_instance
+from compendium.project import Results
 from compendium.site.tables import read_declared_numbers, read_numbers
+from compendium.workflow.instance_values import read_values
+from compendium.workflow.parameters import Parameters
+from compendium.workflow.step import Step
 
 METHODS = ["random", *(f"gradient_{name}" for name in ("l1", "l2", "x_input"))]
 METHODS += ["occlusion_1", "omission_1", "lime"]
@@ -316,3 +320,17 @@ def test_a_profile_says_which_runs_and_texts_go_before_all_metrics():
     assert some.joint.rows_of("snli", 8) == 8 and some.joint.asked_of("snli", 8) == 3
     assert some.joint.changed(asked={}).asked_of("snli", 8) == 8
     assert some.first_runs(["rotten_tomatoes", "bbc"]) == [("rotten_tomatoes", "small", 1)]
+
+
+def test_texts_that_are_only_shown_are_scored_and_kept_and_in_no_table(tmp_path):
+    profile = profile_of()
+    profile.tasks["rotten_tomatoes"].judges[:] = ["shown"]
+    assert [run[0] for run in joint.joint_runs(profile)] == ["snli", "rotten_tomatoes"]
+    judges = ("pointing", "agreement", "faithfulness", "diagnosis")
+    judged = [run[0] for judge in judges for run in profile.explained_runs(judge)]
+    assert "rotten_tomatoes" not in judged
+    step = Step("08_joint", Parameters(), profile, Results(tmp_path))
+    row = {"model": "m", "seed": 1, "instance": "a", "method": "lime", "metric": "nc", "value": 0.5}
+    kept = pd.DataFrame([row | {"task": task} for task in ("snli", "rotten_tomatoes")])
+    assert joint.keep_scores(step, kept).task.tolist() == ["snli"]
+    assert len(read_values(step.files[-1])) == 2

@@ -19,6 +19,7 @@ from attreval.methods.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import AlsoTrain, ModelSpec, Profile, TaskSpec, load_profile
+from compendium.papers.common.runs import load_printed
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
 from compendium.papers.pipeline import explaining, training
 from compendium.papers.pipeline.data import draw_lengths
@@ -235,6 +236,23 @@ def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(
         and "partition_shap" in step.profile.explain.methods
     )
     assert set(found.cost.method) == {"prediction", "lime"} and len(found.instances) == 2
+
+
+def test_what_papers_print_is_explained_for_the_class_that_they_explain(
+    tiny, texts, tmp_path, monkeypatch
+):
+    given = check_parameters("03_explain", {"task": "rotten_tomatoes", "model": "tiny"})
+    profile = load_profile("smoke")
+    profile.explain.methods[:] = ["gradient_l2"]
+    step = Step("03_explain", given, profile, Results(tmp_path))
+    monkeypatch.setattr(explaining, "load_model", lambda *run: tiny)
+    monkeypatch.setattr(explaining, "to_explain", lambda *which: texts[:2])
+    explaining.explain_shard(step)
+    run = ("rotten_tomatoes", "tiny", 1)
+    found = load_printed(step, run, "zhao2023/SST")
+    assert found.records["gradient_l2"].target == found.instance.label == 0
+    assert found.instance.segments[0].startswith("by the end i was looking")
+    assert len(found.tokens) > 10 and found.predicted in range(3)
 
 
 def test_lengths_are_drawn_a_row_a_task_the_shortest_first():

@@ -14,9 +14,10 @@ from attreval.methods.method import Budget
 from compendium import config, project
 from compendium.config import Profile
 from compendium.config.reading import VARIANTS
+from compendium.corpora import written
 from compendium.papers.poerner2018 import figures, hits
 from compendium.papers.poerner2018.other_choices import other_choices, tried_run
-from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
+from compendium.papers.poerner2018.tables import ARCHITECTURES, table_2, write_blocks
 from compendium.site.tables import read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters
 from compendium.workflow.step import Step
@@ -83,8 +84,7 @@ def step(tmp_path, monkeypatch):
     write_tokens(
         made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances}
     )
-    for module in (hits.runs, figures):
-        monkeypatch.setattr(module, "to_explain", lambda *_: instances)
+    monkeypatch.setattr(hits.runs, "to_explain", lambda *_: instances)
     return made
 
 
@@ -136,19 +136,39 @@ def test_blocks_are_written_with_gaps_and_what_is_no_better_than_chance_is_liste
         assert shown.MINILM.isna().all()
 
 
-def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
-    example = figures.shortest_example(
-        step, BLOCKS["topics"].tasks, "gru", ["lrp", "gradient_l2", "lime"]
+PRINTED = {
+    "id": "made-up",
+    "label": "business",
+    "texts": ["a <u>key b</u> ."],
+    "figures": {"2, top": {"model": "gru", "methods": ["lrp"]}, "7": {"model": "cnn"}},
+}
+
+
+def test_a_figure_shows_the_text_that_the_paper_prints_or_that_no_model_reads_it(step, monkeypatch):
+    for module in (written, figures):
+        monkeypatch.setattr(module, "printed_examples", lambda: {"made-up": PRINTED})
+    nothing = figures.printed_text(step, "2, top")
+    assert nothing.words == () and nothing.rows == {} and nothing.predicted == "nothing"
+    step.profile.tasks["hybrid_bbc"].printed.append("made-up")
+    (one,) = written.printed_instances("hybrid_bbc", ["made-up"])
+    run = ("hybrid_bbc", "cnn", 1)
+    scores = np.array([0.0, 3, 1, -2])
+    places = tuple((at,) for at in range(4))
+    records = [Attribution(one.id, m, 0, "token", places, scores) for m in ("lrp", "deeplift")]
+    write_attributions(step.results.attributions(*run, "printed"), records)
+    write_tokens(step.results.tokens(*run, "printed"), {one.id: word_tokens(one)})
+    said = pd.DataFrame({"instance": [one.id], "predicted": [2]})
+    write_csv(step.results.table("printed", "03_explain", *run, 0), said)
+    shown = figures.printed_text(step, "2, top")
+    assert shown.words == ("a", "key", "b", ".") and list(shown.rows) == ["LRP"]
+    assert shown.rows["LRP"].tolist() == scores.tolist()
+    assert shown.evidence.tolist() == [False, True, True, False]
+    assert shown.model == "CNN" and shown.predicted == "politics"
+    page = figures.appendix(step).data
+    assert (
+        "Figure 7: CNN predicts politics" in page and "DeepLIFT" in page and "Figure 2" not in page
     )
-    assert example.words == tuple(models.instance(TEXTS[2]).word_texts()) and example.after == ""
-    assert list(example.rows) == ["LRP", "Gradient (L2)"], (
-        "of the methods asked those that were run"
-    )
-    assert example.evidence.tolist() == [True, True, True, False, False]
-    assert example.model == "CNN"
-    nothing = figures.figure_2(step, "plural")  # the profile has no such text
-    assert nothing.words == () and nothing.rows == {}
-    assert figures.example_table({"plural": nothing}).predicted.tolist() == ["nothing"]
+    assert figures.example_table({"far": nothing}).predicted.tolist() == ["nothing"]
 
 
 def test_architectures_name_models_where_they_can():

@@ -23,7 +23,7 @@ ROW = (
     '<tr><th scope="row" style="text-align:left;white-space:nowrap">{}</th>'
     '<td dir="auto" style="text-align:left">{}</td></tr>'
 )
-KEY = "blue: for the predicted class; orange: against it; bold: highest; underlined: evidence"
+KEY = "blue: for the explained class; orange: against it; bold: highest; underlined: evidence"
 
 
 @dataclass(frozen=True)

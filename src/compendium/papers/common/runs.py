@@ -19,6 +19,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium import corpora, project
 from compendium.config import Judge, Profile, Run
+from compendium.corpora.written import printed_instances
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -97,7 +98,7 @@ def load_attributions(
 def load_tokens(
     results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
 ) -> Read:
-    """How the model reads the instances of every shard, or of a part: `examples`, `marked`."""
+    """How the model reads the instances of every shard, or of a part: `examples`, `printed`."""
     parts = [part] if part else range(profile.explaining_of(task).shards)
     paths = [results.tokens(task, model, seed, part) for part in parts]
     return read_tokens(*(results.existing(path, "03_explain") for path in paths))
@@ -244,6 +245,25 @@ def examples(task: str, wanted: list[str]) -> list[Instance]:
             f"task {task!r} has no test instance {missing[0]!r}; ids look like {look!r}"
         )
     return [found[name] for name in wanted]
+
+
+@dataclass(frozen=True)
+class PrintedText:
+    """A text that a paper prints, as a run reads and explains it by method, and its prediction."""
+
+    instance: Instance
+    tokens: Tokens
+    records: dict[str, Attribution]
+    predicted: int
+
+
+def load_printed(step: Step, run: Run, name: str) -> PrintedText:
+    """What notebook 03 has left of a printed text of its task's `printed`."""
+    (instance,) = printed_instances(run[0], [name])
+    tokens = load_tokens(step.results, step.profile, *run, "printed")[name]
+    records = read_by_instance(step.results.attributions(*run, "printed"))[name]
+    said = step.results.read_table("printed", "03_explain", *run, 0).set_index("instance")
+    return PrintedText(instance, tokens, records, int(said.predicted[name]))
 
 
 def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:

@@ -256,9 +256,11 @@ def read_scores(step: Step) -> pd.DataFrame:
 def _with_unified(step: Step, of_tokens: pd.DataFrame) -> pd.DataFrame:
     """Values by text, with a column granularity.
 
-    Of tokens, and what notebook 07_sun2024 has kept of explanations of several types.
+    Of tokens, and what notebook 07_sun2024 has kept of explanations of several types. Texts that
+    are only shown are left out.
     """
-    frames = [of_tokens.assign(granularity="tokens")]
+    judged = of_tokens[~of_tokens.task.isin(step.profile.only_shown)]
+    frames = [judged.assign(granularity="tokens")]
     if step.profile.explained_runs("diagnosis"):
         kept = _read_kept(step, "07_sun2024")
         frames.append(kept[kept.metric.isin(list(JOINT))].assign(granularity="unified"))

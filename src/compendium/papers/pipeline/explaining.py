@@ -15,6 +15,7 @@ from attreval.methods.run import Explained, explain_instances
 from attreval.models.classifier import Classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
+from compendium.corpora.written import printed_instances
 from compendium.papers.common.runs import OtherChoice, examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model
 from compendium.workflow.step import Step
@@ -39,7 +40,7 @@ class Shard:
 def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
     """Explain the shard, write attributions and tokens, and give its tables.
 
-    The first shard also explains the examples, and a few texts under every other choice.
+    The first shard also explains the examples, printed texts, and a few under every other choice.
     """
     given = step.parameters
     spec = step.profile.explaining_of(given.task)
@@ -59,6 +60,10 @@ def explain_shard(step: Step, choices: Iterable[OtherChoice] = ()) -> Shard:
     if given.shard == 0 and not (given.instances or given.methods):
         if wanted := examples(given.task, step.profile.tasks[given.task].examples):
             _write(step, "examples", explain_instances(scorer, wanted, every, spec, *how))
+        if printed := printed_instances(given.task, step.profile.tasks[given.task].printed):
+            shown = explain_instances(scorer, printed, every, spec, how[0], "gold")
+            _write(step, "printed", shown)
+            step.table("printed", instance_table(shown))
         _write_marked_tokens(step, scorer.model, instances)
         for choice in choices:
             chosen = [method for method in choice.methods if method in every]

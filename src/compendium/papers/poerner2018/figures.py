@@ -1,22 +1,23 @@
-"""Figures 1-3 of Poerner et al. (2018), coloured texts.
+"""Figures 1-13 of Poerner et al. (2018): the texts that the paper prints, coloured.
 
 Hits beside their Table 2, and by the number of attractors.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 from matplotlib.axes import Axes
 
 from attreval.core.alignment import overlap_shares
 from attreval.methods import METHODS
-from attreval.metrics.pointing_game import find_games
-from compendium.config import Run
 from compendium.corpora import TASKS
+from compendium.corpora.written import printed_examples
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import method_looks, name_method
-from compendium.papers.common.runs import common_methods, load_attributions, load_tokens, to_explain
+from compendium.papers.common.runs import load_printed
 from compendium.papers.common.style import (
     draw_curve,
     draw_nothing,
@@ -26,8 +27,8 @@ from compendium.papers.common.style import (
     task_title,
 )
 from compendium.papers.common.tables import table_of
-from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
-from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
+from compendium.papers.poerner2018.hits import architecture_names
+from compendium.papers.poerner2018.tables import NAMES
 from compendium.workflow.step import Step
 
 WORDS = {
@@ -40,29 +41,63 @@ SURE = ("H", "M")  # how surely a published number was read: high, medium
 NO_TABLE = (
     "This run has no task or method of the paper's Table 2; its own hits are in the table above."
 )
+LAST_OF_TEXT = 3  # figures behind it are the appendix's
 FAR = 0.15  # from a published share of hits
 CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
 
 
-def figure_1(step: Step) -> ColouredText:
-    """A hybrid document of news sentences, read by the convolutional network."""
-    return shortest_example(
-        step, BLOCKS["topics"].tasks, "cnn", ["gradient_l2", "lrp", "limsse_logit"]
+def printed_text(step: Step, figure: str) -> ColouredText:
+    """The text that a figure of the paper prints, explained by our network of its architecture.
+
+    figure: as the file of printed examples calls it, such as `2, top`. Another network stands in
+    where the profile has none of this architecture; the text has no words where none explains it.
+    """
+    every = printed_examples()
+    name = next(name for name, entry in every.items() if figure in entry["figures"])
+    drawn = every[name]["figures"][figure]
+    profile = step.profile
+    runs = [
+        run for run in profile.explained_runs("pointing") if name in profile.tasks[run[0]].printed
+    ]
+    if not runs:
+        return ColouredText(
+            (), {}, np.zeros(0, bool), model="no model of this profile", predicted="nothing"
+        )
+    # False comes first: the architecture that the figure names
+    run = min(runs, key=lambda run: profile.models[run[1]].architecture != drawn["model"])
+    found = load_printed(step, run, name)
+    instance = found.instance
+    shares = overlap_shares(found.tokens.offsets, instance.words)
+    covered = np.asarray(shares.any(axis=0))
+    rows = {
+        METHODS[method].title: (shares.T @ record.on_tokens(len(shares)))[covered]
+        for method, record in found.records.items()
+        if method in drawn.get("methods", found.records)
+    }
+    known = instance.evidence
+    evidence = np.asarray(known.marks.any(axis=0))
+    if known.tags:  # before a verb, whose subject is the one span
+        evidence = np.isin(np.arange(len(known.tags)), known.spans[0][0])
+    labels = TASKS[run[0]].labels
+    return ColouredText(
+        tuple(np.array(instance.word_texts(), dtype=object)[covered]),
+        rows,
+        evidence[covered],
+        f"{labels[instance.label]} verb" if known.tags else "",
+        architecture_names(profile, run[0])[run[1]],
+        labels[found.predicted],
     )
 
 
-def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
-    """Words before a verb: a `singular` by the GRU, or a `plural` by the LSTM (Fig. 3)."""
-    architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[
-        predicted
-    ]
-    methods = ["gradient_l2", "gradient_x_input", "lrp", "deeplift", fifth, "limsse_probability"]
-    return shortest_example(step, AGREEMENT, architecture, methods, predicted, least_words=5)
-
-
-def figure_3(step: Step) -> ColouredText:
-    """A hybrid document of review sentences, read by the quasi-recurrent LSTM."""
-    return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
+def appendix(step: Step) -> HTML:
+    """Figures 4 to 13: the texts of the appendix by every method, and what our networks predict."""
+    pages = []
+    for figure in chain.from_iterable(one["figures"] for one in printed_examples().values()):
+        if int(figure.partition(",")[0]) > LAST_OF_TEXT:
+            shown = printed_text(step, figure)
+            pages.append(f"<h4>Figure {figure}: {shown.model} predicts {shown.predicted}</h4>")
+            pages.append(shown.html().data)
+    return HTML("".join(pages))
 
 
 def draw_table_2(table: pd.DataFrame) -> Axes:
@@ -140,69 +175,7 @@ def draw_attractors(table: pd.DataFrame) -> Axes:
     return figure.axes[0]
 
 
-def shortest_example(
-    step: Step,
-    tasks: Sequence[str],
-    architecture: str,
-    methods: Sequence[str],
-    predicted: str | None = None,
-    least_words: int = 1,
-) -> ColouredText:
-    """The shortest explained text on which methods point at different words, or else the shortest.
-
-    It is one of the first of the tasks that the profile has, read by the model of the architecture
-    (or else the first model), with the rows of those methods that have explained it. predicted: the
-    label that it must have. The text has no words where the profile has none of the tasks.
-    """
-    runs = [run for run in step.profile.explained_runs("pointing") if run[0] in tasks]
-    chosen = [
-        run for run in runs if step.profile.models[run[1]].architecture == architecture
-    ] or runs
-    found = dict(_candidates(step, chosen[0], methods, predicted, least_words)) if chosen else {}
-    if not found:
-        return ColouredText(
-            (), {}, np.zeros(0, bool), model="no model of this profile", predicted="nothing"
-        )
-    return found[min(found)]
-
-
 @table_of("example model predicted")
 def example_table(examples: dict[str, ColouredText]) -> Iterator[tuple]:
     """One row an example: its name, the model that read it, and the label that it predicts."""
     return ((name, example.model, example.predicted) for name, example in examples.items())
-
-
-def _candidates(
-    step: Step, run: Run, methods: Sequence[str], asked: str | None, least_words: int
-) -> Iterator[tuple[tuple[bool, int, str], ColouredText]]:
-    """The explained texts of a run that have evidence for the predicted class.
-
-    The lower the key, the better.
-    """
-    profile = step.profile
-    task, model, _ = run
-    records = load_attributions(step.results, profile, *run)
-    tokens = load_tokens(step.results, profile, *run)
-    shown = [method for method in methods if method in common_methods(records)]
-    predictions = read_predictions(step)
-    name = architecture_names(profile, task)[model]
-    for instance in to_explain(profile, task, model):
-        predicted = int(predictions[*run, instance.id])
-        label = TASKS[task].labels[predicted]
-        if len(instance.words) < least_words or asked not in (None, label):
-            continue
-        shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-        covered = np.asarray(shares.any(axis=0))
-        game = find_games(instance, predicted, covered, affix_of(profile.pointing, task))[0]
-        if game.discarded:
-            continue
-        chosen = {method: records[instance.id][method] for method in shown}
-        tops = {record.features[int(record.scores.argmax())] for record in chosen.values()}
-        rows = {
-            METHODS[m].title: (shares.T @ one.on_tokens(len(shares)))[covered]
-            for m, one in chosen.items()
-        }
-        words = tuple(np.array(instance.word_texts(), dtype=object)[covered])
-        after = f"{label} verb" if instance.evidence.tags else ""
-        text = ColouredText(words, rows, game.evidence[covered], after, name, label)
-        yield (len(tops) < 2, len(instance.words), instance.id), text

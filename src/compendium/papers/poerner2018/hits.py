@@ -203,7 +203,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tup
         experiment = experiments[task]
         architecture = architecture_names(profile, task)[model]
         trained_on = profile.read_by(task)
-        seeds = profile.tasks[task].seeds
+        seeds = profile.task_of(task, model).seeds
         found = [
             step.results.read_table("accuracy", "02_train", trained_on, model, seed)
             for seed in seeds

@@ -202,7 +202,7 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
     profile = step.profile
     settings = profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
-        seeds = profile.tasks[task].seeds
+        seeds = profile.task_of(task, model).seeds
         trained = [
             step.results.read_table("accuracy", "02_train", profile.read_by(task), model, s)
             for s in seeds

@@ -5,13 +5,15 @@ common is computed once. The main run sees every explained instance, changes of 
 first of a task.
 """
 
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Cost, Tokens
+from attreval.core.records import Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
@@ -19,8 +21,15 @@ from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
 from attreval.models.questions import Conversation
-from compendium.config import Profile
-from compendium.papers.common.runs import RUN, common_methods, load_records_once, to_explain
+from compendium.config import Profile, Run
+from compendium.papers.common.runs import (
+    RUN,
+    PrintedText,
+    Records,
+    common_methods,
+    load_records_once,
+    to_explain,
+)
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
 from compendium.project import Results
@@ -122,12 +131,32 @@ def _evaluate_part(
     run = (task, model, seed)
     scorer = open_run(results, profile, run)
     records = load_records_once(results, profile, *run)
+    chosen = to_explain(profile, task, model)[start : start + TOGETHER]
+    return (*erase_each(scorer, profile, run, enumerate(chosen, start), records), scorer.costs)
+
+
+def erase_printed(step: Step, run: Run, printed: PrintedText) -> pd.DataFrame:
+    """The values of a printed text in the main run; see ErasureValues."""
+    scorer = open_run(step.results, step.profile, run)
+    numbered = [(sys.maxsize, printed.instance)]  # behind those that other settings ask of
+    records = {printed.instance.id: printed.records}
+    _, values = erase_each(scorer, step.profile, run, numbered, records)
+    return values[values.setting == "main"]
+
+
+def erase_each(
+    scorer: "Scorer",
+    profile: Profile,
+    run: Run,
+    numbered: Iterable[tuple[int, Instance]],
+    records: Records,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(curves, values) of a run's instances with their numbers; see ErasureValues."""
+    task = run[0]
     query = query_segment(task)
     curves = []
     values = []
-    for at, instance in enumerate(
-        to_explain(profile, task, model)[start : start + TOGETHER], start
-    ):
+    for at, instance in numbered:
         tokens = scorer.model.tokens(instance)
         names = (*run, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
@@ -153,7 +182,6 @@ def _evaluate_part(
     return (
         pd.DataFrame(curves, columns=[*ROW, "role", "ratio", *HARD_MEASURES]),
         pd.DataFrame(values, columns=["setting", *ROW, "role", *VALUES]),
-        scorer.costs,
     )
 
 

@@ -6,23 +6,27 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from IPython.display import HTML
 
 from attreval.core.alignment import to_words
 from attreval.methods import METHODS, methods_in
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
-from compendium.papers.common.runs import RUN, load_attributions, load_tokens, reported, to_explain
+from compendium.config import Run
+from compendium.papers.common.coloured_text import ColouredText
+from compendium.papers.common.runs import RUN, PrintedText, load_printed, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, diagnosticity_summary
-from compendium.papers.zhao2023.erasure import HARD_MEASURES, random_scores
+from compendium.papers.zhao2023.erasure import HARD_MEASURES, erase_printed, random_scores
 from compendium.papers.zhao2023.settings import RULES, published_dataset
 from compendium.workflow.step import Step
 
-EXAMPLES = (  # the three of Table 4: data set, method
-    ("EvInf", "deeplift"),
-    ("SST", "gradient_x_input_absolute"),
-    ("AG", "integrated_gradients_zero"),
-)
+# of Table 4 those that are printed whole: a text, its number and method
+EXAMPLES = {
+    "zhao2023/SST": (2, "gradient_x_input_absolute"),
+    "zhao2023/AG": (3, "integrated_gradients_zero"),
+}
+NOT_READ = "No model of this profile reads a text that the paper prints."
 NONE = "\N{EN DASH}"
 
 
@@ -170,53 +174,48 @@ def _beside_summary(
     )
 
 
-def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]:
-    """Examples: the texts on which NC of a method and of random scores differ least.
+def table_4(step: Step) -> tuple[pd.DataFrame, HTML]:
+    """Examples: texts that the paper prints, with its method's scores and random ones.
 
-    One row an example and side (the method, random scores) with the four metrics; and what
-    coloured_text shows of each text: its words, the scores of both sides, and which words are
-    evidence, which nobody knows.
+    One row an example and side (the method, random scores) with the four metrics of the class that
+    our model predicts, and the published values; and the texts, coloured by both.
     """
-    main = pairs[pairs.setting == "main"]
-    there = list(dict.fromkeys(zip(main.task, main.method, strict=True)))
-    first = {(published_dataset(task), method): (task, method) for task, method in reversed(there)}
-    chosen = [first[wanted] for wanted in EXAMPLES if wanted in first]
+    key = ["dataset", "attribution", "metric"]
+    theirs = reported("zhao_table4_examples").set_index(key).value
     rows = []
     shown = []
-    # a profile without any of the three shows its first task and method
-    for number, (task, method) in enumerate(chosen or there[:1], start=1):
-        part = main[(main.task == task) & (main.method == method)]
-        one = part.iloc[int((part.nc - part.nc_rival).abs().to_numpy().argmin())]
-        for side, suffix in ((method, ""), ("random", "_rival")):
-            values = {metric: one[f"{metric}{suffix}"] for metric in FAITHFULNESS}
-            rows.append(
-                {"example": number, "task": task, "instance": one.instance, "method": side} | values
-            )
-        shown.append(_read_example(step, one))
-    return pd.DataFrame(
-        rows, columns=["example", "task", "instance", "method", *FAITHFULNESS]
-    ), shown
+    for name, (number, method) in EXAMPLES.items():
+        runs = step.profile.explained_runs("faithfulness")
+        run = next((one for one in runs if name in step.profile.tasks[one[0]].printed), None)
+        if run is None or method not in (printed := load_printed(step, run, name)).records:
+            continue
+        values = erase_printed(step, run, printed).set_index("method")
+        predicted = corpora.TASKS[run[0]].labels[printed.predicted]
+        for side, attribution in ((method, "fa"), ("random", "random")):
+            row = {"example": number, "task": run[0], "predicted": predicted, "method": side}
+            for metric in FAITHFULNESS:
+                at = (name.partition("/")[2], attribution, METRICS[metric].title)
+                row |= {metric: values[metric][side], f"published_{metric}": theirs.get(at)}
+            rows.append(row)
+        shown.append(_in_colour(run, printed, method).html().data)
+    published = [f"published_{metric}" for metric in FAITHFULNESS]
+    columns = ["example", "task", "predicted", "method", *FAITHFULNESS, *published]
+    return pd.DataFrame(rows, columns=columns), HTML("".join(shown) or NOT_READ)
 
 
-def _read_example(
-    step: Step, one: pd.Series
-) -> tuple[tuple[str, ...], dict[str, np.ndarray], list[bool]]:
-    """The words of the chosen text, what the two sides say of them, and no evidence."""
-    profile = step.profile
-    run = (one.task, one.model, int(one.seed))
-    instance = next(i for i in to_explain(profile, one.task, one.model) if i.id == one.instance)
-    tokens = load_tokens(step.results, profile, *run)[instance.id]
-    records = load_attributions(step.results, profile, *run)[one.instance]
+def _in_colour(run: Run, printed: PrintedText, method: str) -> ColouredText:
+    """A printed text by the scores of a method and by random ones; nobody knows its evidence."""
+    tokens = printed.tokens
     read = np.unique(tokens.word[tokens.word >= 0])
-    on_tokens = {"random": np.zeros(len(tokens))}  # drawn as rival, unless it has explained
-    on_tokens["random"][tokens.content] = random_scores(tokens, *run, instance.id)
-    on_tokens |= {method: record.on_tokens(len(tokens)) for method, record in records.items()}
+    drawn = np.zeros(len(tokens))  # as erasure draws them, unless `random` has explained
+    drawn[tokens.content] = random_scores(tokens, *run, printed.instance.id)
+    on_tokens = {name: one.on_tokens(len(tokens)) for name, one in printed.records.items()}
     scores = {
-        METHODS[m].title: to_words(on_tokens[m], tokens, instance)[read]
-        for m in (one.method, "random")
+        METHODS[name].title: to_words(on_tokens.get(name, drawn), tokens, printed.instance)[read]
+        for name in (method, "random")
     }
-    words = np.array(instance.word_texts(), dtype=object)[read]
-    return tuple(words), scores, [False] * len(words)
+    words = np.array(printed.instance.word_texts(), dtype=object)[read]
+    return ColouredText(tuple(words), scores, [False] * len(words))
 
 
 @table_of(
