@@ -131,20 +131,23 @@ def test_pairs_are_compared_network_by_network():
 
 def test_a_thing_counts_where_it_is_moved_alone():
     rows = [
-        ("sst2", "vectors", 0.2, 0.8),
-        ("yelp", "vectors", 0.4, np.nan),
-        ("sst2", "tokens", 0.7, 0.8),
-        ("sst2", "nothing", 0.9, 0.8),
-        ("sst2", "tokens, vectors", -0.2, 0.6),
-        ("sst2", "kind", np.nan, 0.6),
+        ("sst2", "vectors", "cnn", 0.2, 0.8),
+        ("yelp", "vectors", "cnn", 0.4, np.nan),
+        ("sst2", "kind", "quasi / attention", 0.7, 0.8),
+        ("yelp", "kind", "attention / quasi", 0.5, 0.8),
+        ("sst2", "nothing", "cnn", 0.9, 0.8),
+        ("sst2", "tokens, vectors", "cnn", -0.2, 0.6),
+        ("sst2", "erasing", "cnn", np.nan, 0.6),
     ]
-    made = pd.DataFrame(rows, columns=["task", "moved", "correlation", "retrained"])
+    made = pd.DataFrame(rows, columns=["task", "moved", "kind", "correlation", "retrained"])
     table = lattice.moved_table(made)
-    assert list(table.moved) == ["nothing", "several", "tokens", "vectors"]
+    assert list(table.moved) == ["attention / quasi", "nothing", "several", "vectors"]
     vectors = table.iloc[3]
     assert (vectors.tasks, vectors.pairs, vectors.lowest, vectors.highest) == (2, 2, 0.2, 0.4)
     assert vectors[["correlation", "retrained", "lost"]].tolist() == pytest.approx([0.3, 0.8, 0.6])
-    assert lattice.say_moved(table).endswith("first: input vectors (0.30), words or pieces (0.70).")
+    assert lattice.say_moved(table).endswith(
+        "first: input vectors (0.30), attention / quasi (0.60)."
+    )
     assert lattice.say_moved(table[table.moved == "several"]).startswith("This run has no rows")
 
 

@@ -130,12 +130,14 @@ def _mean_tau(orders: Orders, pairs: Iterable[tuple[Network, Network]]) -> float
 def moved_table(lattice: pd.DataFrame) -> Iterator[tuple]:
     """One row a thing that is moved alone, and one of the pairs that differ in SEVERAL.
 
-    lattice: of `lattice_table`. correlation, retrained: mean over its pairs of models; lost: the
-    second less the first, of the pairs that have both.
+    Each two kinds of layers are a thing of their own. lattice: of `lattice_table`. correlation,
+    retrained: mean over its pairs of models; lost: the second less the first, of the pairs that
+    have both.
     """
     known = lattice[lattice.correlation.notna()]
-    several = known.moved.str.contains(",")
-    for name, part in known.groupby(known.moved.mask(several, SEVERAL)):
+    kinds = known.kind.str.split(" / ").map(sorted).str.join(" / ")
+    moved = known.moved.mask(known.moved == "kind", kinds)
+    for name, part in known.groupby(moved.mask(moved.str.contains(","), SEVERAL)):
         tau = part.correlation
         ends = (tau.mean(), tau.min(), tau.max(), part.retrained.mean())
         yield name, part.task.nunique(), len(part), *ends, (part.retrained - tau).mean()
@@ -156,6 +158,8 @@ def say_lattice(lattice: pd.DataFrame) -> str:
 @sentence
 def say_moved(moved: pd.DataFrame) -> str:
     """What moves an order most where it is moved alone, and what least."""
-    alone = moved[moved.moved.isin(list(FACTS))].sort_values("correlation")
-    said = [f"{FACTS[row.moved]} ({row.correlation:.2f})" for row in alone.itertuples()]
+    alone = moved[~moved.moved.isin([SEVERAL, NOTHING])].sort_values("correlation")
+    said = [
+        f"{FACTS.get(row.moved, row.moved)} ({row.correlation:.2f})" for row in alone.itertuples()
+    ]
     return f"moved alone, what leaves least of an order first: {', '.join(said)}" if said else ""
