@@ -218,23 +218,9 @@ def test_a_task_changes_for_one_of_its_models():
     ]
 
 
-def test_a_model_may_have_fewer_of_the_seeds():
-    task = TASK | {"models": ["tiny", "other"], "seeds": [1, 2]}
-    models = {"tiny": TINY, "other": TINY}
-
-    def seeds(*given):
-        of_model = {"other": {"seeds": list(given)}}
-        return make(models=models, tasks={"rotten_tomatoes": task | {"of_model": of_model}})
-
-    assert [run[1:] for run in seeds(1).trained_runs()] == [("tiny", 1), ("tiny", 2), ("other", 1)]
-    for wrong in ([2], [1, 3], []):
-        with pytest.raises(ValueError, match=r"seeds of 'other' are .*; they are of \[1, 2\]"):
-            seeds(*wrong)
-
-
 def test_a_model_may_be_anothers_network_erased_in_another_way():
-    def crossed(models=("tiny", "blank"), **of_blank):
-        task = TASK | {"models": list(models)}
+    def crossed(models=("tiny", "blank"), of_model=None, **of_blank):
+        task = TASK | {"models": list(models), "of_model": of_model or {}}
         blank = {"same_as": "tiny", "erase": "pad"} | of_blank
         return make(models={"tiny": TINY, "blank": blank}, crossed={"rotten_tomatoes": task})
 
@@ -246,6 +232,7 @@ def test_a_model_may_be_anothers_network_erased_in_another_way():
         ({"max_length": 9}, "but for `erase`: leave out max_length"),
         ({"same_as": "blank"}, "same as 'blank', which is none that is trained; there are: tiny"),
         ({"models": ["blank"]}, "has model 'blank', and not 'tiny', its network"),
+        ({"of_model": {"blank": {"seeds": [2]}}}, r"whose seeds are \[1\]; got 2"),
     ):
         with case(more), pytest.raises(ValueError, match=said):
             crossed(**more)
