@@ -466,20 +466,11 @@ ROW |= {"null_scores": 0.5, "null_names": None, "null_p": 0.2, "turned_by": None
 
 
 def test_reasons_are_what_turning_gave_and_what_the_null_gives():
-    turned = [
-        {
-            "what": "protocol",
-            "how": "ties half",
-            "value": 0.1,
-            "low": 0.0,
-            "high": 0.2,
-            "holds": "open",
-        }
-    ]
     assert reason_of(ROW) == "not yet found"
-    assert "is open with protocol ties half (0.100 [0.000, 0.200])" in reason_of(ROW, turned)
+    turned = {"turned_by": "1 of 3 changes: model GRU (0.100)"}
+    assert reason_of(ROW | turned) == "Turned by 1 of 3 changes: model GRU (0.100)."
     assert reason_of(ROW | {"verdict": "reproduced"}) == "–"
-    settled = {"verdict": "reproduced", "turned_by": "1 of 3 changes: model GRU (0.100)"}
+    settled = turned | {"verdict": "reproduced"}
     edge = reason_of(ROW | settled | {"null_p": None})
     assert edge.startswith("The null is the edge of the range; beside it, random scores 0.500. ")
     assert edge.endswith("Turned by 1 of 3 changes: model GRU (0.100).")

@@ -1,13 +1,12 @@
 """docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why.
 
-Claims, values and verdicts are those of claims.json; reasons are what turning one thing at a time
+Claims, values and verdicts are those of claims.json, and so is what turning one thing at a time
 gave. The site also shows which cells of the papers' tables lie far from ours, with what was tried
 on them: a share is far where it differs by more than FAR; a count, points or an entropy, where it
 differs by more than that part of what is published.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
-from compendium.papers.common.claims import CONCLUSION, claim_objections, say_turned
+from compendium.papers.common.claims import CONCLUSION, claim_objections
 from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
@@ -101,13 +100,12 @@ def fidelity_markdown() -> str:
     for paper, profile in main.items():
         rows = [row for row in claims[profile].values() if row["paper"] == paper]
         made = _made_by(runs[profile], profile, STEP_OF[paper])
-        turned = read_turned(runs[profile])
         tables += f"\n## {PAPERS[paper]}\n{COLUMNS}"
         for row in sorted(rows, key=lambda row: row["kind"] != CONCLUSION):
             claim = row["claim"]
             others = {name: claims[name].get(claim, {}) for name in runs if name != profile}
             verdict = _verdict(row, others, read_elsewhere(runs[profile]))
-            reasons.append(reason_of(row, turned.get(claim, ())))
+            reasons.append(reason_of(row))
             words = f" “{row['words']}”" if row["words"] else ""
             kind = f"*{row['kind'].capitalize()}*: "
             if row["kind"] == CONCLUSION:
@@ -151,20 +149,8 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
     return f"Run: {said[0]}." if len(said) == 1 else f"Runs: {', and '.join(said)}."
 
 
-def read_turned(run: Results) -> dict[str, list[dict]]:
-    """By claim, the rows of the run's tables `claims_turned`."""
-    out: dict[str, list[dict]] = defaultdict(list)
-    for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
-        for row in read_csv(path).to_dict("records"):
-            out[row["claim"]].append(row)
-    return out
-
-
-def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
-    """Why a claim has its verdict, and what turns it; NOT_FOUND where nobody knows.
-
-    turned: of the claim, rows of `claims_turned`.
-    """
+def reason_of(row: dict) -> str:
+    """Why a claim has its verdict, and what turns it; NOT_FOUND where nobody knows."""
     made = {"random scores": "null_scores", "exchanged names": "null_names"}
     said = ", ".join(f"{name} {row[key]:.3f}" for name, key in made.items() if row[key] is not None)
     match row["verdict"]:
@@ -184,7 +170,7 @@ def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
             return f"{row['null_p']:.0%} of null worlds support it as much (on average: {said})."
         case verdicts.Verdict.DIRECTION:
             return "Beyond chance on the claimed side, but not surely in the range."
-    return say_turned(turned) if turned else NOT_FOUND
+    return f"Turned by {row['turned_by']}." if row["turned_by"] else NOT_FOUND
 
 
 def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -> str:

@@ -355,19 +355,4 @@ def test_tested_claims_are_turned_and_only_by_what_changes_them(tmp_path):
     )
     assert settled.turned_by["right"].startswith("2 of 5 changes: corpus same (-0.500), metric")
     empty = common.turned_claims_table(claims[2:], judged[2:], turn, 0.95)
-    assert list(empty) == list(table) and common.say_turned(empty.to_dict("records")) == ""
-
-
-def test_the_sentence_names_what_holds_and_counts_what_does_not():
-    def said_of(*turned):
-        numbers = {"value": 0.5, "low": 0.25, "high": 0.75}
-        keys = ("what", "how", "holds")
-        return common.say_turned([dict(zip(keys, one, strict=True)) | numbers for one in turned])
-
-    others = [("method", str(at), OUTSIDE) for at in range(4)]
-    said = said_of(("model", "GRU", INSIDE), ("corpus", "SST-2", OPEN), *others)
-    held = "it holds with model GRU (0.500 [0.250, 0.750]); is open with corpus SST-2"
-    assert f"(6 changes), {held}" in said and said.endswith("does not hold with the other 4.")
-    few = said_of(("model", "GRU", FEW), ("corpus", "SST-2", OUTSIDE))
-    assert "it holds with none; is undecided with model GRU" in few
-    assert "does not hold with corpus SST-2 (0.5" in few
+    assert list(empty) == list(table) and empty.empty

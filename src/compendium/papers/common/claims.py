@@ -337,25 +337,3 @@ def interval_holds(expect: Expectation, low: float, high: float, texts: int) -> 
 def quick_draws(settings: BootstrapSpec) -> BootstrapSpec:
     """With as few null worlds as there may be, and draws for an interval, not for a p."""
     return settings.changed(nulls=LEAST_NULLS, draws=min(settings.draws, MOST_DRAWS))
-
-
-def say_turned(rows: Iterable[Mapping[str, Any]]) -> str:
-    """What turning one thing at a time did to a conclusion; empty where nothing was turned."""
-    named: dict[str, list[str]] = {INSIDE: [], OPEN: [], FEW: [], OUTSIDE: []}
-    for row in rows:
-        number = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
-        named[row["holds"]].append(f"{row['what']} {row['how']} ({number})")
-    count = sum(map(len, named.values()))
-    if not count:
-        return ""
-    listed = {how: ", ".join(names) for how, names in named.items()}
-    said = [f"it holds with {listed[INSIDE] or 'none'}"]
-    if named[OPEN]:
-        said.append(f"is open with {listed[OPEN]}")
-    if named[FEW]:
-        said.append(f"is undecided with {listed[FEW]}, for lack of texts")
-    others = len(named[OUTSIDE])
-    if others:
-        shown = listed[OUTSIDE] if others <= 3 else f"the other {others}"
-        said.append(f"does not hold with {shown}")
-    return f"With one thing changed at a time ({count} changes), {'; '.join(said)}."
