@@ -368,7 +368,8 @@ def test_which_tables_are_committed(home):
 def test_values_of_single_texts_are_committed_without_a_text(home):
     """To the digit where claims are made from them, and the claims; else in single precision."""
     run = project.results("quick")
-    table = pd.DataFrame({"instance": ["a/1", "a/2"], "value": [1 / 3, 2.0]})
+    about = {"task": "snli", "model": "m", "seed": 1, "method": "lime", "measure": "nc"}
+    table = pd.DataFrame(about | {"instance": ["a/1", "a/2"], "value": [1 / 3, 2.0]})
     for name in ("04_poerner2018_instances", "08_joint_instances"):
         run.values.mkdir(exist_ok=True)
         table.to_parquet(run.values / f"{name}.parquet")
