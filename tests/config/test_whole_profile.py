@@ -230,6 +230,10 @@ def test_a_model_may_have_fewer_of_the_seeds():
     for wrong in ([2], [1, 3], []):
         with pytest.raises(ValueError, match=r"seeds of 'other' are .*; they are of \[1, 2\]"):
             seeds(*wrong)
+    fewer = task | {"of_model": {"other": {"seeds": [1]}}}
+    read = {"models": ["other"], "seeds": [1, 2], "explain_rows": 1, "judges": ["agreement"]}
+    with pytest.raises(ValueError, match="'rotten_tomatoes' has no 'other' of seed 2"):
+        make(models=models, tasks={"rotten_tomatoes": fewer, "rated_movies": read})
 
 
 def test_a_model_may_be_anothers_network_erased_in_another_way():

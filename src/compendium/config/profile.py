@@ -316,6 +316,10 @@ def _check_rows(profile: Profile, task: str) -> None:
                 f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; "
                 f"got {missing[0]!r}"
             )
+    assert read
+    for model in spec.models:
+        if missing := sorted({*_seeds_of(spec, model)} - {*_seeds_of(read, model)}):
+            raise ValueError(f"task {task!r}: {parent!r} has no {model!r} of seed {missing[0]}")
 
 
 def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
