@@ -218,27 +218,6 @@ def test_a_task_changes_for_one_of_its_models():
     ]
 
 
-<<<<<<< HEAD
-=======
-def test_a_model_may_have_fewer_of_the_seeds():
-    task = TASK | {"models": ["tiny", "other"], "seeds": [1, 2]}
-    models = {"tiny": TINY, "other": TINY}
-
-    def seeds(*given):
-        of_model = {"other": {"seeds": list(given)}}
-        return make(models=models, tasks={"rotten_tomatoes": task | {"of_model": of_model}})
-
-    assert [run[1:] for run in seeds(1).trained_runs()] == [("tiny", 1), ("tiny", 2), ("other", 1)]
-    for wrong in ([2], [1, 3], []):
-        with pytest.raises(ValueError, match=r"seeds of 'other' are .*; they are of \[1, 2\]"):
-            seeds(*wrong)
-    fewer = task | {"of_model": {"other": {"seeds": [1]}}}
-    read = {"models": ["other"], "seeds": [1, 2], "explain_rows": 1, "judges": ["agreement"]}
-    with pytest.raises(ValueError, match="'rotten_tomatoes' has no 'other' of seed 2"):
-        make(models=models, tasks={"rotten_tomatoes": fewer, "rated_movies": read})
-
-
->>>>>>> lattice
 def test_a_model_may_be_anothers_network_erased_in_another_way():
     def crossed(models=("tiny", "blank"), of_model=None, **of_blank):
         task = TASK | {"models": list(models), "of_model": of_model or {}}

@@ -318,7 +318,6 @@ def _check_rows(profile: Profile, task: str) -> None:
             f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}"
         )
     read = profile.tasks.get(parent)
-<<<<<<< HEAD
     _check_there(task, parent, "models", spec.models, read.models if read else [])
     for model in spec.models:
         there = profile.task_of(parent, model).seeds
@@ -332,19 +331,6 @@ def _check_there(task: str, parent: str, name: str, wanted: list, there: list) -
             f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; "
             f"got {missing[0]!r}"
         )
-=======
-    for name, values in (("models", spec.models), ("seeds", spec.seeds)):
-        there = getattr(read, name) if read else []
-        if missing := [value for value in values if value not in there]:
-            raise ValueError(
-                f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; "
-                f"got {missing[0]!r}"
-            )
-    assert read
-    for model in spec.models:
-        if missing := sorted({*_seeds_of(spec, model)} - {*_seeds_of(read, model)}):
-            raise ValueError(f"task {task!r}: {parent!r} has no {model!r} of seed {missing[0]}")
->>>>>>> lattice
 
 
 def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
