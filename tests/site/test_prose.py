@@ -110,7 +110,7 @@ def section(name):
 def test_colours_that_are_named_are_those_of_the_words():
     assert KEY.startswith("blue: for the explained class; orange: against it")
     for text in (section("poerner2018"), *words_of("04_poerner2018")):
-        assert re.search(r"Blue \w+ for .*, orange against it", text)
+        assert re.search(r"Blue \w+ for [^.]*,\s+orange against it", text)
         assert not re.search(r"\b(green|red|hollow)\b", text, re.IGNORECASE)
 
 
