@@ -198,6 +198,12 @@ def test_patterns_put_tables_together(tmp_path):
     assert shown(make(tmp_path, declared)) == [["Task"], ["a"], ["b"]]
 
 
+def test_of_what_is_true_or_not_there_may_be_none(tmp_path):
+    declared = declare(tmp_path, where={"t": True}, columns=[{"header": "A", "text": "{a}"}])
+    assert shown(make(tmp_path, declared, "a,t\n1,False\n2,True\n")) == [["A"], ["2"]]
+    assert shown(make(tmp_path, declared, "a,t\n1,False\n")) == [["A"]]
+
+
 def test_wrong_declarations_are_named(tmp_path):
     for change, message in [
         ({"source": "05_y.csv"}, "made from 05_y.csv; did you mean 05_x.csv"),
