@@ -160,9 +160,8 @@ def table_markdown(
     for column, value in declared.get("where", {}).items():
         values = map(str, value if isinstance(value, list) else [value])
         wanted = [variables.get(one, one) for one in values]
-        told = frame[column]
-        frame = frame[told.astype(str).isin(wanted)]
-        if frame.empty and told.dtype != bool:  # of what is true or not, there may be none
+        frame = frame[frame[column].astype(str).isin(wanted)]
+        if frame.empty and not isinstance(value, bool):  # of what is true or not, there may be none
             raise ReportError(f"{where}: no row where {column} is {' or '.join(wanted)}")
     if order:
         upwards = [not str(column).startswith("-") for column in declared["sort"]]
