@@ -23,8 +23,6 @@ from compendium.papers.common.contrasts import (
     exchange_columns,
     least_of,
     mean_difference,
-    mean_over_cells,
-    share_of_cells,
 )
 from compendium.papers.sun2024.tables import PROPERTIES
 
@@ -67,8 +65,7 @@ def contrast_types(
     values: columns task, model, kind, technique, type, form, property, instance, agent, value,
     chance. Texts and agents are drawn with replacement.
     """
-    over = share_of_cells if asked.count else mean_over_cells
-    return mean_difference(make_cells(values, asked), settings, over)
+    return mean_difference(make_cells(values, asked), settings)
 
 
 def make_cells(values: pd.DataFrame, asked: TypeContrast) -> list[ContrastCell]:
@@ -98,7 +95,7 @@ def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
     values: one per cell and option, as published.
     """
     leads = np.array([cell.as_printed() for cell in make_cells(values, asked)])
-    return int((leads > 0).sum()), len(leads)
+    return int((leads > 0.5 * asked.count).sum()), len(leads)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
@@ -106,7 +103,7 @@ def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
     leads = np.array([cell.as_printed() for cell in make_cells(values, asked)])
     if not len(leads):
         return float("nan")
-    return float(share_of_cells(leads, [])[0] if asked.count else leads.mean())
+    return float(leads.mean())
 
 
 def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
@@ -155,11 +152,19 @@ LEADS: dict[Pick, Statistic] = {
     "best": lambda fit, read: read[:, 0] - best_of(fit[:, 1:], read[:, 1:]),
     "least": lambda fit, read: read[:, 0] - least_of(fit[:, 1:], read[:, 1:]),
 }
-# the same of means as they are, to count cells: of equal options each is the first as often
+
+
+def _first(read: np.ndarray) -> np.ndarray:
+    """(b,) whether the first column is the highest, shared with what ties with it."""
+    ties = (read == read.max(axis=1, keepdims=True)).astype(float)
+    return ties[:, 0] / ties.sum(axis=1)
+
+
+# whether the first column is better, to count cells: of equal options each is as often
 COUNTED: dict[Pick, Statistic] = {
-    "mean": LEADS["mean"],
-    "best": lambda read: read[:, 0] - read[:, 1:].max(axis=1),
-    "least": lambda read: read[:, 0] - read[:, 1:].min(axis=1),
+    "mean": lambda read: _first(np.stack([read[:, 0], read[:, 1:].mean(axis=1)], axis=1)),
+    "best": _first,
+    "least": lambda read: 1 - _first(-read),
 }
 
 
@@ -170,19 +175,12 @@ def _as_random(
     worlds: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """(j, n, options) values, some of which are those of as many random tokens.
+    """(j, n, options) values where there is nothing but random tokens, as many as are compared.
 
-    Each explanation and the random tokens change places at random in each text.
-
-    Where chance itself is set against an explanation, it takes that one's place as the other takes
-    its.
+    Of explanations, each is as many random tokens, on texts drawn anew; where random tokens are
+    what an explanation is set against, the two change places at random in each text.
     """
-    swapped = rng.random((worlds, *values.shape)) < 0.5
-    if CHANCE in options:
-        at = options.index(CHANCE)
-        alone = len(options) == 2
-        other = 1 - at if alone else at
-        swapped[..., at] = swapped[..., other] if alone else False
-        chance = chance.copy()
-        chance[:, at] = values[:, other]
-    return np.where(swapped & ~np.isnan(chance), chance, values)
+    if CHANCE not in options:
+        return chance[rng.integers(len(chance), size=(worlds, len(chance)))]
+    swapped = rng.random((worlds, len(values), 1)) < 0.5
+    return np.where(swapped, values[:, ::-1], values)
