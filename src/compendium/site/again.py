@@ -86,6 +86,7 @@ def judge_again(run: Results) -> tuple[pd.DataFrame, list[str]]:
 
 def find_differing(stored: pd.DataFrame, again: pd.DataFrame) -> list[str]:
     """The claims of which two tables say another verdict, or another number."""
-    said = ["claim", "verdict", "holds", *stored.select_dtypes(float)]
+    stored, again = stored.infer_objects(), again.infer_objects()  # a file may have no row
+    said = list(dict.fromkeys(["claim", "verdict", "holds", *stored.select_dtypes(float)]))
     both = stored[said].round(DIGITS).merge(again[said].round(DIGITS), how="outer", indicator=True)
     return both.claim[both["_merge"] != "both"].unique().tolist()

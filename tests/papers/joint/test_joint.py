@@ -333,4 +333,4 @@ def test_texts_that_are_only_shown_are_scored_and_kept_and_in_no_table(tmp_path)
     row = {"model": "m", "seed": 1, "instance": "a", "method": "lime", "metric": "nc", "value": 0.5}
     kept = pd.DataFrame([row | {"task": task} for task in ("snli", "rotten_tomatoes")])
     assert joint.keep_scores(step, kept).task.tolist() == ["snli"]
-    assert len(read_values(step.files[-1])) == 2
+    assert len(read_values(step.results, "08_joint")) == 2
