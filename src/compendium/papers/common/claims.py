@@ -170,7 +170,8 @@ def settle(
         if len(changes):
             said = [f"{one.what} {one.how} ({one.value:.3f})" for one in opposite.itertuples()]
             row["turned_by"] = f"{len(said)} of {len(changes)} changes"
-            row["turned_by"] += ": " * bool(said) + ", ".join(said)
+            if said:
+                row["turned_by"] += f": {', '.join(said)}"
         row["rule"] = "; ".join(changes.how[changes.depends.astype(bool)])
         row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
         rows.append(row)

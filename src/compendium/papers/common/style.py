@@ -25,7 +25,6 @@ MODELS |= {
     "minilm_256": "MiniLM (256 tokens)",
     "minilm_long": "MiniLM (512 tokens)",
     "minilm_seeds": "MiniLM (three seeds)",
-    "bart_small_256": "small BART (256 tokens)",
     "minilm_plain": "MiniLM (plain twin)",
     "minilm_again": "MiniLM (another seed)",
     "minilm_masked": "MiniLM (masked twin)",

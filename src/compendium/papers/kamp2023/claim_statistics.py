@@ -31,6 +31,7 @@ SETTLED = 5  # the k above which the paper sees no improvement
 LEFT = 5  # an advantage of which a fifth is left has not disappeared
 PAIRS = list(combinations(SIX, 2))
 BEST_PAIR = (SHAP, LIME)
+OTHER_PAIRS = [pair for pair in PAIRS if pair != BEST_PAIR]
 LOW_PAIRS = [pair for pair in PAIRS if set(pair) & set(LOW)]
 HIGH_PAIRS = [pair for pair in PAIRS if pair not in LOW_PAIRS]
 KS = range(LARGE + 1)  # DYNAMIC and each fixed k
@@ -148,8 +149,7 @@ def share_above(differences: np.ndarray) -> np.ndarray:
 @decides("shap-lime-agree-most")
 def best_pair(means: Means) -> np.ndarray:
     """Share of comparisons with other pairs, at small k, that Partition SHAP and LIME win."""
-    others = [pair for pair in PAIRS if pair != BEST_PAIR]
-    leads = [means.pairs(k, [BEST_PAIR]) - means.pairs(k, others) for k in SMALL]
+    leads = [means.pairs(k, [BEST_PAIR]) - means.pairs(k, OTHER_PAIRS) for k in SMALL]
     return share_above(np.concatenate(leads))
 
 
@@ -163,8 +163,7 @@ def three_groups(means: Means) -> np.ndarray:
 @decides("agreement-rises-with-k", "")
 def rises_with_k(means: Means) -> np.ndarray:
     """Share of the pairs but Partition SHAP and LIME that agree more at the largest k than at 1."""
-    others = [pair for pair in PAIRS if pair != BEST_PAIR]
-    return share_above(means.pairs(LARGE, others) - means.pairs(1, others))
+    return share_above(means.pairs(LARGE, OTHER_PAIRS) - means.pairs(1, OTHER_PAIRS))
 
 
 @decides("perturbation-nearer-to-people", of_people=True)

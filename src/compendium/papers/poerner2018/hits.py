@@ -256,7 +256,7 @@ def moved_hits_table(step: Step, hits: pd.DataFrame) -> Iterator[dict]:
     every = step.profile.explained_runs("pointing")
     others = chain(
         _judged_otherwise(step, "ties", get_args(Ties), every),
-        _judged_otherwise(step, "affix", get_args(Affix), _listed_runs(step, hits)),
+        _by_affix(step, hits),
         _explained_otherwise(step),
     )
     for other in others:
@@ -295,18 +295,19 @@ def hits_by_open_rules(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     Which words of a text a person's list names. hits: of pointing_hits.
     """
     rows = []
-    for other in _judged_otherwise(step, "affix", get_args(Affix), _listed_runs(step, hits)):
+    for other in _by_affix(step, hits):
         rule = f"words of the manual lists by their affix, {other.value}"
         rows += [row | {"rule": rule} for row in other.rows]
     return pd.DataFrame(rows, columns=[*hits, "rule"])
 
 
-def _listed_runs(step: Step, hits: pd.DataFrame) -> list[Run]:
-    """The runs on texts of which people listed the words."""
+def _by_affix(step: Step, hits: pd.DataFrame) -> Iterator[Otherwise]:
+    """The other rules for affixes, on the runs of which people listed the words."""
     manual = {
         task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules
     }
-    return [run for run in step.profile.explained_runs("pointing") if run[0] in manual]
+    listed = [run for run in step.profile.explained_runs("pointing") if run[0] in manual]
+    return _judged_otherwise(step, "affix", get_args(Affix), listed)
 
 
 def _judged_otherwise(
