@@ -184,3 +184,16 @@ def test_the_largest_change_is_that_of_the_greatest_size():
         table.loc["ns", "setting"] == "rank"
         and len(protocol_changes.largest_changes(changes.iloc[:0])) == 0
     )
+
+
+def test_cells_of_models_that_have_not_learned_stand_below_and_say_so():
+    pairs = zhao.pair_with_rivals(made_up(texts=8, methods=TWO), PROFILE)
+    unlearned = pairs.task == "snli"
+
+    def show(some):
+        return tables.printed_cells(tables.table_6(some, STAGE))
+
+    shown = tables.with_unlearned(pairs[~unlearned], pairs[unlearned], show)
+    assert set(shown.task[shown.mark == tables.NOT_LEARNED]) == {"snli"}
+    alone = tables.with_unlearned(pairs[~unlearned], pairs[:0], show)
+    pd.testing.assert_frame_equal(shown[shown.mark == ""], alone)

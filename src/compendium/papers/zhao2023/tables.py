@@ -1,6 +1,6 @@
 """Tables of Zhao & Aletras (2023): erasure, data, diagnosticity, examples, training."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ EXAMPLES = {
 }
 NOT_READ = "No model of this profile reads a text that the paper prints."
 NONE = "\N{EN DASH}"
+NOT_LEARNED = " (not learned)"
 
 
 def erasure_curves(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -252,6 +253,19 @@ def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     return ours.merge(
         theirs, on=["dataset", "method", "metric"], how="left", validate="many_to_one"
     )
+
+
+def with_unlearned(
+    learned: pd.DataFrame, others: pd.DataFrame, show: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """A table as `show` prints it, and below it that of models that have not learned their task.
+
+    mark: what is said of these.
+    """
+    parts = [show(learned).assign(mark="")]
+    if len(others):
+        parts.append(show(others).assign(mark=NOT_LEARNED))
+    return pd.concat(parts, ignore_index=True)
 
 
 def printed_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
