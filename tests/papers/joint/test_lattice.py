@@ -11,7 +11,7 @@ from attreval.models.loading import new_classifier
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.trained_models import load_model
-from compendium.papers.joint import crossed, lattice
+from compendium.papers.joint import crossed, lattice, values
 from compendium.project import Results
 
 WORDS = {"architecture": "gru", "hidden": 4, "embedding_size": 4}
@@ -76,17 +76,16 @@ def test_a_decoder_reads_ahead_and_erases_to_what_is_most_like_nothing():
     assert FACTS["smollm2"]["erasing"] == "most like nothing"
 
 
-def means_of(orders):
-    """Means by (model, seed): places of the methods under two metrics of judges, and another."""
+def values_of(orders, texts=4):
+    """Of each network and text the places of the methods under two metrics, and of another one."""
     rows = []
     for (model, seed), places in orders.items():
-        for metric, (method, place) in product(
-            ("nc", "agreement", "simplicity"), zip(METHODS, places, strict=False)
-        ):
-            value = -place if metric == "simplicity" else place
-            rows.append(("sst2", model, seed, method, metric, value))
-        rows.append(("sst2", model, seed, "random", "nc", 99.0))
-    return pd.DataFrame(rows, columns=["task", "model", "seed", "method", "metric", "mean"])
+        for metric, text in product(("nc", "agreement", "simplicity"), range(texts)):
+            for method, place in zip(METHODS, places, strict=False):
+                value = -place if metric == "simplicity" else place
+                rows.append(("sst2", model, seed, f"x{text}", method, metric, value))
+            rows.append(("sst2", model, seed, f"x{text}", "random", "nc", 99.0))
+    return pd.DataFrame(rows, columns=values.COLUMNS)
 
 
 def accuracy_of(*names):
@@ -105,10 +104,13 @@ ORDERS = {
 }
 
 
+def compare(scores):
+    return lattice.compare_models(scores, accuracy_of(*scores.model.unique()), PROFILE, 20)
+
+
 def test_pairs_are_compared_network_by_network():
-    means = means_of(ORDERS)
-    names = list(dict.fromkeys(means.model))
-    table = lattice.lattice_table(means, accuracy_of(*names), PROFILE)
+    scores = values_of(ORDERS)
+    table = lattice.lattice_table(compare(scores), 0.95)
     assert len(table) == 6
     rows = table.set_index(["first", "second"])
     row = rows.loc["gru", "gru_scratch"]
@@ -125,8 +127,20 @@ def test_pairs_are_compared_network_by_network():
     assert "," in rows.loc["gru", "minilm"].moved
     said = lattice.say_lattice(table)
     assert said.startswith("2 of 6 pairs of models differ in one thing at most; they order")
-    few = means[means.method.isin(METHODS[:3])]  # of three methods chance orders too many alike
-    assert lattice.lattice_table(few, accuracy_of(*names), PROFILE).correlation.isna().all()
+    few = scores[scores.method.isin(METHODS[:3])]  # of three methods chance orders too many alike
+    assert np.isnan(compare(few).alike).all()
+    assert not len(lattice.moved_table(compare(scores[:0]), 0.95))
+
+
+def test_intervals_are_over_texts():
+    scores = values_of(ORDERS)
+    apart = (scores.model == "gru_scratch") & scores.instance.isin(["x0", "x1"])
+    scores.loc[apart & (scores.method == "lrp"), "value"] *= -1  # on half of the texts
+    table = lattice.lattice_table(compare(scores), 0.95).set_index(["first", "second"])
+    certain = table.loc["gru", "minilm"]
+    assert certain[["low", "high"]].tolist() == pytest.approx([certain.correlation] * 2)
+    row = table.loc["gru_scratch", "minilm"]
+    assert row.low < row.correlation < row.high
 
 
 def test_a_thing_counts_where_it_is_moved_alone():
@@ -140,7 +154,8 @@ def test_a_thing_counts_where_it_is_moved_alone():
         ("sst2", "erasing", "cnn", np.nan, 0.6),
     ]
     made = pd.DataFrame(rows, columns=["task", "moved", "kind", "correlation", "retrained"])
-    table = lattice.moved_table(made)
+    numbers = [made.pop(name).to_numpy()[:, None].repeat(5, axis=1) for name in made.columns[3:]]
+    table = lattice.moved_table(lattice.Compared(made, *numbers), 0.95)
     assert list(table.moved) == ["attention / quasi", "nothing", "several", "vectors"]
     vectors = table.iloc[3]
     assert (vectors.tasks, vectors.pairs, vectors.lowest, vectors.highest) == (2, 2, 0.2, 0.4)

@@ -7,10 +7,14 @@ is as deep as its text is long, and a convolution has no direction.
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
+from attreval.core.bootstrap import draw_counts, mean_of_known
+from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, tau_b
 from compendium.config import Profile
 from compendium.config.sections import FAMILY
@@ -33,7 +37,8 @@ WITHIN_KIND = ("architecture", "direction", "layers")
 SEVERAL = "several"
 NOTHING = "nothing"
 Network = tuple[str, int]  # model, seed
-Orders = dict[Network, np.ndarray]  # (metrics, methods) means, NaN for what was not measured
+# (1 + draws, metrics, methods) means, NaN for what was not measured
+Orders = dict[Network, np.ndarray]
 
 
 def facts_of(profile: Profile, task: str, model: str, layers: int, causal: bool) -> dict[str, str]:
@@ -70,77 +75,140 @@ def things_moved(first: dict[str, str], second: dict[str, str]) -> list[str]:
     return [name for name in apart if "kind" not in apart or name not in WITHIN_KIND]
 
 
-@table_of(f"task first second {' '.join(FACTS)} moved networks correlation retrained")
-def lattice_table(means: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile) -> Iterator[tuple]:
-    """One row a task and pair of models: what they share, and how alike they order the methods.
+class Compared(NamedTuple):
+    """How alike the networks of each two models of a task order the methods.
+
+    pairs: one row a pair of models, see `compare_models`. alike, retrained: (p, 1 + draws) of the
+    texts, and of drawn ones: mean tau-b of the models' networks, and of two seeds of one of them.
+    """
+
+    pairs: pd.DataFrame
+    alike: np.ndarray
+    retrained: np.ndarray
+
+
+def compare_models(
+    values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile, draws: int
+) -> Compared:
+    """Each two models of a task: what they share, and how alike they order the methods.
+
+    Two networks are compared by tau-b of their methods' means under one metric of the judges, mean
+    over the metrics and over pairs of networks; where two models are one network, erased in two
+    ways, of the same seed.
 
     Args:
-        means: Of `crossed.network_means`.
-        accuracy: Of `crossed.make_design`.
+        values, accuracy: Of `crossed.make_design`.
         profile: The design, see `Profile.crossed_profile`.
+        draws: How often texts are drawn.
+    """
+    told = values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
+    every = [
+        one
+        for task, part in told.groupby("task", sort=False)
+        for one in _compare_in_task(task, part, accuracy, profile, draws)
+    ]
+    rows, alike, retrained = zip(*every, strict=True) if every else ((), (), ())
+    columns = ["task", "first", "second", *FACTS, "moved", "networks"]
+    shape = (-1, 1 + draws)
+    found = (np.reshape(alike, shape), np.reshape(retrained, shape))
+    return Compared(pd.DataFrame(rows, columns=columns), *found)
+
+
+def _compare_in_task(
+    task: str, values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile, draws: int
+) -> Iterator[tuple[tuple, np.ndarray, np.ndarray]]:
+    """The row, and tau-b of two networks and of two seeds, of each two models."""
+    shapes = accuracy[accuracy.task == profile.read_by(task)].drop_duplicates("model")
+    orders = _orders_of(values, draws, task)
+    seeds: dict[str, list[Network]] = {}
+    for network in orders:
+        seeds.setdefault(network[0], []).append(network)
+    facts = {}
+    for shape in shapes[shapes.model.isin(seeds)].itertuples():
+        facts[shape.model] = facts_of(profile, task, shape.model, shape.layers, shape.causal)
+    for first, second in combinations(seeds, 2):
+        names = {profile.models[name].same_as or name for name in (first, second)}
+        every = product(seeds[first], seeds[second])
+        pairs = [(a, b) for a, b in every if len(names) == 2 or a[1] == b[1]]
+        anew = [*combinations(seeds[first], 2), *combinations(seeds[second], 2)]
+        both = [(facts[first][name], facts[second][name]) for name in FACTS]
+        cells = [a if a == b else f"{a} / {b}" for a, b in both]
+        moved = ", ".join(things_moved(facts[first], facts[second])) or NOTHING
+        row = (task, first, second, *cells, moved, len(pairs))
+        yield row, _mean_tau(orders, pairs), _mean_tau(orders, anew)
+
+
+def _orders_of(values: pd.DataFrame, draws: int, task: str) -> Orders:
+    """What each network gives each method under each metric: of the texts, and of drawn ones."""
+    index = ["model", "seed", "metric", "method"]
+    cells = values.pivot(index=index, columns="instance", values="value")
+    texts = cells.shape[1]
+    drawn = draw_counts(generator("lattice", task), texts, draws)
+    weights = np.vstack([np.ones(texts), drawn]).T
+    with np.errstate(invalid="ignore"):
+        means = (cells.fillna(0) @ weights) / (cells.notna().astype(float) @ weights)
+    metrics = values.metric.unique()
+    methods = values.method.unique()
+    cells_of_network = pd.MultiIndex.from_product([metrics, methods])
+    orders = {}
+    for network in values[["model", "seed"]].drop_duplicates().itertuples(index=False, name=None):
+        of_network = means.loc[network].reindex(cells_of_network).to_numpy()
+        of_draws = of_network.reshape(len(metrics), len(methods), 1 + draws)
+        orders[network] = np.moveaxis(of_draws, -1, 0)
+    return orders
+
+
+def _mean_tau(orders: Orders, pairs: Iterable[tuple[Network, Network]]) -> np.ndarray:
+    """(1 + draws,) tau-b, mean over metrics and pairs of networks; NaN of too few methods."""
+    draws = len(next(iter(orders.values())))
+    found = [np.full((1, draws), np.nan)]
+    for a, b in pairs:
+        methods = ~np.isnan(orders[a][0] + orders[b][0]).all(axis=0)
+        if methods.sum() >= FEWEST:
+            found.append(tau_b(orders[a][..., methods], orders[b][..., methods]).T)
+    return mean_of_known(np.concatenate(found))
+
+
+def lattice_table(compared: Compared, confidence: float) -> pd.DataFrame:
+    """One row a task and pair of models.
 
     FACTS: what both have, or what the first and the second have. moved: those in which they differ.
-    correlation: tau-b of two networks' means under one metric, mean over the metrics of judges and
-    over pairs of networks; where two models are one network, erased in two ways, of the same seed.
-    retrained: the same of two seeds of one of the models.
+    networks: how many pairs of them. correlation: how alike they order the methods, with its
+    interval over texts; retrained: how alike two seeds of one of the models do.
     """
-    shapes = accuracy.drop_duplicates(["task", "model"]).set_index(["task", "model"])
-    told = means[(means.method != "random") & (means.metric.map(JUDGES) != "")]
-    for task, part in told.groupby("task", sort=False):
-        orders = _orders_of(part)
-        seeds = {model: [one for one in orders if one[0] == model] for model in part.model.unique()}
-        facts = {}
-        for model in seeds:
-            shape = shapes.loc[(profile.read_by(task), model)]
-            facts[model] = facts_of(profile, task, model, shape.layers, shape.causal)
-        for first, second in combinations(seeds, 2):
-            names = {profile.models[name].same_as or name for name in (first, second)}
-            every = product(seeds[first], seeds[second])
-            pairs = [(a, b) for a, b in every if len(names) == 2 or a[1] == b[1]]
-            anew = [*combinations(seeds[first], 2), *combinations(seeds[second], 2)]
-            both = [(facts[first][name], facts[second][name]) for name in FACTS]
-            cells = [a if a == b else f"{a} / {b}" for a, b in both]
-            moved = ", ".join(things_moved(facts[first], facts[second])) or NOTHING
-            alike = (_mean_tau(orders, pairs), _mean_tau(orders, anew))
-            yield task, first, second, *cells, moved, len(pairs), *alike
+    low, high = _interval(compared.alike.T, confidence)
+    numbers = {"correlation": compared.alike[:, 0], "low": low, "high": high}
+    return compared.pairs.assign(**numbers, retrained=compared.retrained[:, 0])
 
 
-def _orders_of(part: pd.DataFrame) -> Orders:
-    """What each network of a task gives each method under each metric."""
-    wide = part.pivot(index=["model", "seed", "metric"], columns="method", values="mean")
-    metrics = part.metric.unique()
-    return {
-        network: rows.droplevel(["model", "seed"]).reindex(metrics).to_numpy()
-        for network, rows in wide.groupby(level=["model", "seed"], sort=False)
-    }
+def _interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Normal, of (1 + draws, ...): orders of drawn texts are less alike, since they are noisier."""
+    half = norm.ppf((1 + confidence) / 2) * drawn[1:].std(axis=0)
+    return drawn[0] - half, drawn[0] + half
 
 
-def _mean_tau(orders: Orders, pairs: Iterable[tuple[Network, Network]]) -> float:
-    """Mean tau-b of pairs of networks over metrics that both have; NaN of too few methods."""
-    found = []
-    for a, b in pairs:
-        both = orders[a] + orders[b]
-        methods = ~np.isnan(both).all(axis=0)
-        if methods.sum() >= FEWEST:
-            found += tau_b(orders[a][:, methods], orders[b][:, methods]).tolist()
-    return float(pd.Series(found, dtype=float).mean())
-
-
-@table_of("moved tasks pairs correlation lowest highest retrained lost")
-def moved_table(lattice: pd.DataFrame) -> Iterator[tuple]:
+@table_of("moved tasks pairs correlation lowest highest retrained lost low high")
+def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
     """One row a thing that is moved alone, and one of the pairs that differ in SEVERAL.
 
-    Each two kinds of layers are a thing of their own. lattice: of `lattice_table`. correlation,
-    retrained: mean over its pairs of models; lost: the second less the first, of the pairs that
-    have both.
+    Each two kinds of layers are a thing of their own. correlation, retrained: mean over its pairs
+    of models; lost: the second less the first, of the pairs that have both, with its interval over
+    texts.
     """
-    known = lattice[lattice.correlation.notna()]
-    kinds = known.kind.str.split(" / ").map(sorted).str.join(" / ")
-    moved = known.moved.mask(known.moved == "kind", kinds)
-    for name, part in known.groupby(moved.mask(moved.str.contains(","), SEVERAL)):
-        tau = part.correlation
-        ends = (tau.mean(), tau.min(), tau.max(), part.retrained.mean())
-        yield name, part.task.nunique(), len(part), *ends, (part.retrained - tau).mean()
+    kinds = compared.pairs.kind.str.split(" / ").map(sorted).str.join(" / ")
+    moved = compared.pairs.moved.mask(compared.pairs.moved == "kind", kinds)
+    moved = moved.mask(moved.str.contains(","), SEVERAL)
+    known = ~np.isnan(compared.alike[:, 0])
+    for name in sorted(moved[known].unique()):
+        at = known & (moved == name).to_numpy()
+        tau = compared.alike[at]
+        retrained = compared.retrained[at]
+        lost = mean_of_known(retrained - tau)
+        ends = (tau[:, 0].mean(), tau[:, 0].min(), tau[:, 0].max())
+        again = mean_of_known(retrained)[0]
+        interval = _interval(lost, confidence)
+        tasks = compared.pairs.task[at].nunique()
+        yield name, tasks, at.sum(), *ends, again, lost[0], *map(float, interval)
 
 
 @sentence
