@@ -24,8 +24,9 @@ from compendium.site.pictures import SHOWS_TEXT, has_claims, say_no_figure
 from compendium.site.quotes import outputs_of
 from compendium.workflow.parameters import NOTEBOOKS
 
+CONTROLS = "controls"
 # profile -> folder below results/reference, the main run first
-COMMITTED = {"reference": "full", "quick": "quick"}
+COMMITTED = {"reference": "full", "quick": "quick", CONTROLS: "controls"}
 MAIN = next(iter(COMMITTED))  # which the site shows
 ELSEWHERE = "elsewhere.json"
 ALONE = "No other run is committed."
@@ -76,7 +77,9 @@ def read_elsewhere(run: Results) -> list[dict]:
 
 
 def claims_json(tables: Path) -> str:
-    """Every claim with its verdict, as `attreval claims --json` prints it."""
+    """Every claim with its verdict, as `attreval claims --json` prints it; none of controls."""
+    if not has_claims(tables):
+        return "[]\n"
     return scorecard(tables).to_json(orient="records", indent=1, force_ascii=False) + "\n"
 
 
@@ -147,7 +150,7 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     A committed run that has the same claims, to the digit, is the run itself. A conclusion that
     only one of two runs tests is none on which they differ.
     """
-    said = claims_json(results.tables) if has_claims(results.tables) else "[]"
+    said = claims_json(results.tables)
     here = _judged(said)
     there = {}
     for name, run in committed_runs().items():

@@ -62,7 +62,7 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
     exempt = printed_by_papers(settings)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
-        if steps:
+        if steps and place.root.exists():
             files, manifest = _replace_steps(settings, run, place, folder, records)
         else:
             files = [path for kind in FILES for path in sorted(run.root.glob(kind))]

@@ -24,7 +24,7 @@ from compendium.explorer.page import PAGE, write_page
 from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
-from compendium.site.committed import MAIN, committed, other_runs, strip_run
+from compendium.site.committed import CONTROLS, MAIN, committed, other_runs, strip_run
 from compendium.site.fidelity import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
@@ -106,6 +106,8 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         study = committed(MAIN)
         sources |= {f"{STUDY}.ipynb": study.executed(STUDY)}
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
+    controls = _csv_files(committed(CONTROLS).tables)  # of networks that no other run has
+    tables |= {f"{CONTROLS}_{name}": path for name, path in controls.items()}
     variables, beside = _read_variables(profile, results, study)
     explorer = write_page(results)
     names = sorted(sources)

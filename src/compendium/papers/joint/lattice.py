@@ -187,7 +187,7 @@ def _interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndar
     return drawn[0] - half, drawn[0] + half
 
 
-@table_of("moved tasks pairs correlation lowest highest retrained lost low high")
+@table_of("moved title tasks pairs correlation lowest highest retrained lost low high")
 def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
     """One row a thing that is moved alone, and one of the pairs that differ in SEVERAL.
 
@@ -208,7 +208,16 @@ def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
         again = mean_of_known(retrained)[0]
         interval = _interval(lost, confidence)
         tasks = compared.pairs.task[at].nunique()
-        yield name, tasks, at.sum(), *ends, again, lost[0], *map(float, interval)
+        yield (
+            name,
+            FACTS.get(name, name),
+            tasks,
+            at.sum(),
+            *ends,
+            again,
+            lost[0],
+            *map(float, interval),
+        )
 
 
 @sentence
@@ -227,7 +236,5 @@ def say_lattice(lattice: pd.DataFrame) -> str:
 def say_moved(moved: pd.DataFrame) -> str:
     """What moves an order most where it is moved alone, and what least."""
     alone = moved[~moved.moved.isin([SEVERAL, NOTHING])].sort_values("correlation")
-    said = [
-        f"{FACTS.get(row.moved, row.moved)} ({row.correlation:.2f})" for row in alone.itertuples()
-    ]
+    said = [f"{row.title} ({row.correlation:.2f})" for row in alone.itertuples()]
     return f"moved alone, what leaves least of an order first: {', '.join(said)}" if said else ""
