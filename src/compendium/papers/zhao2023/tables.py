@@ -28,7 +28,6 @@ EXAMPLES = {
 }
 NOT_READ = "No model of this profile reads a text that the paper prints."
 NONE = "\N{EN DASH}"
-NOT_LEARNED = " (not learned)"
 
 
 def erasure_curves(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -258,13 +257,10 @@ def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
 def with_unlearned(
     learned: pd.DataFrame, others: pd.DataFrame, show: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    """A table as `show` prints it, and below it that of models that have not learned their task.
-
-    mark: what is said of these.
-    """
-    parts = [show(learned).assign(mark="")]
+    """A table as `show` prints it, and below it that of models that have not learned their task."""
+    parts = [show(learned).assign(learned="yes")]
     if len(others):
-        parts.append(show(others).assign(mark=NOT_LEARNED))
+        parts.append(show(others).assign(learned="no"))
     return pd.concat(parts, ignore_index=True)
 
 
