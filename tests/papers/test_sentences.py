@@ -22,7 +22,7 @@ from compendium.papers.planted import sentences as planted
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
 from compendium.papers.zhao2023 import sentences as zhao
-from compendium.site.tables import read_declared_numbers, read_numbers
+from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
 
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4
@@ -162,7 +162,9 @@ def test_a_task_without_one_of_the_groups_is_asked_for_those_that_it_has():
 def test_sentences_and_the_text_have_the_same_numbers():
     names = ["05_kamp2023_summary", "05_kamp2023_dynamic_k"]
     tables = next(run for run in RUNS if (run / "05_kamp2023_summary.csv").exists())
-    numbers = read_numbers(tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    numbers = read_numbers(
+        csv_files(tables), read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+    )
     summary, peaks = read(names)
     said = kamp.say_pairs(summary)
     keys = ("highest_pair", "highest_agreement", "lowest_pair", "lowest_agreement")

@@ -7,7 +7,7 @@ from reference import CHECKOUT
 from compendium.config import load_profile
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError, with_minus
-from compendium.site.tables import number_text, read_declared_numbers, read_numbers
+from compendium.site.tables import csv_files, number_text, read_declared_numbers, read_numbers
 
 ROWS = [
     ("snli", "lime", 0.256, 1200, True),
@@ -87,7 +87,7 @@ def test_numbers_of_tables_that_a_run_lacks_are_left_out(tmp_path):
     FRAME.to_csv(tmp_path / "05_two.csv")
     tables = {"both": "05_*", "one": "05_one", "gone": "06_one"}
     declared = {key: {"table": table, "take": "count"} for key, table in tables.items()}
-    assert read_numbers(tmp_path, declared) == {"both": "6", "one": "3"}
+    assert read_numbers(csv_files(tmp_path), declared) == {"both": "6", "one": "3"}
 
 
 def test_negative_numbers_have_a_minus_sign():

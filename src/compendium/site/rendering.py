@@ -40,6 +40,7 @@ from compendium.site.pictures import (
 from compendium.site.quotes import outputs_of
 from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
 from compendium.site.tables import (
+    csv_files,
     html_with_titles,
     read_declarations,
     read_declared_numbers,
@@ -98,17 +99,16 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         )
     # no run measures what `make bench` does
     measured = home / "results" / "reference" / "benchmark"
-    tables = _csv_files(measured) | _csv_files(results.tables)
+    tables = csv_files(measured) | csv_files(results.tables)
     # hours of a run, or minutes of an accelerator: a run without the crossed design shows the
     # committed one's
-    study = results
-    if not results.executed(STUDY).exists() and committed(MAIN).executed(STUDY).exists():
-        study = committed(MAIN)
+    study = committed(MAIN)
+    if not results.executed(STUDY).exists() and study.executed(STUDY).exists():
         sources |= {f"{STUDY}.ipynb": study.executed(STUDY)}
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
-    controls = _csv_files(committed(CONTROLS).tables)  # of networks that no other run has
+    controls = csv_files(committed(CONTROLS).tables)  # of networks that no other run has
     tables |= {f"{CONTROLS}_{name}": path for name, path in controls.items()}
-    variables, beside = _read_variables(profile, results, study)
+    variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)
     names = sorted(sources)
     copies = {name: _for_readers(sources[name]) for name in names}
@@ -163,10 +163,6 @@ def _declared_tables(
     return texts
 
 
-def _csv_files(folder: Path) -> dict[str, Path]:
-    return {path.name: path for path in sorted(folder.glob("[!.]*.csv"))}
-
-
 def _write_text(path: Path, text: str) -> None:
     with write_whole(path) as part:
         part.write_text(text, encoding="utf-8")
@@ -177,17 +173,13 @@ def _list_notebook(path: Path) -> str:
     return f"- [{escape(path.stem)}](notebooks/{path.name}): {title}\n"
 
 
-def _read_variables(profile: str, results: Results, study: Results) -> tuple[dict[str, str], str]:
-    """The texts of numbers by dotted key, and a table of verdicts that differ in other runs.
-
-    study: the run that has the crossed design.
-    """
+def _read_variables(
+    profile: str, results: Results, tables: dict[str, Path]
+) -> tuple[dict[str, str], str]:
+    """The texts of numbers by dotted key, and a table of verdicts that differ in other runs."""
     declared = read_declared_numbers(project.home() / "paper" / "numbers.yml")
-    of_study = {key: one for key, one in declared.items() if one["table"].startswith(STUDY)}
-    of_run = {key: declared[key] for key in declared.keys() - of_study}
     variables = _run_facts(profile, results.root / "manifest.json")
-    variables |= read_numbers(results.tables, of_run)
-    variables |= read_numbers(study.tables, of_study)
+    variables |= read_numbers(tables, declared)
     variables |= _count_verdicts(results.tables)
     variables["run.others"], beside = other_runs(profile, results)
     return variables, beside

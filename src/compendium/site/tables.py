@@ -277,12 +277,13 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
     return declared
 
 
-def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """The text of each declared number that the tables of a run have.
+def csv_files(folder: Path) -> dict[str, Path]:
+    """The tables of a run, by file name."""
+    return {path.name: path for path in sorted(folder.glob("[!.]*.csv"))}
 
-    tables: the folder of its CSV files.
-    """
-    files = {path.name: path for path in tables.glob("[!.]*.csv")}
+
+def read_numbers(files: dict[str, Path], declared: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """The text of each declared number that these tables have. files: by the name they go by."""
     frames: dict[str, pd.DataFrame | None] = {}
     texts = {}
     for key, given in declared.items():

@@ -36,7 +36,7 @@ from compendium.papers.poerner2018.claims import (
     columns_of,
     contrast_methods,
 )
-from compendium.site.tables import read_declared_numbers, read_numbers
+from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
 
 A_OVER_B = MethodContrast(("a",), ("b",))
 A_OVER_RANDOM = MethodContrast(("a",), ("random",))
@@ -279,7 +279,9 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     whole = pointing.pointing_claims(step, hits, common=[])
     assert whole.set_index("claim").verdict[claim.id] == "reproduced"
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
-    numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    numbers = read_numbers(
+        csv_files(tmp_path), read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+    )
     counts = whole[whole.kind == "conclusion"].verdict.value_counts()
     said = {verdict: f"claims.poerner2018.{verdict.replace(' ', '_')}" for verdict in Verdict}
     assert {one: int(numbers[key]) for one, key in said.items()} == {
