@@ -18,7 +18,7 @@ from compendium.corpora import written
 from compendium.papers.poerner2018 import figures, hits
 from compendium.papers.poerner2018.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import ARCHITECTURES, table_2, write_blocks
-from compendium.site.tables import read_declared_numbers, read_numbers
+from compendium.site.tables import csv_files, read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters
 from compendium.workflow.step import Step
 
