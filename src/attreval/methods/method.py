@@ -15,10 +15,10 @@ from pydantic import Field
 
 from attreval.core.records import Instance, Tokens
 from attreval.core.section import Section
+from attreval.core.seeds import Rng
 from attreval.models.outputs import ANY
 from attreval.models.questions import Conversation
 
-Rng = np.random.Generator
 Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
 SpanRule = Literal[

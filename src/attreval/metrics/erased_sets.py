@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.dynamic_k import select
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.scored_text import ScoredText, to_scale
@@ -163,7 +163,7 @@ def monotonicity(text: ScoredText, method: str) -> Conversation:
     return np.mean(walk.p[:-1] - walk.p[1:] >= -FLAT)
 
 
-def draw_lost(order: np.ndarray, inside: bool, rng: np.random.Generator) -> np.ndarray:
+def draw_lost(order: np.ndarray, inside: bool, rng: Rng) -> np.ndarray:
     """(m, n) bool random sets of tokens to erase.
 
     Args:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.erasure import (
     ask_erased,
     ask_hard,
@@ -60,7 +60,7 @@ class Limits:
 def areas_in_limits(
     tokens: Tokens,
     scores: Sequence[np.ndarray],
-    rngs: Sequence[np.random.Generator],
+    rngs: Sequence[Rng],
     protocol: Protocol,
     query: int | None,
 ) -> Conversation:

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text, write_whole
 from compendium import project
 from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import Verdict
@@ -129,8 +129,7 @@ def write_links() -> list[Path]:
 
     new = ROW.sub(with_links, text)
     if new != text:
-        with write_whole(table) as part:
-            part.write_text(new, encoding="utf-8")
+        write_text(table, new)
         changed.append(table)
     return changed
 

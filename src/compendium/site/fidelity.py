@@ -16,7 +16,7 @@ from urllib.parse import quote
 import nbformat
 import pandas as pd
 
-from attreval.core.tables import read_csv, write_whole
+from attreval.core.tables import read_csv, write_text
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
@@ -76,9 +76,7 @@ COLUMNS = """
 
 
 def write_fidelity() -> None:
-    path = project.home() / "docs" / "fidelity.md"
-    with write_whole(path) as part:
-        part.write_text(fidelity_markdown(), encoding="utf-8")
+    write_text(project.home() / "docs" / "fidelity.md", fidelity_markdown())
 
 
 def fidelity_markdown() -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.models.scorer import Scorer
 from attreval.models.words.vocabulary import count_words
 from attreval.trial.exact import coalition_logits, shapley
@@ -67,7 +67,7 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
     train = [(one.words, one.label) for one in read_geco(folder, "train")]
     vocabulary = count_words([make_instance([words], label) for words, label in train], VOCABULARY)
 
-    def batch(rng: np.random.Generator) -> list[Labelled]:
+    def batch(rng: Rng) -> list[Labelled]:
         return [train[at] for at in rng.integers(len(train), size=BATCH)]
 
     return train_words("geco", LABELS, vocabulary, batch, "trial", "geco", seed, steps=STEPS), True

@@ -27,7 +27,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from attreval.core.bootstrap import percentile_interval
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
 from compendium.config import ModelSpec
 from compendium.papers.common.sentences import sentence
@@ -259,7 +259,7 @@ def _decompose(
     kind: str,
     seen: np.ndarray,
     drawn: list[np.ndarray],
-    rng: np.random.Generator,
+    rng: Rng,
     confidence: float,
 ) -> dict[str, Any]:
     """The numbers of one row.
@@ -323,7 +323,7 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.array([neither, paper, judge - paper, model, both, judge, judge - model])
 
 
-def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: Rng) -> np.ndarray:
     """(p,) how often each pair is there in one draw.
 
     Models are drawn with replacement, and of each of them its seeds.
@@ -345,7 +345,7 @@ def _exchange_models(
     columns: ScoreColumns,
     pairs: np.ndarray,
     kind: str,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> np.ndarray:
     """The correlations where models exchange names under each metric.
 
@@ -374,7 +374,7 @@ def _exchange_metrics(
     columns: ScoreColumns,
     pairs: np.ndarray,
     kind: str,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> np.ndarray:
     """The correlations where metrics exchange names on each model.
 
