@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable
 from typing import Self, get_args
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
-from attreval.core.section import Section
+from attreval.core.section import Count, Section
 from attreval.methods import METHODS, TECHNIQUES, methods_for
 from compendium.config import judges
 from compendium.config.judges import FaithfulnessSpec
@@ -60,8 +60,8 @@ class Profile(Section):
 
     name: str
     seed: int = 0
-    threads: int = Field(1, ge=1)
-    workers: int = Field(1, ge=1)
+    threads: Count = 1
+    workers: Count = 1
     device: str = "auto"
     models: dict[str, ModelSpec]
     corpora: dict[str, CorpusSpec] = {}
@@ -79,7 +79,7 @@ class Profile(Section):
     seed_study: judges.SeedStudySpec | None = None
     crossed: dict[str, TaskSpec] = {}
     variants: dict[str, str] = {}
-    left_out: list[str] = Field([])
+    left_out: list[str] = []
 
     @field_validator("name")
     @classmethod
