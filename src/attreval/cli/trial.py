@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from attreval.cli.app import app, plain_errors, print_rows
+from attreval.cli.app import command, print_rows
 
 
-@app.command("trial", rich_help_panel="Metrics")
-@plain_errors
+@command("trial", rich_help_panel="Metrics")
 def trial_command(
     file: Annotated[
         Path | None, typer.Argument(help="a Python file with a metric of your own (@metric)")
