@@ -147,6 +147,6 @@ def _score(
         rows = []
         for scores in scorer.converse(talks):
             made = attribution(one.instance, one.tokens, method, target, scores, Cost())
-            rows.append(made.on_tokens(len(one.tokens))[one.tokens.content])
+            rows.append(made.on_content(one.tokens))
         out[method] = np.array(rows)
     return out

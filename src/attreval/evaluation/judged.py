@@ -41,7 +41,7 @@ class Judged:
 
     explanation: Explanation
     values: dict[str, dict[str, float]]
-    seconds: float = float("nan")
+    seconds: float = np.nan
 
 
 @dataclass(frozen=True)

@@ -130,10 +130,10 @@ class Scores:
     """
 
     values: np.ndarray
-    gap: float = float("nan")
+    gap: float = np.nan
     features: tuple[tuple[int, ...], ...] | None = None
-    reliability: float = float("nan")
-    special: float = float("nan")
+    reliability: float = np.nan
+    special: float = np.nan
     note: str = ""
 
 

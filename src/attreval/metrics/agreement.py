@@ -80,7 +80,7 @@ def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: Rng | None = None)
     """
     n = count_tokens(voters)
     if n == 0:
-        return float("nan")
+        return np.nan
     if rng is not None:
         return agreement_of([draw_top_k(v, k, rng) for v in voters])
     chosen = [top_k(v, k) for v in voters]
@@ -108,7 +108,7 @@ def agreement_of(selections: Sequence[np.ndarray]) -> float:
     count_tokens(selections)
     votes = np.asarray(selections, dtype=bool).sum(axis=0)
     anybody = (votes > 0).sum()
-    return float(votes.sum() / (len(selections) * anybody)) if anybody else float("nan")
+    return float(votes.sum() / (len(selections) * anybody)) if anybody else np.nan
 
 
 def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> float:
@@ -206,7 +206,7 @@ def overlap_at_k(a: np.ndarray, b: np.ndarray, k: int) -> float:
             f"two explanations of the same tokens are compared; got {len(a)} and {len(b)} scores"
         )
     if not len(a):
-        return float("nan")
+        return np.nan
     return float(relevance_at_k([a], k) @ relevance_at_k([b], k) / min(k, len(a)))
 
 

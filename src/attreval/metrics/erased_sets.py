@@ -188,7 +188,7 @@ def _ask_lost(text: ScoredText, method: str, inside: bool) -> Conversation:
     rng = generator("f_fidelity", inside, *text.names_of(method))
     lost = draw_lost(erasing_order(text, method), inside, rng)
     if not len(lost):
-        return float("nan")
+        return np.nan
     left = yield from left_once(text, ("lost", method, inside), lost)
     return left.drops.mean()
 
@@ -212,7 +212,7 @@ def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
     text.
     """
     if text.infill is None:
-        return float("nan")
+        return np.nan
     order = erasing_order(text, method)
     sizes = np.repeat(rationale_sizes(len(order), text.settings.protocol.ratios), REWRITTEN)
     chosen = np.argsort(order)[None] < sizes[:, None]  # (r * REWRITTEN, n)

@@ -54,7 +54,7 @@ class Limits:
         """An area as a share of the way from the least to the greatest; NaN where they are one."""
         least, greatest = getattr(self, measure)
         width = greatest - least
-        return float((area - least) / width) if width > LEAST_RANGE else float("nan")
+        return float((area - least) / width) if width > LEAST_RANGE else np.nan
 
 
 def areas_in_limits(

@@ -151,7 +151,7 @@ def play(
             # random goes by expectation whatever the others do: the first of equal words is not a
             # random one
             how = "expectation" if method == "random" else ties
-            hit = float("nan") if game.discarded else point(scores, game.evidence[covered], how)
+            hit = np.nan if game.discarded else point(scores, game.evidence[covered], how)
             rows.append(
                 {
                     "instance": instance.id,

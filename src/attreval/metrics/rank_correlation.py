@@ -159,7 +159,7 @@ def correlate_means(run: Drawn, a: str, b: str, names: Sequence[object] = ()) ->
     shared = shared_methods(run, a, b)
     count = int(shared.sum())
     if count < FEWEST:
-        return Correlation(float("nan"), np.full(len(run.drawn[a]), np.nan), count)
+        return Correlation(np.nan, np.full(len(run.drawn[a]), np.nan), count)
     means = np.stack([run.means[a][shared], run.means[b][shared]], axis=-1)
     drawn = np.stack([run.drawn[a][:, shared], run.drawn[b][:, shared]], axis=-1)
     taus = true_tau_b(means, drawn, generator("true means", a, b, *names))

@@ -102,7 +102,7 @@ def overlap(marks: np.ndarray) -> tuple[float, float]:
     shared = marked.all(axis=0).sum()
 
     def over(size: int) -> float:
-        return float(shared / size) if size else float("nan")
+        return float(shared / size) if size else np.nan
 
     return over(marked.any(axis=0).sum()), over(marked.sum(axis=1).min())
 
@@ -210,7 +210,7 @@ class ScoredText:
                 self.found[key] = compare(*pair)
             values.append(self.found[key])
         known = [value for value in values if not np.isnan(value)]
-        return float(np.mean(known)) if known else float("nan")
+        return float(np.mean(known)) if known else np.nan
 
 
 def without_asking(talk: Conversation) -> Any:
@@ -219,4 +219,4 @@ def without_asking(talk: Conversation) -> Any:
         next(talk)
     except StopIteration as end:
         return end.value
-    return float("nan")
+    return np.nan

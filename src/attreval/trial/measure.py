@@ -339,7 +339,7 @@ def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
     """The share of pairs of tokens of different truth that scores order rightly; a tie is half."""
     more, less = np.nonzero(truth[:, None] > truth)
     right = (np.sign(scores[more] - scores[less]) + 1) / 2
-    return float(right.mean()) if len(right) else float("nan")
+    return float(right.mean()) if len(right) else np.nan
 
 
 def check_values(values: pd.DataFrame) -> None:

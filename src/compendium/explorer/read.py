@@ -148,11 +148,11 @@ def texts_of_run(
         tokens = tokens_of[name]
         units = find_units(tokens, profile.diagnosis.units.unit)
         target = next(one.target for method, one in found.items() if method in METHODS)
-        predicted, probability = predictions.get(name, (-1, float("nan")))
+        predicted, probability = predictions.get(name, (-1, np.nan))
         scores = {}
         features = {}
         for method, record in records.items():
-            scores[method] = record.on_tokens(len(tokens))[tokens.content]
+            scores[method] = record.on_content(tokens)
             if record.level != "token":
                 features[method] = _first_features(record, tokens, units, run)
         marks = np.zeros((0, len(tokens.content)))

@@ -165,7 +165,7 @@ class WordClassifier:
 
     def __post_init__(self) -> None:
         if not can_reuse(self.network.core, self.device):
-            self.reuse_from = float("inf")
+            self.reuse_from = np.inf
         self.index = {word: i + 2 for i, word in enumerate(self.vocabulary)}
 
     @property

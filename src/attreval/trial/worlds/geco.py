@@ -86,7 +86,7 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
             scorer = Scorer(model, precision="float64")
             parts = shapley(coalition_logits(scorer, text.tokens, players, text.target))
             used += (np.abs(parts) > USED * np.abs(parts).sum()).tolist()
-    return float(np.mean(used)) if used else float("nan")
+    return float(np.mean(used)) if used else np.nan
 
 
 @world(

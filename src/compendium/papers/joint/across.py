@@ -101,14 +101,14 @@ class LostBetween(NamedTuple):
 def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
     """Of (n, 2, m) values of two models; see `across_table`. NaN for a single text."""
     if len(array) < 2:
-        return LostBetween(*[float("nan")] * 4)
+        return LostBetween(*[np.nan] * 4)
     halves = cut_texts(len(array), rng)
     exchanged = np.where(rng.random((WORLDS, len(array))) < 0.5, -1.0, 1.0)
     as_it_is = np.ones((1, len(array)))
     signs = np.concatenate([as_it_is, exchanged])  # the data first: so p counts them, too
     within, across = tau_within_and_across(array, halves, signs)
     lost = within - across
-    p = float("nan")
+    p = np.nan
     if not np.isnan(lost[0]):
         known = lost[~np.isnan(lost)]
         p = float((known >= lost[0] - TIED).mean())

@@ -175,7 +175,7 @@ def _p_of_sign(drawn: np.ndarray) -> float:
     """Two-sided bootstrap p that a number has the other sign; NaN where nothing was drawn."""
     known = drawn[~np.isnan(drawn)]
     if not len(known):
-        return float("nan")
+        return np.nan
     fewer = min((known <= 0).sum(), (known >= 0).sum())
     return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
@@ -225,7 +225,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS]
-        highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", float("nan")))
+        highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", np.nan))
         yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
 

@@ -269,7 +269,7 @@ def halve_texts(twins: TwinValues, rng: Rng) -> tuple[float, float]:
     array = twins.values
     half = len(array) // 2
     if not half:
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     orders = np.stack([rng.permutation(len(array)) for _ in range(CUTS)])
     one = array[orders[:, :half]].mean(axis=1)  # (cuts, t, m)
     other = array[orders[:, half : 2 * half]].mean(axis=1)

@@ -138,7 +138,7 @@ def stored_scores(
     explained: Mapping[str, Attribution], methods: Iterable[str], tokens: Tokens
 ) -> dict[str, np.ndarray]:
     """Method -> the scores that it gives each content token of a text."""
-    return {method: explained[method].on_tokens(len(tokens))[tokens.content] for method in methods}
+    return {method: explained[method].on_content(tokens) for method in methods}
 
 
 def score_text(

@@ -74,7 +74,7 @@ def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
                 "model", sort=False
             )
             most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
-            found = (int(most.instances), most.tokens / most.instances, *[float("nan")] * 4)
+            found = (int(most.instances), most.tokens / most.instances, *[np.nan] * 4)
         reused = spent.reused.sum() / spent.requested.sum()
         names = ", ".join(sampled.precision.unique())
         yield (
