@@ -125,9 +125,8 @@ def check_gaps(records: list[Attribution], budget: Budget) -> None:
         if np.isfinite(record.gap) and abs(record.gap) > budget.gap_tolerance * max(1.0, owed):
             raise ArithmeticError(
                 f"{record.method} on {record.instance!r}: its scores miss the sum they owe "
-                f"({owed:.3g}) by "
-                f"{record.gap:.3g}; raise explain.path_steps_most or explain.gap_tolerance in "
-                "the profile"
+                f"({owed:.3g}) by {record.gap:.3g}; raise explain.path_steps_most or "
+                "explain.gap_tolerance in the profile"
             )
 
 
