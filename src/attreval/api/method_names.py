@@ -1,7 +1,5 @@
 """Which method is meant: the names of METHODS, their titles, and what other libraries call them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -5,8 +5,6 @@ or of models whose weights are shuffled layer by layer. `evaluate` takes what co
 `neighbours=` and `randomised=`. Letters used for shapes: n content tokens, k neighbours, l models.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Each piece is explained by itself, all for one class. The model never sees the w
 it says of the pieces is kept beside their scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice

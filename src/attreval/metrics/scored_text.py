@@ -8,8 +8,6 @@ what the vocabulary does not know, such as an emoji, is `[UNK]` there, holds let
 a word. Letters used for shapes: A people, W words, n content tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -161,7 +159,7 @@ class ScoredText:
     neighbours: Mapping[str, np.ndarray] = field(default_factory=dict)
     randomised: Mapping[str, np.ndarray] = field(default_factory=dict)
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None
-    texts: Sequence[ScoredText] = field(default=(), repr=False)
+    texts: Sequence["ScoredText"] = field(default=(), repr=False)
     found: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

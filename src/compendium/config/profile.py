@@ -4,8 +4,6 @@ Contradictions, such as what is asked of explanations that cannot judge them, ar
 anything is trained. Each is a ValueError that names the task, what came, and what would do.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Self, get_args
@@ -148,7 +146,7 @@ class Profile(Section):
         _check_rows(self, task)
         check_judges(self, task)
 
-    def crossed_profile(self) -> Profile:
+    def crossed_profile(self) -> "Profile":
         """The crossed design as a profile of its own, all of whose texts go before every judge."""
         whole = self.model_dump(exclude={"crossed", "seed_study", "joint", "diagnosis"})
         return Profile(**whole | {"tasks": self.crossed})

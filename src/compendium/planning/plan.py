@@ -6,8 +6,6 @@ on average, what several methods ask alike is counted for each, and what asks no
 intervals, figures) costs its step's start alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -62,7 +60,7 @@ class Work:
     seconds: float = 0
     memory: float = 0.75
 
-    def plus(self, other: Work, times: float = 1) -> Work:
+    def plus(self, other: "Work", times: float = 1) -> "Work":
         """The same with so many times as much of another's work."""
         sums: dict[str, float] = {"memory": max(self.memory, other.memory)}
         for name in (*COUNTS, "seconds"):

@@ -5,14 +5,14 @@ Letters used for shapes: B rows, L tokens, D embedding width, m path nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from attreval.models.outputs import follow_graph, outputs_of
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs, to_array
+from attreval.models.questions.question import Item, Ledger, Passes, Question, check_needs, to_array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -143,7 +143,7 @@ class PathGradient(Question):
         return [_Path(self)]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(L, D) gradient, or relevance by the rule, and value of each (path, node).
 
         A point that several ask about, the logit and the probability say, is read once and
@@ -213,7 +213,7 @@ def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask"
     return "pad" if pad else "mask" if mask else "mean"
 
 
-def _walk(ledger: Ledger, batch: Sequence[Pass], count: int, where: str) -> tuple[Tensor, Tensor]:
+def _walk(ledger: Ledger, batch: Passes, count: int, where: str) -> tuple[Tensor, Tensor]:
     """The vectors that the first `count` passes begin from, and their nodes.
 
     Every path of the batch is told its ends.
