@@ -87,7 +87,7 @@ def explain_randomised(
     """
     if not hasattr(model, "network"):
         raise ValueError("weights are drawn anew of a network; this model is a function of texts")
-    found: list[list[dict[str, np.ndarray]]] = []
+    found = []
     for depth in range(1, layers + 1):
         other = shuffle_weights(model, depth / layers, seed)
         names = ("randomised", seed, depth)

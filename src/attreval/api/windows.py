@@ -68,8 +68,8 @@ def explain_windows(
             pieces of a text.
     """
     places = [find_pieces(model, parts[0]) if len(parts) == 1 else [] for parts in texts]
-    asked: list[Text] = []
-    targets: list[int | None] = []
+    asked = []
+    targets = []
     for parts, own, goal in zip(texts, places, goals, strict=True):
         pieces: list[Text] = [parts[0][start:end] for start, end in own]
         if len(own) < 2:

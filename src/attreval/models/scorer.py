@@ -245,7 +245,7 @@ class Scorer:
             What each conversation returns, in order.
         """
         pairs = list(conversations)
-        results: list[Any] = [None] * len(pairs)
+        results = [None] * len(pairs)
         waiting: dict[int, Question | Computation] = {}
 
         def step(i: int, answer: Any) -> None:

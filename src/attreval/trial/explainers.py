@@ -156,7 +156,7 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
     disturbed = [neighbour(made.model, number) for number in range(NEIGHBOURS)]
     for field, models in (("neighbours", disturbed), ("randomised", randomise(made.model))):
-        found: list[Scores] = []
+        found = []
         for number, model in enumerate(models):
             scores = explain_really(Made(model, made.texts, True), methods)
             scores |= {who: [] for who in EXPLAINERS if there_is(who, made)}

@@ -140,7 +140,7 @@ def run_trial(
     picked = pick_metrics(metrics, own)
     for name, one in picked.items():
         check_metric(one, name)
-    given: dict = {}
+    given = {}
     if attributions:
         elsewhere = read_theirs(attributions, seed)
         given = elsewhere.scores

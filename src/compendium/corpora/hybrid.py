@@ -52,7 +52,7 @@ def build_hybrid(
     """
     instances = read_instances(sources[parent], "test")
     found = sentences_of(instance.segments[0] for instance in instances)
-    pool: list[tuple[str, int]] = []
+    pool = []
     for instance, sentences in zip(instances, found, strict=True):
         pool += [(sentence, instance.label) for sentence in sentences]
     counts.noted["sentences"] += len(pool)

@@ -145,7 +145,7 @@ def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
 
 def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows with (10, W) marks: 1 where a rating of the word has the sign of the label."""
-    read: list[Instance] = []
+    read = []
     for split in ("train", "dev"):
         read += read_instances(sources["rotten_tomatoes"], split)
     known = Known(instance.segments[0] for instance in read)

@@ -214,7 +214,7 @@ def _rows_of_parsed(task: str, sources: Sources, counts: Counts) -> Iterator[Row
     parser = load_parser(sources[PARSER])
     words, vocabulary = SIZES[task]
     seen: set[str] = set()
-    kept: list[tuple[str, ParsedSentence, Agreement]] = []
+    kept = []
     for corpus in PARSED:
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
         for number, sentence in enumerate(_parse_some(parser, texts, words)):

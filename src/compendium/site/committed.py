@@ -156,7 +156,7 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     if not here or not there:
         return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
     sentences = []
-    differing: set[str] = set()
+    differing = set()
     for name, other in there.items():
         both = here.keys() & other.keys()
         turned = {claim for claim in both if here[claim]["verdict"] != other[claim]["verdict"]}

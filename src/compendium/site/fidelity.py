@@ -92,8 +92,8 @@ def fidelity_markdown() -> str:
     }
     main = main_runs(claims)
     against = claim_objections()
-    found: list[str] = []  # verdicts on conclusions
-    reasons: list[str] = []
+    found = []  # verdicts on conclusions
+    reasons = []
     tables = ""
     for paper, profile in main.items():
         rows = [row for row in claims[profile].values() if row["paper"] == paper]

@@ -166,7 +166,7 @@ class PathGradient(Question):
             more["entering"] = lambda x: points
         elif where == "entry":
             more["entering"] = lambda x: nodes * x
-        found: list = [None] * len(batch)
+        found = [None] * len(batch)
         with torch.enable_grad():
             if not propagated:
                 out = model.logits(

@@ -162,7 +162,7 @@ class Recurrent(Gated):
         hide = None
         if self.training and self.dropout:
             hide = functional.dropout(torch.ones_like(start), self.dropout)
-        steps: list[Trace] = []
+        steps = []
         shown = None
         walked = self.walk(self.read_inputs(x), start, mask, hide)
         for here, (h, c, kept, gate) in zip(mask, walked, strict=True):
@@ -311,7 +311,7 @@ class Quasi(Gated):
         if len(x) == 0:
             return last_states(state), []
         gates, activations = self.read_windows(x, mask, rules)
-        steps: list[Trace] = []
+        steps = []
         shown = None
         lstm = self.cell == "lstm"
         full = mask.all(dim=1).flatten().tolist()

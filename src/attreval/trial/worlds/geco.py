@@ -79,7 +79,7 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
     All 2^m subsets of the m marked words of a text are asked, MOST_MARKED at most; its other words
     stay.
     """
-    used: list[bool] = []
+    used = []
     for text in texts:
         players = text.tokens.content[text.evidence]
         if len(players) <= MOST_MARKED:
@@ -104,7 +104,7 @@ def geco(seed: int, count: int, folder: Path) -> Made:
     short = [one for one in read_geco(folder, "test") if len(one.words) <= LONGEST]
     tested = [one for one in short if one.number not in learnt]
     texts: list[WorldText] = []
-    seen: set[int] = set()
+    seen = set()
     scorer = Scorer(model, precision="float64")
     for at in generator("trial", "geco", seed).permutation(len(tested)).tolist():
         one = tested[at]

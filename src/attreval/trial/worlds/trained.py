@@ -84,7 +84,7 @@ def draw_texts(
     Raises:
         RuntimeError: none of MOST_DRAWN texts is good.
     """
-    texts: list[WorldText] = []
+    texts = []
     drawn = 0
     for at in range(count):
         for again in range(MOST_DRAWN):
@@ -148,7 +148,7 @@ def hybrid(seed: int, count: int) -> Made:
         target = at % 3
         other = (target + 1 + int(rng.integers(2))) % 3
         order = rng.permutation([target, other])
-        text: list[str] = []
+        text = []
         for label in order:
             text += draw_piece(words, label, PIECE, rng)
         truth = np.repeat(order == target, PIECE).astype(float)
