@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attreval.core.records import Evidence, Instance
+from attreval.core.records import Evidence
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.table import by_counts, by_share, csv_rows, decode, same_text

@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 class PropagationRule:
     """How relevance takes the place of gradients (Poerner et al. 2018, sections 3.2 and 3.3).
 
-    The first three are of word-level networks; transformers take epsilon to 0 and let biases keep
+    The first two are of word-level networks; transformers take epsilon to 0 and let biases keep
     their share.
 
     Attributes:
         epsilon: The stabiliser of every denominator.
         reference: Explain the difference to a text of zero embeddings (DeepLIFT) rather than the
             score itself (LRP).
-        redistribute: The share of a bias goes to the inputs beside it, in equal parts, instead of
-            being lost; then the scores sum to the class score.
         attention: What becomes of a transformer's attention weights. They share relevance with the
             values (`shared`, as in AttnLRP), are a `constant` (as in CP-LRP), or pass `softened`
             gradients (GIM), see models.transformer_lrp; with a reference captum leaves them their
@@ -39,15 +37,9 @@ class PropagationRule:
 
     epsilon: float = 0.001
     reference: bool = False
-    redistribute: bool = False
     attention: Literal["shared", "constant", "softened", "rescaled"] = "shared"
 
     def __post_init__(self) -> None:
-        if self.reference and self.redistribute:
-            raise ValueError(
-                "biases cancel in differences to a reference; redistribute them with "
-                "reference=False"
-            )
         if self.reference != (self.attention == "rescaled") and self.attention != "shared":
             raise ValueError(
                 f"attention={self.attention!r} goes with reference={not self.reference}, not "
