@@ -34,8 +34,8 @@ class AgreementSpec(Section):
     Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by
     their `expectation`, or broken at `random` as the released code does. people: have a `top_k` of
     their own like any voter (the code), or vote by their `share` (the paper's words). improvement:
-    what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones, or their
-    `mean`. length_tolerance: texts within so many tokens of a length are a group of Figure 6.
+    what Table 1 adds up over a method's pairs: `positive` differences, or `signed` ones.
+    length_tolerance: texts within so many tokens of a length are a group of Figure 6.
     tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.agreement.
     runs: what tables of agreement are of: `all` runs, or of a model's several seeds only the one
         with the `lowest_apd`, with which the paper explains.
@@ -46,7 +46,7 @@ class AgreementSpec(Section):
     peaks: Literal["released", "paper", "around", "plateau_ends"] = "released"
     ties: Literal["expectation", "random"] = "expectation"
     people: Literal["top_k", "share"] = "top_k"
-    improvement: Literal["positive", "signed", "mean"] = "positive"
+    improvement: Literal["positive", "signed"] = "positive"
     length_tolerance: Natural = 0
     tie_draws: Count = 5
     apd_itself: bool = True

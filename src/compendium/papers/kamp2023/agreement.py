@@ -198,17 +198,13 @@ def improvement_table(step: Step, compared: pd.DataFrame) -> Iterator[tuple]:
     method's pairs.
     """
     pairs = compared[(compared.b != PEOPLE) & (compared.k <= IMPROVED)]
-    ways = {
-        "positive": lambda found: found.clip(lower=0).sum(),
-        "signed": pd.Series.sum,
-        "mean": pd.Series.mean,
-    }
-    add = ways[step.profile.agreement.improvement]
+    least = 0 if step.profile.agreement.improvement == "positive" else None
     for run, part in pairs.groupby(RUN, sort=False):
         for method in dict.fromkeys([*part.a, *part.b]):
             own = part[(part.a == method) | (part.b == method)]
             for k, difference in own.groupby("k").difference:
-                yield *run, method, k, add(difference), difference.min(), difference.max()
+                added = difference.clip(lower=least).sum()
+                yield *run, method, k, added, difference.min(), difference.max()
 
 
 @by_run("voter k low high sd without instances")
