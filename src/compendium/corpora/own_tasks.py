@@ -7,7 +7,7 @@ name never meet and a changed file is another table.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -42,13 +42,7 @@ class OwnTask(Task):
                 f"{self.file} has changed since the profile was read; run the same command again"
             )
         for row in read_own_data(self.file, self.columns, self.labels, counts):
-            yield Row(
-                f"{self.name}/{row.split}/{row.id}",
-                row.split,
-                row.segments,
-                row.label,
-                row.evidence,
-            )
+            yield replace(row, id=f"{self.name}/{row.split}/{row.id}")
 
 
 @dataclass(frozen=True)

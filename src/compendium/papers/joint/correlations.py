@@ -57,7 +57,7 @@ def score_all(step: Step) -> JointScores:
     """Score every explanation by every metric."""
     jobs = token_jobs(step)
     scored = step.side_by_side(score_instances, jobs, "scoring")
-    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
+    step.note_evaluations((job[2][0], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
     frames = [frame for frame, _ in scored if len(frame)] or [pd.DataFrame(columns=COLUMNS)]
     values = keep_scores(step, pd.concat(frames, ignore_index=True))
     return JointScores(values, draw_runs(values, step.profile.bootstrap.draws))
