@@ -1,13 +1,12 @@
 """Commands of the study: fetch, run, plan, notebook, render, publish, explore, claims, doctor."""
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
+from attreval.cli.app import CATALOGUES, AsJson, command, print_json, print_rows
 
 if TYPE_CHECKING:
     from compendium.project import Results
@@ -28,11 +27,9 @@ Committed = Annotated[
     bool, typer.Option(help="a committed run, as happens where there is no other")
 ]
 OWN = "quick"  # the profile of a run here, where none is named
-AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 
 
-@app.command("fetch")
-@plain_errors
+@command("fetch")
 def fetch_command(
     profile: ProfileName = "",
     task: Annotated[
@@ -65,8 +62,7 @@ def fetch_command(
     write_stamps(tasks, names)
 
 
-@app.command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-@plain_errors
+@command("run", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def run_command(
     context: typer.Context,
     profile: ProfileName = "quick",
@@ -95,8 +91,7 @@ def run_command(
         print(f"site:    {project.home() / '_site' / 'index.html'}")
 
 
-@app.command()
-@plain_errors
+@command()
 def plan(profile: ProfileName = "quick", as_json: AsJson = False) -> None:
     """Evaluations, tokens, processor time and memory of each step, before anything runs."""
     from compendium.config import load_profile
@@ -106,14 +101,13 @@ def plan(profile: ProfileName = "quick", as_json: AsJson = False) -> None:
         load_profile(profile), lambda step: print(f"measuring: {step}", file=sys.stderr)
     )
     if as_json:
-        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+        print_json(found.to_json())
     else:
         print_rows(found.table())
         print("\n".join(found.notes()))
 
 
-@app.command()
-@plain_errors
+@command()
 def notebook(
     name: Annotated[str, typer.Argument(help="such as 03_explain")],
     parameter: Annotated[
@@ -149,8 +143,7 @@ def _read_value(name: str, text: str) -> Any:
         ) from None
 
 
-@app.command("render")
-@plain_errors
+@command("render")
 def render_command(
     profile: ShownName = None,
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
@@ -188,8 +181,7 @@ def _find_results(profile: str | None, committed: bool = False) -> tuple[str, "R
     return shown, runs.committed(shown), False
 
 
-@app.command("publish")
-@plain_errors
+@command("publish")
 def publish_command(
     profile: ProfileName = "quick",
     step: Annotated[
@@ -203,8 +195,7 @@ def publish_command(
     print(publish_run(profile, step or []))
 
 
-@app.command()
-@plain_errors
+@command()
 def explore(profile: ProfileName = "quick") -> None:
     """Make the explorer's page alone from a profile's results, and open it in a browser."""
     import webbrowser
@@ -226,8 +217,7 @@ def explore(profile: ProfileName = "quick") -> None:
         webbrowser.open(page.as_uri())
 
 
-@app.command()
-@plain_errors
+@command()
 def claims(
     profile: ShownName = None,
     as_json: AsJson = False,
@@ -258,8 +248,7 @@ def claims(
         raise ValueError(f"these claims come out otherwise than they are kept: {differing}")
 
 
-@app.command()
-@plain_errors
+@command()
 def doctor() -> None:
     """Say what this machine has, and what follows."""
     import shutil

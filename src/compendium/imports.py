@@ -21,9 +21,9 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
     Who imports what a folder's __init__ collects from its files (such as METRICS) needs all of
     them; who imports one of the files does not.
     """
-    found: set[Path] = set()
+    found = set()
     todo = [module for source in sources for module in _imported(source)[0]]
-    seen: set[str] = set()
+    seen = set()
     left_out = tuple(f"{name}." for name in leave_out)
     while todo:
         module = todo.pop()

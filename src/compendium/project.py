@@ -123,45 +123,43 @@ class Results:
         """What the steps that have run were given and took."""
         return [read_json(path) for path in sorted(self.steps.glob("[!.]*.json"))]
 
-    def model(self, task: str, model: str, seed: int) -> Path:
-        return self.root / "models" / run_name(task, model, seed)
+    def model(self, *run: object) -> Path:
+        """The folder of a trained model. run: here and below task, model and seed."""
+        return self.root / "models" / run_name(*run)
 
     def parts(self, step: str) -> Path:
         """The folder of what a step that has not ended has finished; see workflow.parallel."""
         return self.root / "parts" / step
 
-    def agent(self, task: str, model: str, seed: int, *kind: object) -> Path:
-        """The folder of an agent that learns to predict that model."""
-        return self.root / "agents" / run_name(task, model, seed, *kind)
+    def agent(self, *run: object) -> Path:
+        """The folder of an agent that learns to predict a model. run: and its kind."""
+        return self.root / "agents" / run_name(*run)
 
-    def attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """The attribution table of one shard, or of the `examples`."""
-        return self.root / "attributions" / f"{run_name(task, model, seed, part)}.parquet"
+    def attributions(self, *part: object) -> Path:
+        """The attribution table. part: a run, and one of its shards or the `examples`."""
+        return self.root / "attributions" / f"{run_name(*part)}.parquet"
 
-    def tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """How the model reads the instances of a shard, of `examples`, or of all `marked` ones."""
-        return self.root / "tokens" / f"{run_name(task, model, seed, part)}.parquet"
+    def tokens(self, *part: object) -> Path:
+        """How the model reads the instances. part: the same, or all `marked` ones of a run."""
+        return self.root / "tokens" / f"{run_name(*part)}.parquet"
 
-    def typed_attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
-        """The attributions of units, pairs and spans of one part of the diagnosis."""
-        return self.root / "attributions" / f"types-{run_name(task, model, seed, part)}.parquet"
+    def typed_attributions(self, *part: object) -> Path:
+        """The attributions of units, pairs and spans. part: a run, and a part of the diagnosis."""
+        return self.root / "attributions" / f"types-{run_name(*part)}.parquet"
 
-    def typed_tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
+    def typed_tokens(self, *part: object) -> Path:
         """How the model reads the instances of one part of these."""
-        return self.root / "tokens" / f"types-{run_name(task, model, seed, part)}.parquet"
+        return self.root / "tokens" / f"types-{run_name(*part)}.parquet"
 
 
-def run_name(task: str, model: str, seed: int | str, *part: object) -> str:
+def run_name(task: object, model: object, seed: object, *part: object) -> str:
     """What the files of a run (and of a part of it) are named by."""
-    return "-".join([task, model, f"s{seed}", *map(str, part)])
+    return "-".join(map(str, (task, model, f"s{seed}", *part)))
 
 
-def step_name(notebook: str, *run: str | int) -> str:
+def step_name(notebook: str, *run: object) -> str:
     """The name of a notebook's run: `03_explain-snli-minilm-s1-0`."""
-    if not run:
-        return notebook
-    task, model, seed, *part = run
-    return f"{notebook}-{run_name(str(task), str(model), seed, *part)}"
+    return f"{notebook}-{run_name(*run)}" if run else notebook
 
 
 def results(profile: str) -> Results:

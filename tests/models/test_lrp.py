@@ -10,7 +10,7 @@ import torch
 from numpy.testing import assert_allclose
 from reference import case, networks, relevances, words
 
-from attreval.models.questions import DEEPLIFT, LRP, PathGradient, PropagationRule
+from attreval.models.questions import DEEPLIFT, LRP, PathGradient
 from attreval.models.scorer import Scorer
 from attreval.models.words.lrp import RelevanceRules
 
@@ -51,22 +51,6 @@ def test_relevance_equals_the_rules_of_each_architecture():
                 assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_relevance_is_conserved_when_biases_pass_theirs_on():
-    rule = PropagationRule(redistribute=True)
-    for kind, seed in product(words.KINDS, SEEDS):
-        with case(kind, seed):
-            scorer = Scorer(words.tiny_words(*kind, seed=seed), precision="float64")
-            rows = words.rows(seed)
-            scores = scorer.logits([(r, np.zeros_like(r)) for r in rows])[:, 1]
-            for found, score in zip(ask(scorer, rows, 1, rule), scores, strict=True):
-                assert found.sum() == pytest.approx(score, rel=1e-6, abs=1e-8)
-
-
 def test_the_stabiliser_has_the_sign_of_the_sum_and_is_positive_at_zero():
     signs = RelevanceRules(LRP).stabiliser(torch.tensor([2.0, 0.0, -0.0, -3.0])) / LRP.epsilon
     assert signs.tolist() == pytest.approx([1, 1, 1, -1])
-
-
-def test_biases_cancel_in_differences_so_deeplift_redistributes_none():
-    with pytest.raises(ValueError, match="reference=False"):
-        PropagationRule(reference=True, redistribute=True)

@@ -12,7 +12,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium import config, corpora
 from compendium.planning import plan, speed
-from compendium.planning.plan import Counting, Work, make_plan, settled
+from compendium.planning.plan import Pair, Work, make_plan, settled
 from compendium.workflow.steps import STEPS, Graph
 
 RATE = 1e-3
@@ -48,7 +48,7 @@ def test_a_price_is_what_tokens_and_starts_cost(smoke):
         for row in found
         if (row.notebook, row.task, row.model) == ("03_explain", "snli", "tiny")
     ]
-    length, content = Counting(smoke).lengths("snli", "tiny")
+    length, content = Pair(smoke, "snli", "tiny", speed.Speed(smoke.models["tiny"])).lengths()
     assert (length, content) == (round(23 * 1.25 + 3), 29)
     methods = [METHODS[name] for name in smoke.explain.methods]
     costs = [method.cost(length, content, settled(smoke.explain)) for method in methods]

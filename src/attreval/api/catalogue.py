@@ -5,8 +5,6 @@ Reasons lie in what a method scores and what a metric compares, never in what a 
 ask.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable

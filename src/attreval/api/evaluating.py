@@ -293,7 +293,7 @@ def _scored_text(
         methods.append(RANDOM)
     scores = {}
     for method in methods:
-        scores[method] = one.attributions[method].on_tokens(len(one.tokens))[content]
+        scores[method] = one.attributions[method].on_content(one.tokens)
     if RANDOM not in scores:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
@@ -313,7 +313,7 @@ def _with_random(text: ScoredText, given: Mapping[str, np.ndarray] | None) -> di
 def _value_of(text: ScoredText, name: str, method: str) -> float:
     """A metric's value, asked before; NaN where it follows another class than is explained."""
     if "model" in METRICS[name].needs and text.found["predicted"] != text.target:
-        return float("nan")
+        return np.nan
     return without_asking(METRICS[name].ask(text, method))
 
 

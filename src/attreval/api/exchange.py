@@ -148,7 +148,7 @@ def to_captum(
                 attr_class=one.target,
                 attr_score=float(scores.sum()),
                 raw_input_ids=[unit.text for unit in one.units],
-                convergence_score=one.gaps.get(one.named(method), float("nan")),
+                convergence_score=one.gaps.get(one.named(method), np.nan),
             )
         )
     return records

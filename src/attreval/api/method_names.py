@@ -1,7 +1,5 @@
 """Which method is meant: the names of METHODS, their titles, and what other libraries call them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -60,10 +58,10 @@ def find_methods(
     if wrong := [one for one in asked if not isinstance(one, str)]:
         raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
     known = known_names()
-    parts: list[str] = []
+    parts = []
     for one in asked:  # some titles hold a comma
         parts += [one] if plain(one) in known else one.split(",")
-    found: list[str] = []
+    found = []
     for part in filter(str.strip, parts):
         if plain(part) != "all":
             found.append(_find_method(part.strip(), known))

@@ -5,8 +5,6 @@ or of models whose weights are shuffled layer by layer. `evaluate` takes what co
 `neighbours=` and `randomised=`. Letters used for shapes: n content tokens, k neighbours, l models.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
@@ -89,7 +87,7 @@ def explain_randomised(
     """
     if not hasattr(model, "network"):
         raise ValueError("weights are drawn anew of a network; this model is a function of texts")
-    found: list[list[dict[str, np.ndarray]]] = []
+    found = []
     for depth in range(1, layers + 1):
         other = shuffle_weights(model, depth / layers, seed)
         names = ("randomised", seed, depth)
@@ -147,6 +145,6 @@ def _score(
         rows = []
         for scores in scorer.converse(talks):
             made = attribution(one.instance, one.tokens, method, target, scores, Cost())
-            rows.append(made.on_tokens(len(one.tokens))[one.tokens.content])
+            rows.append(made.on_content(one.tokens))
         out[method] = np.array(rows)
     return out

@@ -4,8 +4,6 @@ Each piece is explained by itself, all for one class. The model never sees the w
 it says of the pieces is kept beside their scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -70,8 +68,8 @@ def explain_windows(
             pieces of a text.
     """
     places = [find_pieces(model, parts[0]) if len(parts) == 1 else [] for parts in texts]
-    asked: list[Text] = []
-    targets: list[int | None] = []
+    asked = []
+    targets = []
     for parts, own, goal in zip(texts, places, goals, strict=True):
         pieces: list[Text] = [parts[0][start:end] for start, end in own]
         if len(own) < 2:

@@ -1,6 +1,7 @@
 """The app that commands belong to, how errors are told, and how rows are printed."""
 
 import functools
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ LINE_START = "ATTREVAL_IN_WORKFLOW"
 # modules whose CATALOGUES say what there is; the study adds its own
 CATALOGUES = ["attreval.api.catalogue"]
 STUDY = ("run", "plan", "fetch", "claims", "explore", "render", "publish", "doctor")
+AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 app = typer.Typer(
     name="attreval",
     no_args_is_help=True,
@@ -47,10 +49,23 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def command(name: str | None = None, **how: Any) -> Callable[..., Callable[..., None]]:
+    """A decorator that makes a function a command, whose errors are plain."""
+
+    def make(function: Callable[..., None]) -> Callable[..., None]:
+        return app.command(name, **how)(plain_errors(function))
+
+    return make
+
+
+def print_json(value: Any) -> None:
+    """Print a value for machines."""
+    print(json.dumps(value, indent=1, ensure_ascii=False))
+
+
 def refuse_study() -> None:
     """Let each command of the study say what to install, where the study is not."""
 
-    @plain_errors
     def refuse() -> None:
         raise ValueError(
             "this command is of the study, which comes with a checkout of the project: "
@@ -59,7 +74,7 @@ def refuse_study() -> None:
 
     anything = {"ignore_unknown_options": True, "allow_extra_args": True}
     for name in STUDY:
-        app.command(name, hidden=True, context_settings=anything)(refuse)
+        command(name, hidden=True, context_settings=anything)(refuse)
 
 
 def print_rows(rows: list[dict]) -> None:

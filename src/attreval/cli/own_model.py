@@ -1,16 +1,16 @@
 """Commands for a model of one's own: demo, check, explain, evaluate, list."""
 
 import importlib
-import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
+from attreval.cli.app import CATALOGUES, AsJson, command, print_json, print_rows
 
 # of a catalogue, for machines and the site's cards: too long for a table of so many columns
 LONG = {
@@ -28,8 +28,8 @@ LONG = {
     "hard",
     "joint",
 }
+_own = partial(command, rich_help_panel="Your own model")
 Model = Annotated[str, typer.Option(help="a folder, a hub name, or a GGUF file")]
-AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 Template = Annotated[
     str | None,
     typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'"),
@@ -61,15 +61,6 @@ Outputs = Annotated[
 Output = Annotated[
     str | None, typer.Option(help="the one to explain, of outputs that are no classes")
 ]
-
-
-def _own(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that makes a function a command for one's own model."""
-
-    def make(function: Callable[..., None]) -> Callable[..., None]:
-        return app.command(name, rich_help_panel="Your own model")(plain_errors(function))
-
-    return make
 
 
 def how_to_load(
@@ -137,7 +128,7 @@ def check_command(
         rows = examine_model(loaded)
         methods = try_methods(loaded, progress.say)
     if as_json:
-        print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
+        print_json({"model": dict(rows), "methods": methods})
         return
     refused: dict[str, list[str]] = {}
     for name, reason in methods.items():
@@ -261,7 +252,7 @@ def _hand_out(found: Any, out: Path | None, words: Path | None, as_json: bool) -
     if words is not None:
         print(found.save_words(words), file=sys.stderr if as_json else sys.stdout)
     if as_json:
-        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+        print_json(found.to_json())
     elif out is None and words is None:
         from attreval.api.show.terminal import show
 
@@ -374,8 +365,7 @@ def evaluate_command(
         ) from None
 
 
-@app.command(name="list")
-@plain_errors
+@command("list")
 def list_what(
     what: Annotated[
         str,
@@ -400,7 +390,7 @@ def list_what(
             raise ValueError(f"there is no list of {what!r}; there are: {', '.join(catalogues)}")
         rows = catalogues[what]()
     if as_json:
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
         return
     print_rows([{key: value for key, value in row.items() if key not in LONG} for row in rows])
     for row in rows:

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from attreval.cli.app import app, plain_errors, print_rows
+from attreval.cli.app import command, print_rows
 
 
-@app.command("trial", rich_help_panel="Metrics")
-@plain_errors
+@command("trial", rich_help_panel="Metrics")
 def trial_command(
     file: Annotated[
         Path | None, typer.Argument(help="a Python file with a metric of your own (@metric)")
@@ -55,7 +54,7 @@ def trial_command(
         raise ValueError("--export only writes texts; leave out the metrics and --attributions")
     import torch
 
-    from attreval.core.tables import write_whole
+    from attreval.core.tables import write_text
 
     torch.set_num_threads(1)  # of so small networks they only wait for each other
     if export is not None:
@@ -93,6 +92,5 @@ def trial_command(
         print(f"submission: {board}")
     if str(out) != "-":
         page = out or Path("trial.html")
-        with write_whole(page) as part:
-            Path(part).write_text(trial_page(result), encoding="utf-8")
+        write_text(page, trial_page(result))
         print(f"kept as {page}")

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 
 LEAST_TEXTS = 30  # fewer decide nothing, whatever their interval says
 
 
-def draw_counts(rng: np.random.Generator, n: int, draws: int) -> np.ndarray:
+def draw_counts(rng: Rng, n: int, draws: int) -> np.ndarray:
     """(draws, n) how often each of n instances is drawn, n times with replacement.
 
     Args:

@@ -128,7 +128,7 @@ class Tokens:
     def special_share(self, values: np.ndarray) -> float:
         """The share of special tokens in the sizes of (L,) values; NaN where all are 0."""
         sizes = np.abs(values)
-        return float(sizes[self.special].sum() / sizes.sum()) if sizes.any() else float("nan")
+        return float(sizes[self.special].sum() / sizes.sum()) if sizes.any() else np.nan
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -186,10 +186,10 @@ class Attribution:
     level: str
     features: tuple[tuple[int, ...], ...]
     scores: np.ndarray
-    gap: float = float("nan")
+    gap: float = np.nan
     cost: Cost = field(default_factory=Cost)
-    reliability: float = float("nan")
-    special: float = float("nan")
+    reliability: float = np.nan
+    special: float = np.nan
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -216,3 +216,7 @@ class Attribution:
         for feature, score in zip(self.features, self.scores, strict=True):
             out[list(feature)] += score / len(feature)
         return out
+
+    def on_content(self, tokens: Tokens) -> np.ndarray:
+        """(n,) the same of the content tokens of its text."""
+        return self.on_tokens(len(tokens))[tokens.content]

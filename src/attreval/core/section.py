@@ -1,8 +1,14 @@
 """The strict, frozen base of every section of a profile, and its errors as sentences."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+# the bounds of numbers
+Count = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Size = Annotated[float, Field(gt=0)]
+Ratio = Annotated[float, Field(gt=0, le=1)]
 
 
 class Section(BaseModel):

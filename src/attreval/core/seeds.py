@@ -4,6 +4,8 @@ import hashlib
 
 import numpy as np
 
+Rng = np.random.Generator
+
 
 def seed_of(*names: object) -> int:
     """A 63-bit seed from the names given (experiment, task, model, instance, method, ...)."""
@@ -11,6 +13,6 @@ def seed_of(*names: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def generator(*names: object) -> np.random.Generator:
+def generator(*names: object) -> Rng:
     """A NumPy generator seeded by names."""
     return np.random.default_rng(seed_of(*names))

@@ -97,11 +97,15 @@ def write_whole(path: Path | str) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def write_text(path: Path | str, text: str) -> None:
+    """Write a text file whole."""
+    with write_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 def write_json(path: Path | str, value: Any) -> None:
     """Write a JSON file whole, keys sorted."""
-    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
-    with write_whole(path) as part:
-        part.write_text(text + "\n", encoding="utf-8")
+    write_text(path, json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
@@ -248,8 +252,7 @@ def write_parquet(path: Path | str, table: pa.Table) -> None:
 
 def note_seconds(path: Path, seconds: float) -> None:
     """Keep the processor seconds that a file took beside it, for a resumed step's full cost."""
-    with write_whole(path.with_suffix(".seconds")) as part:
-        part.write_text(f"{seconds}", encoding="utf-8")
+    write_text(path.with_suffix(".seconds"), f"{seconds}")
 
 
 def seconds_of(path: Path) -> float:

@@ -158,7 +158,7 @@ def conclude(
         if method == RANDOM:
             return 0.0
         if method in facts["given"]:
-            return float("nan")
+            return np.nan
         costs = [one.explanation.attributions[method].cost for one in judged]
         return float(np.mean([cost.requested for cost in costs]))
 

@@ -21,7 +21,7 @@ from attreval.api.exchange import scores_of_methods
 from attreval.api.explaining import explain
 from attreval.api.explanation import Explanation
 from attreval.core.records import Attribution, Cost, Instance, Tokens
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text
 from attreval.methods.method import Budget, Method
 from attreval.models.classifier import Classifier
 from attreval.models.outputs import outputs_of
@@ -41,7 +41,7 @@ class Judged:
 
     explanation: Explanation
     values: dict[str, dict[str, float]]
-    seconds: float = float("nan")
+    seconds: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,7 @@ class Judge:
     def _keep(self, name: str, answer: Judged) -> None:
         self.known[name] = answer
         if self.folder is not None:
-            with write_whole(self.folder / name) as file:
-                file.write_text(json.dumps(_freeze(answer)), encoding="utf-8")
+            write_text(self.folder / name, json.dumps(_freeze(answer)))
 
 
 def answers_folder(folder: Path, model: Classifier, settings: Sequence[Any]) -> Path | None:

@@ -20,7 +20,7 @@ from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.show.html import REPORT_STYLE, fragment, page, whole_page, wide_table
 from attreval.api.show.shown import css, describe_text
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
-from attreval.core.tables import write_csv, write_whole
+from attreval.core.tables import write_csv, write_text
 from attreval.evaluation import findings
 from attreval.evaluation.choice import MARGIN
 from attreval.evaluation.findings import (
@@ -119,8 +119,7 @@ def hold_folder(out: Path, settings: Mapping[str, Any]) -> Iterator[None]:
         marker.write(MARK_TEXT)
         marker.flush()
         said = json.dumps(settings, indent=1, ensure_ascii=False)
-        with write_whole(out / "settings.json") as part:
-            part.write_text(said + "\n", encoding="utf-8")
+        write_text(out / "settings.json", said + "\n")
         yield
 
 
@@ -131,10 +130,8 @@ def write_report(found: Evaluation, out: Path) -> None:
     write_csv(out / "means.csv", found.means)
     write_csv(out / "judges.csv", found.judges.reset_index())
     found.explanations.save(out / "scores.parquet")
-    with write_whole(out / "texts.html") as part:
-        part.write_text(page(found.explanations[:MOST_SHOWN]), encoding="utf-8")
-    with write_whole(out / "report.html") as part:
-        part.write_text(report_page(found), encoding="utf-8")
+    write_text(out / "texts.html", page(found.explanations[:MOST_SHOWN]))
+    write_text(out / "report.html", report_page(found))
 
 
 def report_page(found: Evaluation) -> str:

@@ -68,7 +68,7 @@ def with_scores(
     instances = [instance_of_row(row, model) for row in rows]
     tokens = [model.tokens(instance) for instance in instances]
     predicted = predict(Scorer(model), tokens).argmax(axis=1)
-    kept: list[Row] = []
+    kept = []
     left_out: Counter[str] = Counter()
     for row, instance, read, k in zip(rows, instances, tokens, predicted, strict=True):
         if why := _why_not_scored(given, instance, read, int(k)):

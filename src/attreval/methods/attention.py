@@ -10,8 +10,6 @@ gives scores of pairs and of spans.
 Letters used for shapes: L tokens, n content tokens or units, S layers, H heads, m path nodes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

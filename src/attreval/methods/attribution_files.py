@@ -254,8 +254,7 @@ def as_methods(
         if row.method in taken:
             raise ValueError(
                 f"the attributions name a method {row.method!r}, as one here is named; give it "
-                "another name, such as "
-                f"{row.method + '_theirs'!r}"
+                f"another name, such as {row.method + '_theirs'!r}"
             )
         explained = None
         if row.target is not None:

@@ -19,8 +19,6 @@ what lies over a token is a running sum of what begins there less what has ended
 Letters used for shapes: F fits, n content tokens of a fit, N of the longest, w substrings of a fit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -65,7 +63,7 @@ class Descent(Computation):
     epochs: int
 
     @staticmethod
-    def together(asked: Sequence[Descent]) -> list[np.ndarray]:
+    def together(asked: Sequence["Descent"]) -> list[np.ndarray]:
         """The weights of each, those of like length and of one number of epochs in one loop."""
         found: dict[int, np.ndarray] = {}
         order = sorted(range(len(asked)), key=lambda i: (asked[i].epochs, asked[i].n))

@@ -8,25 +8,23 @@ it all know it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
 
 from attreval.core.records import Instance, Tokens
-from attreval.core.section import Section
+from attreval.core.section import Count, Natural, Ratio, Section, Size
+from attreval.core.seeds import Rng
 from attreval.models.outputs import ANY
 from attreval.models.questions import Conversation
 
-Rng = np.random.Generator
 Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
 SpanRule = Literal[
     "louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"
 ]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
-Count = Annotated[int, Field(ge=1)]
-Size = Annotated[float, Field(gt=0)]
 WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
 # a function from texts to probabilities can be asked for nothing else
@@ -108,14 +106,14 @@ class Budget(Section):
     path_baseline: PathBaseline | Literal["auto"] = "auto"
     lime_samples: int = Field(default=5000, ge=2)
     lime_kernel_width: Size = 25.0
-    lime_reliability: float = Field(default=0.9, gt=0, le=1)
+    lime_reliability: Ratio = 0.9
     shap_evaluations: int = Field(default=500, ge=4)
     riemann_steps: Count = 50
     limsse_samples: Count = 3000
     limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
     limsse_solver: Literal["descent", "exact"] = "descent"
     limsse_epochs: Count = 1000
-    limsse_draw: int = Field(default=0, ge=0)
+    limsse_draw: Natural = 0
     decomposition_output_gate: bool = True
     windows: WindowRule = "cut"
     units: UnitSettings = UnitSettings()
@@ -132,10 +130,10 @@ class Scores:
     """
 
     values: np.ndarray
-    gap: float = float("nan")
+    gap: float = np.nan
     features: tuple[tuple[int, ...], ...] | None = None
-    reliability: float = float("nan")
-    special: float = float("nan")
+    reliability: float = np.nan
+    special: float = np.nan
     note: str = ""
 
 

@@ -148,8 +148,7 @@ def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
     if n > MOST_UNITS:
         raise ValueError(
             f"ProxySPEX draws coalitions of at most {MOST_UNITS} units, and this text has {n}; "
-            "units of words "
-            "(`unit: word`) or a smaller max_length make fewer"
+            "units of words (`unit: word`) or a smaller max_length make fewer"
         )
     masks = draw_uniform(n, samples, seed)
     values = yield from ask_values(tokens, target, units, masks, sampled=True)

@@ -116,7 +116,7 @@ def explain_instances(
     if target not in ("predicted", "gold"):
         raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
     methods = pick_methods(methods, scorer.model.family, outputs_of(scorer.model))
-    out: list[Explained] = []
+    out = []
     for start in range(0, len(instances), group):
         part = instances[start : start + group]
         tokens = [scorer.model.tokens(one) for one in part]

@@ -84,8 +84,8 @@ def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndar
     mirrored = np.where(2 * sizes == n, 1, 2)
     weight = mirrored * (n - 1) / (sizes * (n - sizes))
     weight /= weight.sum()
-    rows: list[np.ndarray] = []
-    weights: list[np.ndarray] = []
+    rows = []
+    weights = []
     left = samples
     rest = 1.0
     for size, double, share in zip(sizes.tolist(), mirrored, weight, strict=True):

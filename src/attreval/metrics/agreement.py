@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText, finite
@@ -70,9 +70,7 @@ def count_tokens(voters: Sequence[np.ndarray]) -> int:
     return lengths[0]
 
 
-def agreement_at_k(
-    voters: Sequence[np.ndarray], k: int, rng: np.random.Generator | None = None
-) -> float:
+def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: Rng | None = None) -> float:
     """Expected agreement@k of m voters on one text, from 1/m (nothing shared) to 1 (Kamp et al.
     2023, eq. 1-2).
 
@@ -82,7 +80,7 @@ def agreement_at_k(
     """
     n = count_tokens(voters)
     if n == 0:
-        return float("nan")
+        return np.nan
     if rng is not None:
         return agreement_of([draw_top_k(v, k, rng) for v in voters])
     chosen = [top_k(v, k) for v in voters]
@@ -92,7 +90,7 @@ def agreement_at_k(
     return float(np.clip(agreement, 1 / len(voters), 1.0))  # rounded, but never beyond what can be
 
 
-def draw_top_k(scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def draw_top_k(scores: np.ndarray, k: int, rng: Rng) -> np.ndarray:
     """(n,) bool, the top k of one voter with ties at the border broken at random, each choice
     equally likely.
     """
@@ -110,7 +108,7 @@ def agreement_of(selections: Sequence[np.ndarray]) -> float:
     count_tokens(selections)
     votes = np.asarray(selections, dtype=bool).sum(axis=0)
     anybody = (votes > 0).sum()
-    return float(votes.sum() / (len(selections) * anybody)) if anybody else float("nan")
+    return float(votes.sum() / (len(selections) * anybody)) if anybody else np.nan
 
 
 def inverse_size(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> float:
@@ -208,11 +206,11 @@ def overlap_at_k(a: np.ndarray, b: np.ndarray, k: int) -> float:
             f"two explanations of the same tokens are compared; got {len(a)} and {len(b)} scores"
         )
     if not len(a):
-        return float("nan")
+        return np.nan
     return float(relevance_at_k([a], k) @ relevance_at_k([b], k) / min(k, len(a)))
 
 
-def tie_breaker(text: ScoredText, *voters: str) -> np.random.Generator | None:
+def tie_breaker(text: ScoredText, *voters: str) -> Rng | None:
     """What breaks ties among voters: None, for the expectation, or a draw, as the text's settings
     say.
     """

@@ -94,7 +94,7 @@ def compare(soft: np.ndarray, hard: np.ndarray) -> Comparison:
     hard = np.asarray(hard, float)
     if len(soft) != len(hard) or not len(soft):
         raise ValueError(f"the same pairs are compared; got {len(soft)} and {len(hard)}")
-    paired = float("nan")
+    paired = np.nan
     if np.isin(np.concatenate([soft, hard]), (0, 1)).all():
         apart = int((soft != hard).sum())
         paired = float(binomtest(int((soft > hard).sum()), apart).pvalue) if apart else 1.0
@@ -140,7 +140,7 @@ def ask_wins(text: ScoredText, method: str, compared: Sequence[str]) -> Conversa
             value = yield from METRICS[name].ask(text, one)
             values.append(value)
     if np.isnan(values).any():
-        return float("nan")
+        return np.nan
     own, rival = np.split(np.array(values), 2)
     return wins(own, rival, text.settings.protocol).mean()
 

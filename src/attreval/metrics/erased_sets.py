@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.dynamic_k import select
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.scored_text import ScoredText, to_scale
@@ -163,7 +163,7 @@ def monotonicity(text: ScoredText, method: str) -> Conversation:
     return np.mean(walk.p[:-1] - walk.p[1:] >= -FLAT)
 
 
-def draw_lost(order: np.ndarray, inside: bool, rng: np.random.Generator) -> np.ndarray:
+def draw_lost(order: np.ndarray, inside: bool, rng: Rng) -> np.ndarray:
     """(m, n) bool random sets of tokens to erase.
 
     Args:
@@ -188,7 +188,7 @@ def _ask_lost(text: ScoredText, method: str, inside: bool) -> Conversation:
     rng = generator("f_fidelity", inside, *text.names_of(method))
     lost = draw_lost(erasing_order(text, method), inside, rng)
     if not len(lost):
-        return float("nan")
+        return np.nan
     left = yield from left_once(text, ("lost", method, inside), lost)
     return left.drops.mean()
 
@@ -212,7 +212,7 @@ def _ask_infilled(text: ScoredText, method: str, without: bool) -> Conversation:
     text.
     """
     if text.infill is None:
-        return float("nan")
+        return np.nan
     order = erasing_order(text, method)
     sizes = np.repeat(rationale_sizes(len(order), text.settings.protocol.ratios), REWRITTEN)
     chosen = np.argsort(order)[None] < sizes[:, None]  # (r * REWRITTEN, n)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from attreval.core.records import Tokens
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText, finite
@@ -51,7 +51,7 @@ class Erasure:
     target: int
 
 
-def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+def rank_tokens(scores: np.ndarray, rng: Rng | None = None) -> np.ndarray:
     """(n,) indices by falling score; ties at random, or the lowest index first without rng."""
     scores = finite(scores)
     tie = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
@@ -76,7 +76,7 @@ def erase(
     tokens: Tokens,
     scores: np.ndarray,
     ratios: Sequence[float] | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Rng | None = None,
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
     calls: int = 0,

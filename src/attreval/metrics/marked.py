@@ -59,7 +59,7 @@ def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float
             f"method and people score the same tokens; got {scores.shape} and {share.shape}"
         )
     if not len(scores):
-        return float("nan")
+        return np.nan
     sure, tied, left = top_k(scores, k)
     covered = sure | (share > 0)
     total = (min(k, len(scores)) + share.sum()) / 2
@@ -70,7 +70,7 @@ def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
     """The same for a selection of any size, (n,) bool; NaN where neither side puts any forward."""
     mean = (np.asarray(selection, dtype=float) + share) / 2
     anybody = (mean > 0).sum()
-    return float(mean.sum() / anybody) if anybody else float("nan")
+    return float(mean.sum() / anybody) if anybody else np.nan
 
 
 @_people(

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.erasure import (
     ask_erased,
     ask_hard,
@@ -54,13 +54,13 @@ class Limits:
         """An area as a share of the way from the least to the greatest; NaN where they are one."""
         least, greatest = getattr(self, measure)
         width = greatest - least
-        return float((area - least) / width) if width > LEAST_RANGE else float("nan")
+        return float((area - least) / width) if width > LEAST_RANGE else np.nan
 
 
 def areas_in_limits(
     tokens: Tokens,
     scores: Sequence[np.ndarray],
-    rngs: Sequence[np.random.Generator],
+    rngs: Sequence[Rng],
     protocol: Protocol,
     query: int | None,
 ) -> Conversation:

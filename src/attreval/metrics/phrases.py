@@ -76,7 +76,7 @@ def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase], least: float = 0
         NaN where neither side has a phrase, 0 where only one has.
     """
     if not found or not given:
-        return 0.0 if found or given else float("nan")
+        return 0.0 if found or given else np.nan
     first, behind = np.array(found).T[:, :, None]
     start, end = np.array(given).T
     shared = np.minimum(behind, end) - np.maximum(first, start)

@@ -105,9 +105,8 @@ def find_games(
         games.append(Game("manual", (rows[affix] > 0).any(axis=0) & covered, wrong))
     if not games:
         raise ValueError(
-            f"instance {instance.id!r} says nothing of where its evidence lies: the pointing "
-            "game needs a task with "
-            "classes of words, tags and a subject, or marked words"
+            f"instance {instance.id!r} says nothing of where its evidence lies: the pointing game "
+            "needs a task with classes of words, tags and a subject, or marked words"
         )
     return games
 
@@ -151,7 +150,7 @@ def play(
             # random goes by expectation whatever the others do: the first of equal words is not a
             # random one
             how = "expectation" if method == "random" else ties
-            hit = float("nan") if game.discarded else point(scores, game.evidence[covered], how)
+            hit = np.nan if game.discarded else point(scores, game.evidence[covered], how)
             rows.append(
                 {
                     "instance": instance.id,

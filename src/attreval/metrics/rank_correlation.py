@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attreval.core.bootstrap import draw_counts
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import RANDOM, ScoredText, to_scale
 
@@ -108,7 +108,7 @@ def draw_judges(
     return found
 
 
-def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def true_means(means: np.ndarray, drawn: np.ndarray, rng: Rng) -> np.ndarray:
     """(..., d, m, j) draws of what j judges' means of m methods are without noise.
 
     Noise makes orders of means less alike, and drawing texts adds it once more. So the covariance
@@ -140,7 +140,7 @@ def true_means(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -
     return np.where(known, start + step[..., 0], np.nan)
 
 
-def true_tau_b(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def true_tau_b(means: np.ndarray, drawn: np.ndarray, rng: Rng) -> np.ndarray:
     """(..., d) draws of the tau-b of the `true_means` of two judges."""
     return tau_b(*np.moveaxis(true_means(means, drawn, rng), -1, 0))
 
@@ -159,7 +159,7 @@ def correlate_means(run: Drawn, a: str, b: str, names: Sequence[object] = ()) ->
     shared = shared_methods(run, a, b)
     count = int(shared.sum())
     if count < FEWEST:
-        return Correlation(float("nan"), np.full(len(run.drawn[a]), np.nan), count)
+        return Correlation(np.nan, np.full(len(run.drawn[a]), np.nan), count)
     means = np.stack([run.means[a][shared], run.means[b][shared]], axis=-1)
     drawn = np.stack([run.drawn[a][:, shared], run.drawn[b][:, shared]], axis=-1)
     taus = true_tau_b(means, drawn, generator("true means", a, b, *names))

@@ -8,8 +8,6 @@ what the vocabulary does not know, such as an emoji, is `[UNK]` there, holds let
 a word. Letters used for shapes: A people, W words, n content tokens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -102,7 +100,7 @@ def overlap(marks: np.ndarray) -> tuple[float, float]:
     shared = marked.all(axis=0).sum()
 
     def over(size: int) -> float:
-        return float(shared / size) if size else float("nan")
+        return float(shared / size) if size else np.nan
 
     return over(marked.any(axis=0).sum()), over(marked.sum(axis=1).min())
 
@@ -161,7 +159,7 @@ class ScoredText:
     neighbours: Mapping[str, np.ndarray] = field(default_factory=dict)
     randomised: Mapping[str, np.ndarray] = field(default_factory=dict)
     infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None
-    texts: Sequence[ScoredText] = field(default=(), repr=False)
+    texts: Sequence["ScoredText"] = field(default=(), repr=False)
     found: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -210,7 +208,7 @@ class ScoredText:
                 self.found[key] = compare(*pair)
             values.append(self.found[key])
         known = [value for value in values if not np.isnan(value)]
-        return float(np.mean(known)) if known else float("nan")
+        return float(np.mean(known)) if known else np.nan
 
 
 def without_asking(talk: Conversation) -> Any:
@@ -219,4 +217,4 @@ def without_asking(talk: Conversation) -> Any:
         next(talk)
     except StopIteration as end:
         return end.value
-    return float("nan")
+    return np.nan

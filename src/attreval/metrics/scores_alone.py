@@ -58,7 +58,7 @@ def vote(text: ScoredText, method: str) -> float:
         rankdata(scores) for name, scores in text.scores.items() if name not in (method, RANDOM)
     ]
     if not others:
-        return float("nan")
+        return np.nan
     return correlate(text.scores[method], np.mean(others, axis=0), ranks=True)
 
 
@@ -102,7 +102,7 @@ def max_sensitivity(text: ScoredText, method: str) -> float:
     """
     others = text.neighbours.get(method, ())
     if not len(others):
-        return float("nan")
+        return np.nan
     scores = text.scores[method]
     moves = np.linalg.norm(np.asarray(others) - scores, axis=1)
     return float(moves.max() / (np.linalg.norm(scores) or 1.0))
@@ -129,7 +129,7 @@ def parameter_randomisation(text: ScoredText, method: str) -> float:
     """
     others = text.randomised.get(method, ())
     if not len(others) or len(text.scores[method]) < 2:
-        return float("nan")
+        return np.nan
     return float(1 - np.mean([abs(order_likeness(text.scores[method], one)) for one in others]))
 
 

@@ -107,7 +107,7 @@ def soft_erase(
         rows += [strengths] * draws
         seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(draws)]
         dropping = protocol.soft in ("keep", "attend")
-        stays.append(float(strengths[layout.erasable].mean()) if dropping else float("nan"))
+        stays.append(float(strengths[layout.erasable].mean()) if dropping else np.nan)
     kind = "noise" if protocol.soft == "variance" else protocol.soft
     logits = yield SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
     p = protocol.follow(logits, target)

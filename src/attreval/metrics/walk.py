@@ -111,7 +111,7 @@ def correlate(scores: np.ndarray, effects: np.ndarray, ranks: bool = False) -> f
     scores = finite(scores)
     effects = np.asarray(effects, dtype=float)
     if len(scores) < 2 or np.ptp(effects) < FLAT:
-        return float("nan")
+        return np.nan
     if ranks:
         scores = rankdata(scores)
         effects = rankdata(effects)

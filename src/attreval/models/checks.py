@@ -139,7 +139,7 @@ def compare_readings(model: Any, precision: str = "float32") -> dict[str, LogitD
             logits = np.concatenate([_read(model, batch, by, precision) for batch in batches])
             found[f"{by} {way}"] = LogitDifference(float(np.abs(logits - own).max() / size))
         except _BROKEN as error:
-            found[f"{by} {way}"] = LogitDifference(float("nan"), _in_short(error))
+            found[f"{by} {way}"] = LogitDifference(np.nan, _in_short(error))
     return found
 
 

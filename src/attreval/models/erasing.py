@@ -83,7 +83,7 @@ def _add_mean(model: Any, words: bool) -> int:
     longer = torch.cat([table.weight, mean])
     table.weight = torch.nn.Parameter(longer, requires_grad=False)
     if words:
-        model.reuse_from = float("inf")  # windows that are computed anew alone are blanked by zeros
+        model.reuse_from = np.inf  # windows that are computed anew alone are blanked by zeros
     return len(longer) - 1
 
 

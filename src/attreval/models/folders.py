@@ -157,15 +157,13 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
     elif config.architectures and not _speaks(config.architectures):
         raise ValueError(
             f"{name} holds {', '.join(config.architectures)}, and a template and label words are "
-            "of a language model "
-            "(...ForCausalLM); leave them out where it is a trained classifier"
+            "of a language model (...ForCausalLM); leave them out where it is a trained classifier"
         )
     if getattr(config, "auto_map", None):
         warnings.warn(
             f"{name} brings Python code for its model (auto_map in config.json), which is never "
-            "run: it is read as the "
-            f"{config.model_type} of transformers, and is another model where its code does "
-            "anything else",
+            f"run: it is read as the {config.model_type} of transformers, and is another model "
+            "where its code does anything else",
             stacklevel=4,
         )
     with _told(name), _without_bars(folder):
@@ -222,9 +220,8 @@ def _refuse_files(folder: Path) -> None:
     elif (folder / "adapter_config.json").exists() and not is_peft_available():
         raise ValueError(
             f"{folder} holds a model and an adapter for it (adapter_config.json), which would be "
-            "left out: peft is not "
-            "installed. Install it (pip install peft), or save the two as one model "
-            "(merge_and_unload)"
+            "left out: peft is not installed. Install it (pip install peft), or save the two as "
+            "one model (merge_and_unload)"
         )
     if not any(folder.glob("*.safetensors")):
         pickled = sorted(
@@ -258,10 +255,9 @@ def _refuse_head(config: PretrainedConfig, name: str) -> None:
         )
         raise ValueError(
             f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts "
-            "(...ForSequence"
-            "Classification); a random head would say nothing. Save the whole trained "
-            "classifier, or give an encoder of sentences with its linear head to attreval.wrap"
-            f"{prompted}"
+            "(...ForSequenceClassification); a random head would say nothing. Save the whole "
+            "trained classifier, or give an encoder of sentences with its linear head to "
+            f"attreval.wrap{prompted}"
         )
 
 
@@ -319,8 +315,7 @@ def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTo
     if parted and not any(any(Path(folder).glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(
             f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that "
-            "the model was trained "
-            f"with into the folder (tokenizer.save_pretrained){NOT_FAST}"
+            f"the model was trained with into the folder (tokenizer.save_pretrained){NOT_FAST}"
         )
     with _told(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(source, **how)
@@ -356,9 +351,8 @@ def check_vocabulary(tokenizer: Any, network: Any, name: str) -> None:
     if vocabulary[last] >= rows:
         raise ValueError(
             f"the tokenizer of {name} gives ids up to {vocabulary[last]} ({last!r}), the model "
-            f"has {rows} "
-            "embeddings: it is another model's tokenizer, or tokens were added without "
-            "resize_token_embeddings"
+            f"has {rows} embeddings: it is another model's tokenizer, or tokens were added "
+            "without resize_token_embeddings"
         )
 
 
@@ -380,8 +374,7 @@ def own_names(config: Any, model: str) -> tuple[str, ...]:
     if numbers != list(range(len(named))):
         raise ValueError(
             f"{model} numbers its {len(named)} classes {', '.join(map(str, numbers))} (id2label "
-            "in config.json); "
-            f"they are numbered from 0 to {len(named) - 1}, as its outputs are"
+            f"in config.json); they are numbered from 0 to {len(named) - 1}, as its outputs are"
         )
     names = check_names([name for _, name in named], model)
     return (ONE,) if len(names) == 1 and are_placeholders(names) else names
@@ -420,9 +413,8 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
             why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
             raise ValueError(
                 f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for "
-                "by its name, so each "
-                "needs one of its own: mend id2label in config.json, or the names given in its "
-                "place"
+                "by its name, so each needs one of its own: mend id2label in config.json, or the "
+                "names given in its place"
             )
     return tuple(map(str, names))
 
@@ -446,9 +438,8 @@ def rename_classes(config: Any, given: Sequence[str] | Mapping, model: str) -> t
     if sorted(plain) == sorted(asked) and plain != asked:
         raise ValueError(
             f"labels say that the outputs of {model} are {', '.join(names)}, and id2label of its "
-            "configuration says "
-            f"{', '.join(plain)}; leave labels out where that is right, and mend the "
-            "configuration where it is not"
+            f"configuration says {', '.join(plain)}; leave labels out where that is right, and "
+            "mend the configuration where it is not"
         )
     return names
 

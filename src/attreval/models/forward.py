@@ -111,7 +111,7 @@ def _whole_windows(network: nn.Module, mask: Tensor, *rows: Tensor | None) -> li
     """
     window = network.config.attention_window
     more = -mask.shape[1] % (window if isinstance(window, int) else max(window))
-    out: list[Tensor | None] = []
+    out = []
     for x in (mask, *rows):
         if x is not None:
             zeros = x.new_zeros(len(x), more, *x.shape[2:])

@@ -17,7 +17,7 @@ from attreval.core.records import Cost
 from attreval.models.classifier import Classifier
 from attreval.models.placing import evaluating
 from attreval.models.questions import Computation, Conversation, Evaluate, Question, Row
-from attreval.models.questions.question import Item, Pass
+from attreval.models.questions.question import Item, Pass, Passes
 from attreval.models.threads import run_timed
 
 
@@ -245,7 +245,7 @@ class Scorer:
             What each conversation returns, in order.
         """
         pairs = list(conversations)
-        results: list[Any] = [None] * len(pairs)
+        results = [None] * len(pairs)
         waiting: dict[int, Question | Computation] = {}
 
         def step(i: int, answer: Any) -> None:
@@ -270,7 +270,7 @@ class Scorer:
         return results
 
 
-def _length(passes: Sequence[Pass]) -> int:
+def _length(passes: Passes) -> int:
     """How many tokens the row of a point has, whose passes these are."""
     item, _ = passes[0]
     return len(item.row[0])

@@ -63,12 +63,12 @@ class Service:
     name: str
     repeats: int = 1
     votes: bool = False
-    calls: float = float("inf")
+    calls: float = np.inf
     keeps: bool = False
     file: Path | None = None
     asked: int = 0
     kept: Answers = field(default_factory=dict, repr=False)
-    together: float = float("inf")
+    together: float = np.inf
 
     def __call__(self, texts: list) -> np.ndarray:
         """(n, K) answers.

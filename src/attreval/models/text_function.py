@@ -101,9 +101,9 @@ class TextFunction:
         Raises:
             ValueError: A text has no word, or `tokenize` gives words that do not stand in it.
         """
-        ids: list[int] = []
-        offsets: list[tuple[int, int, int]] = []
-        texts: list[str] = []
+        ids = []
+        offsets = []
+        texts = []
         words = instance.words
         if self.tokenize is not None:
             words = words_of(instance.segments, self.tokenize)

@@ -23,7 +23,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from attreval import __version__
 from attreval.core.records import Instance, Tokens
-from attreval.core.seeds import generator, seed_of
+from attreval.core.seeds import Rng, generator, seed_of
 from attreval.core.tables import part_of, write_json
 from attreval.models.placing import freeze, pick_precision
 from attreval.models.scorer import Scorer
@@ -34,14 +34,14 @@ from attreval.models.words.classifier import WordClassifier
 Model = Transformer | WordClassifier
 
 
-def mask_share(tokens: Tokens, rng: np.random.Generator) -> Tokens:
+def mask_share(tokens: Tokens, rng: Rng) -> Tokens:
     """A text with a uniformly drawn share of its content tokens replaced by the mask token."""
     share = rng.random()
     gone = ~tokens.special & (rng.random(len(tokens)) < share)
     return replace(tokens, ids=np.where(gone, tokens.mask_id, tokens.ids))
 
 
-def mask_half(batch: Sequence[Tokens], rng: np.random.Generator) -> list[Tokens]:
+def mask_half(batch: Sequence[Tokens], rng: Rng) -> list[Tokens]:
     """A batch in its order with half of its texts, drawn at random, masked.
 
     Of an odd number it is one more or one less.
@@ -149,9 +149,7 @@ def measure_performance(
     )
 
 
-def batches(
-    lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, window: int = 50
-) -> list[np.ndarray]:
+def batches(lengths: np.ndarray, batch_rows: int, rng: Rng, window: int = 50) -> list[np.ndarray]:
     """Shuffled batches of rows of like length.
 
     Args:
@@ -324,7 +322,7 @@ def _stream(
     encoded: Sequence[Tokens],
     instances: Sequence[Instance | Prepared],
     spec: Any,
-    masks: np.random.Generator | None,
+    masks: Rng | None,
     done: int,
     names: Sequence[object],
 ) -> Iterator[tuple[list[Tokens], list[int]]]:

@@ -21,10 +21,8 @@ softmax's gradient as at twice the temperature. Letters used for shapes: B rows,
 D embedding width, K classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -81,7 +79,7 @@ class Propagation(TorchFunctionMode):
             self.modules = [m for m in network.modules() if _is_activation(m)]
         self.handles: list = []
 
-    def __enter__(self) -> Propagation:
+    def __enter__(self) -> Self:
         self.handles = [m.register_forward_hook(self.hook) for m in self.modules]
         return super().__enter__()
 

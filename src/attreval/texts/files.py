@@ -145,7 +145,7 @@ def must_exist(path: Path) -> None:
         FileNotFoundError: Names the nearest beside it.
     """
     if not path.exists():
-        beside: list[str] = []
+        beside = []
         if path.parent.is_dir():
             beside = sorted(other.name for other in path.parent.iterdir())
         raise FileNotFoundError(f"there is no file {path}{nearest(path.name, beside)}")
@@ -294,7 +294,7 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
             column: [value for part in parts for value in part.columns[column]]
             for column in parts[0].columns
         }
-        splits: list[str] = []
+        splits = []
         for name, part in zip(names, parts, strict=True):
             rows = next(iter(part.columns.values()))
             splits += [name] * len(rows)

@@ -3,8 +3,6 @@
 What could mean two things is a ValueError that says how to say either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence, Set
 from hashlib import sha256
 from numbers import Integral

@@ -7,11 +7,14 @@ orders the rows and writes the table.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+Sources = Mapping[str, Path]  # what a task is made from, by name of package, file or table
 
 
 @dataclass(frozen=True)

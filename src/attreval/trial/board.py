@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from attreval import __version__
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text
 from attreval.texts.decoding import lines_of_json, read_text
 from attreval.trial.exchange import read_metrics
 from attreval.trial.explainers import EXPLAINERS
@@ -37,8 +37,7 @@ def write_submission(path: Path, result: Result) -> None:
     for row in table[list(FIELDS)].to_dict("records"):
         row |= {name: _number(row[name]) for name in NUMBERS}
         lines.append(json.dumps(row) + "\n")
-    with write_whole(path) as part:
-        part.write_text("".join(lines), encoding="utf-8")
+    write_text(path, "".join(lines))
 
 
 def read_submission(path: Path) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text
 from attreval.metrics.metric import Metric
 from attreval.texts.decoding import lines_of_json, read_text
 from attreval.trial import WORLDS, load_world
@@ -104,9 +104,9 @@ def export_texts(
                 "target": made.model.labels[one.target],
             }
             rows.append(json.dumps(row, ensure_ascii=False) + "\n")
-    with write_whole(folder / "texts.jsonl") as part:
-        part.write_text("".join(rows), encoding="utf-8")
-    return folder / "texts.jsonl"
+    file = folder / "texts.jsonl"
+    write_text(file, "".join(rows))
+    return file
 
 
 @dataclass(frozen=True)

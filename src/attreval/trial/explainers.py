@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.methods.method import Budget
 from attreval.methods.run import explain_instances
 from attreval.models.scorer import Scorer
@@ -104,7 +104,7 @@ def _truth_of(text: WorldText, level: str) -> np.ndarray:
     return truth
 
 
-def _best_then_worst(truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _best_then_worst(truth: np.ndarray, rng: Rng) -> np.ndarray:
     """(n,) scores that put the truest first, and then all others from the worst to the best."""
     order = np.lexsort((rng.random(len(truth)), -truth))  # by falling truth, ties at random
     scores = np.empty(len(truth))
@@ -156,7 +156,7 @@ def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
     disturbed = [neighbour(made.model, number) for number in range(NEIGHBOURS)]
     for field, models in (("neighbours", disturbed), ("randomised", randomise(made.model))):
-        found: list[Scores] = []
+        found = []
         for number, model in enumerate(models):
             scores = explain_really(Made(model, made.texts, True), methods)
             scores |= {who: [] for who in EXPLAINERS if there_is(who, made)}

@@ -95,7 +95,7 @@ def as_scored(
         texts: all that are asked about together.
     """
     truth = text.truth
-    true_pairs: list[list[int]] = []
+    true_pairs = []
     if text.pair_truth is not None:
         true_pairs = text.units.pairs()[text.pair_truth > 0].tolist()
         if level == "pair":
@@ -174,10 +174,10 @@ def try_metrics(
         ValueError: Where a metric fails, or gives no number for the truth.
     """
     held = {name: replace(metric, name=name) for name, metric in metrics.items()}
-    rows: list[tuple] = []
-    costs: list[tuple] = []
-    measured: list[tuple] = []
-    truths: list[tuple] = []
+    rows = []
+    costs = []
+    measured = []
+    truths = []
     for name in known_worlds(worlds, corpora):
         made = make(name, seed, texts, corpora)
         asked = {key: one for key, one in held.items() if applies(one, WORLDS[name], made)}
@@ -276,8 +276,8 @@ def _measure(
 ) -> Iterator[tuple]:
     """The rows of one explainer: all metrics of its level on every text that it explains."""
     who, draw, level, scores = explained
-    texts: list[WorldText] = []
-    found: list[np.ndarray] = []
+    texts = []
+    found = []
     asked: list[ScoredText] = []
     near = {name: each for name, each in beside.items() if who in each[0]}
     for at, (text, given) in enumerate(zip(made.texts, scores, strict=True)):
@@ -339,7 +339,7 @@ def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
     """The share of pairs of tokens of different truth that scores order rightly; a tie is half."""
     more, less = np.nonzero(truth[:, None] > truth)
     right = (np.sign(scores[more] - scores[less]) + 1) / 2
-    return float(right.mean()) if len(right) else float("nan")
+    return float(right.mean()) if len(right) else np.nan
 
 
 def check_values(values: pd.DataFrame) -> None:

@@ -37,7 +37,7 @@ def one_half(text: ScoredText, method: str) -> float:
     return 0.5
 
 
-@_null("Null: largest score", range=(float("-inf"), float("inf")))
+@_null("Null: largest score", range=(float("-inf"), np.inf))
 def largest_score(text: ScoredText, method: str) -> float:
     """The largest score, whatever word has it."""
     return float(text.scores[method].max())
@@ -140,7 +140,7 @@ def run_trial(
     picked = pick_metrics(metrics, own)
     for name, one in picked.items():
         check_metric(one, name)
-    given: dict = {}
+    given = {}
     if attributions:
         elsewhere = read_theirs(attributions, seed)
         given = elsewhere.scores

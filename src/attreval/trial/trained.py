@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from attreval.core.seeds import generator, seed_of
+from attreval.core.seeds import Rng, generator, seed_of
 from attreval.metrics.erasure import rank_tokens
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 from attreval.models.words.vocabulary import PAD, UNKNOWN
@@ -29,7 +29,7 @@ def train_words(
     name: str,
     labels: tuple[str, ...],
     words: Sequence[str],
-    batch: Callable[[np.random.Generator], Sequence[Labelled]],
+    batch: Callable[[Rng], Sequence[Labelled]],
     *names: object,
     steps: int = 150,
 ) -> WordClassifier:
@@ -66,9 +66,7 @@ def train_words(
     return model
 
 
-def pad_words(
-    model: WordClassifier, texts: Sequence[Labelled], rng: np.random.Generator | None = None
-) -> tuple:
+def pad_words(model: WordClassifier, texts: Sequence[Labelled], rng: Rng | None = None) -> tuple:
     """(B, L) ids and mask, (B,) classes of texts.
 
     rng: blanks a share of the words of two texts in four, drawn for each text; None blanks none.

@@ -127,7 +127,7 @@ def texts_to_decide(won: np.ndarray) -> float:
     not above one half.
     """
     if not len(won) or won.mean() <= 0.5:
-        return float("nan")
+        return np.nan
     z = norm.isf((1 - CONFIDENCE) / 2)
     of_a_coin = ceil(1 - log2(1 - CONFIDENCE))
     return float(max(of_a_coin, ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))

@@ -6,13 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from attreval.core.section import Section
+from attreval.core.section import Count, Natural, Ratio, Section, Size
 from attreval.methods import METHODS
 from attreval.methods.method import SpanRule, UnitSettings
 from compendium.config.sections import MethodNames
 
-Count = Annotated[int, Field(ge=1)]
-Ratio = Annotated[float, Field(gt=0, le=1)]
 Technique = Literal["shapley", "attention", "gradients"]
 AgentType = Literal["token", "pair", "span", "combined"]
 
@@ -36,21 +34,21 @@ class AgreementSpec(Section):
     Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by
     their `expectation`, or broken at `random` as the released code does. people: have a `top_k` of
     their own like any voter (the code), or vote by their `share` (the paper's words). improvement:
-    what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones, or their
-    `mean`. length_tolerance: texts within so many tokens of a length are a group of Figure 6.
+    what Table 1 adds up over a method's pairs: `positive` differences, or `signed` ones.
+    length_tolerance: texts within so many tokens of a length are a group of Figure 6.
     tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.agreement.
     runs: what tables of agreement are of: `all` runs, or of a model's several seeds only the one
         with the `lowest_apd`, with which the paper explains.
     """
 
-    largest_k: int = Field(10, ge=1)
-    fixed_k: int = Field(4, ge=1)
+    largest_k: Count = 10
+    fixed_k: Count = 4
     peaks: Literal["released", "paper", "around", "plateau_ends"] = "released"
     ties: Literal["expectation", "random"] = "expectation"
     people: Literal["top_k", "share"] = "top_k"
-    improvement: Literal["positive", "signed", "mean"] = "positive"
-    length_tolerance: int = Field(0, ge=0)
-    tie_draws: int = Field(5, ge=1)
+    improvement: Literal["positive", "signed"] = "positive"
+    length_tolerance: Natural = 0
+    tie_draws: Count = 5
     apd_itself: bool = True
     runs: Literal["all", "lowest_apd"] = "all"
 
@@ -126,11 +124,11 @@ class FaithfulnessSpec(Section):
     ties: Literal["lose", "half", "win"] = "lose"
     rival: Literal["random", "permuted"] = "random"
     protocol: Literal["paper", "released"] = "paper"
-    released_rows: int | None = Field(None, ge=0)
-    driver_rows: int = Field(0, ge=0)
-    scale_rows: int = Field(0, ge=0)
-    control_rows: int = Field(0, ge=0)
-    noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
+    released_rows: Natural | None = None
+    driver_rows: Natural = 0
+    scale_rows: Natural = 0
+    control_rows: Natural = 0
+    noise_variances: list[Size] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
 
     @model_validator(mode="after")
     def compared_with_random_and_no_mixture(self) -> Self:
@@ -154,7 +152,7 @@ class AgentsSpec(Section):
     texts and agents.
     """
 
-    rows: int = Field(4000, ge=0)
+    rows: Natural = 4000
     techniques: list[Technique] = ["shapley", "attention", "gradients"]
     types: list[AgentType] = ["token", "pair", "span", "combined"]
     forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
@@ -175,7 +173,7 @@ class OracleSpec(Section):
     rows: how many. units: the most that one has. samples: budgets that are compared.
     """
 
-    rows: int = Field(20, ge=0)
+    rows: Natural = 20
     units: int = Field(10, ge=2, le=16)
     samples: list[Count] = [64, 256]
 
@@ -290,7 +288,7 @@ class JointSpec(Section):
 
     tasks: dict[str, Count] = {}
     rows: Count = 100
-    asked: dict[str, Annotated[int, Field(ge=0)]] = {}
+    asked: dict[str, Natural] = {}
     budgets: BudgetsSpec = BudgetsSpec()
     limits: LimitsSpec = LimitsSpec()
     masked: MaskedSpec = MaskedSpec()

@@ -149,8 +149,7 @@ def check_run_name(what: str, name: str) -> None:
         plain = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_") or "mine"
         raise ValueError(
             f"{what}: {name!r} is no name: lower-case letters, digits and underscores are, since "
-            "runs and their files "
-            f"are named by it; {plain!r} would do"
+            f"runs and their files are named by it; {plain!r} would do"
         )
 
 
@@ -255,9 +254,8 @@ def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequenc
     if classes and sorted(_folded(labels)) != sorted(_folded(classes)):
         raise ValueError(
             f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has "
-            f"{', '.join(labels)}: "
-            "name the model's classes, in its order and in the task's words, under `labels` of "
-            "the model"
+            f"{', '.join(labels)}: name the model's classes, in its order and in the task's "
+            "words, under `labels` of the model"
         )
 
 

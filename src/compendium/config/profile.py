@@ -4,15 +4,13 @@ Contradictions, such as what is asked of explanations that cannot judge them, ar
 anything is trained. Each is a ValueError that names the task, what came, and what would do.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Self, get_args
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
-from attreval.core.section import Section
+from attreval.core.section import Count, Section
 from attreval.methods import METHODS, TECHNIQUES, methods_for
 from compendium.config import judges
 from compendium.config.judges import FaithfulnessSpec
@@ -60,8 +58,8 @@ class Profile(Section):
 
     name: str
     seed: int = 0
-    threads: int = Field(1, ge=1)
-    workers: int = Field(1, ge=1)
+    threads: Count = 1
+    workers: Count = 1
     device: str = "auto"
     models: dict[str, ModelSpec]
     corpora: dict[str, CorpusSpec] = {}
@@ -79,7 +77,7 @@ class Profile(Section):
     seed_study: judges.SeedStudySpec | None = None
     crossed: dict[str, TaskSpec] = {}
     variants: dict[str, str] = {}
-    left_out: list[str] = Field([])
+    left_out: list[str] = []
 
     @field_validator("name")
     @classmethod
@@ -148,7 +146,7 @@ class Profile(Section):
         _check_rows(self, task)
         check_judges(self, task)
 
-    def crossed_profile(self) -> Profile:
+    def crossed_profile(self) -> "Profile":
         """The crossed design as a profile of its own, all of whose texts go before every judge."""
         whole = self.model_dump(exclude={"crossed", "seed_study", "joint", "diagnosis"})
         return Profile(**whole | {"tasks": self.crossed})

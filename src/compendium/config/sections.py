@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from attreval.core.section import Section
+from attreval.core.section import Count, Natural, Ratio, Section, Size
 from attreval.methods import METHODS, methods_in
 from attreval.methods.method import Budget
 
@@ -49,18 +49,18 @@ class ModelSpec(Section):
     ] = "transformer"
     weights: str | None = None
     tokenizer: str | None = None
-    layers: int | None = Field(None, ge=1)
+    layers: Count | None = None
     hidden: int | None = Field(None, ge=4)
-    heads: int | None = Field(None, ge=1)
-    decoder_layers: int = Field(1, ge=1)
+    heads: Count | None = None
+    decoder_layers: Count = 1
     start: str | None = None
     max_length: int = Field(128, ge=8)
     labels: list[str] | None = None
-    position_start: int | None = Field(None, ge=0)
+    position_start: Natural | None = None
     bidirectional: bool = True
     embeddings: str | None = Field(None, min_length=1)
-    embedding_size: int = Field(300, ge=1)
-    kernel: int = Field(5, ge=1)
+    embedding_size: Count = 300
+    kernel: Count = 5
     dropout: float = Field(0.5, ge=0, lt=1)
     gate: Literal["logistic", "hard_sigmoid"] = "logistic"
     vocabulary: int = Field(50_000, ge=3)
@@ -108,9 +108,9 @@ class AlsoTrain(Section):
     marked and so many on either side of each, of the instances where they marked any.
     """
 
-    rows: int = Field(ge=1)
-    last_words: int | None = Field(None, ge=1)
-    around_marks: list[Annotated[int, Field(ge=0)]] = []
+    rows: Count
+    last_words: Count | None = None
+    around_marks: list[Natural] = []
 
     @model_validator(mode="after")
     def shortened_in_one_way(self) -> Self:
@@ -135,10 +135,10 @@ class TaskSpec(Section):
 
     models: list[str] = Field(min_length=1)
     seeds: list[int] = [1]
-    train_rows: int | None = Field(None, ge=0)
-    dev_rows: int | None = Field(None, ge=0)
-    test_rows: int | None = Field(None, ge=1)
-    explain_rows: int = Field(ge=0)
+    train_rows: Natural | None = None
+    dev_rows: Natural | None = None
+    test_rows: Count | None = None
+    explain_rows: Natural
     judges: list[Judge] = ["agreement", "faithfulness"]
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
@@ -183,24 +183,24 @@ class TrainingSpec(Section):
     is so accurate, and keeps that one.
     """
 
-    epochs: int = Field(1, ge=1)
-    batch_rows: int = Field(32, ge=1)
-    learning_rate: float = Field(1e-4, gt=0)
-    head_learning_rate: float | None = Field(None, gt=0)
-    clip: float | None = Field(1.0, gt=0)
+    epochs: Count = 1
+    batch_rows: Count = 32
+    learning_rate: Size = 1e-4
+    head_learning_rate: Size | None = None
+    clip: Size | None = 1.0
     weight_decay: float = Field(0.01, ge=0)
     warmup: float = Field(0.1, ge=0, le=1)
-    evaluations_per_epoch: int = Field(4, ge=1)
-    patience: int = Field(3, ge=1)
+    evaluations_per_epoch: Count = 4
+    patience: Count = 3
     schedule: Literal["linear", "cosine", "halving"] = "linear"
-    halve_after: int = Field(2, ge=1)
+    halve_after: Count = 2
     watch: Literal["loss", "accuracy", "macro_f1"] = "loss"
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Precision = "auto"
     tokens: int | None = Field(None, ge=8)
-    frozen_layers: int | None = Field(None, ge=0)
+    frozen_layers: Natural | None = None
     masked: bool = False
-    enough: float | None = Field(None, gt=0, le=1)
+    enough: Ratio | None = None
 
     @model_validator(mode="after")
     def enough_of_what_is_watched(self) -> Self:
@@ -235,14 +235,14 @@ class ExplainSpec(Budget):
 
     methods: MethodNames = Field(list(dict.fromkeys(METHODS_OF_TWO_PAPERS)), min_length=1)
     target: Literal["predicted", "gold"] = "predicted"
-    shards: int = Field(1, ge=1)
-    token_budget: int | None = Field(None, ge=1)
+    shards: Count = 1
+    token_budget: Count | None = None
     perturbation_precision: Precision = "auto"
 
 
 class BootstrapSpec(Section):
     """Percentile bootstrap over instances. nulls: worlds of each kind without any effect."""
 
-    draws: int = Field(1000, ge=1)
+    draws: Count = 1000
     confidence: float = Field(0.95, gt=0, lt=1)
     nulls: int = Field(99, ge=19)

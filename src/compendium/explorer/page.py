@@ -19,7 +19,7 @@ from urllib.parse import quote
 import numpy as np
 from scipy.stats import rankdata
 
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
@@ -67,8 +67,7 @@ def write_page(results: Results) -> Path | None:
     if not data["runs"]:
         return None
     made = explorer_page(data, icon.read_text(encoding="utf-8") if icon.exists() else "")
-    with write_whole(page) as part:
-        part.write_text(made, encoding="utf-8")
+    write_text(page, made)
     return page
 
 

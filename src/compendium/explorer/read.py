@@ -4,7 +4,7 @@ Only files are read; no model is loaded.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, product, zip_longest
 from pathlib import Path
 
@@ -62,12 +62,12 @@ class ExplainedText:
     predicted: int
     probability: float
     scores: dict[str, np.ndarray]
-    features: dict[str, list[tuple[Feature, float]]] = field(default_factory=dict)
-    marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    evidence: dict[str, np.ndarray] = field(default_factory=dict)
+    features: dict[str, list[tuple[Feature, float]]]
+    marks: np.ndarray
+    evidence: dict[str, np.ndarray]
+    metrics: dict[str, dict[str, float]]
+    text_agreement: dict[str, float]
     relations: tuple[Feature, ...] = ()
-    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
-    text_agreement: dict[str, float] = field(default_factory=dict)
 
 
 def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
@@ -148,11 +148,11 @@ def texts_of_run(
         tokens = tokens_of[name]
         units = find_units(tokens, profile.diagnosis.units.unit)
         target = next(one.target for method, one in found.items() if method in METHODS)
-        predicted, probability = predictions.get(name, (-1, float("nan")))
+        predicted, probability = predictions.get(name, (-1, np.nan))
         scores = {}
         features = {}
         for method, record in records.items():
-            scores[method] = record.on_tokens(len(tokens))[tokens.content]
+            scores[method] = record.on_content(tokens)
             if record.level != "token":
                 features[method] = _first_features(record, tokens, units, run)
         marks = np.zeros((0, len(tokens.content)))

@@ -6,8 +6,6 @@ on average, what several methods ask alike is counted for each, and what asks no
 intervals, figures) costs its step's start alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -62,7 +60,7 @@ class Work:
     seconds: float = 0
     memory: float = 0.75
 
-    def plus(self, other: Work, times: float = 1) -> Work:
+    def plus(self, other: "Work", times: float = 1) -> "Work":
         """The same with so many times as much of another's work."""
         sums: dict[str, float] = {"memory": max(self.memory, other.memory)}
         for name in (*COUNTS, "seconds"):
@@ -172,22 +170,6 @@ class Counting:
         self.profile = profile
         self.speed = cache(lambda model: Speed(profile.models[model], profile.device))
 
-    def family(self, model: str) -> str:
-        """One of FAMILIES."""
-        return FAMILY.get(self.profile.models[model].architecture, FAMILIES[0])
-
-    def applying(self, methods: Iterable[str], model: str) -> list[str]:
-        return [name for name in methods if self.family(model) in METHODS[name].families]
-
-    def lengths(self, task: str, model: str, most: int | None = None) -> tuple[int, int]:
-        """(L, n): tokens of a text as a model reads it, and those that are scored."""
-        transformer = self.family(model) == "transformer"
-        limit = self.profile.models[model].max_length
-        special = SPECIAL if transformer else 0
-        content = mean_words(task) * (SUBWORDS if transformer else 1)
-        length = round(min(content + special, limit, most or limit))
-        return length, max(1, length - special)
-
     def rows(self, rule: str) -> list[Work]:
         """What the steps of one rule ask, by task and model."""
         given = self.profile
@@ -213,153 +195,178 @@ class Counting:
         }
         rows = []
         for pair, times in Counter(run[:2] for run in runs.get(rule, ())).items():
-            one = getattr(self, f"_{rule}")(*pair)
-            rows.append(Work("", *pair).plus(one, times))
+            asked = Pair(given, *pair, self.speed(pair[1]))
+            rows.append(Work("", *pair).plus(getattr(asked, rule)(), times))
         return rows
 
-    def asked(
-        self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0
-    ) -> Work:
-        """So many evaluations of each of some texts, so many of them with a gradient."""
-        speed = self.speed(model)
-        length, _ = self.lengths(task, model)
-        passes = evaluations + (GRADIENT - 1) * gradients
-        seconds = texts * passes * length * speed.seconds(length)
-        counts = (texts * evaluations, texts * gradients, texts * evaluations * length)
-        return Work("", task, model, 0, texts, *counts, seconds, speed.memory(False, BATCH_TOKENS))
 
-    def explained(
-        self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget
-    ) -> Work:
+@dataclass(frozen=True)
+class Pair:
+    """A task and a model that reads it; each rule of the workflow has a method that says its work.
+
+    speed: of the model, on this machine.
+    """
+
+    profile: Profile
+    task: str
+    model: str
+    speed: Speed
+
+    @property
+    def family(self) -> str:
+        """One of FAMILIES."""
+        return FAMILY.get(self.profile.models[self.model].architecture, FAMILIES[0])
+
+    def applying(self, methods: Iterable[str]) -> list[str]:
+        return [name for name in methods if self.family in METHODS[name].families]
+
+    def lengths(self, most: int | None = None) -> tuple[int, int]:
+        """(L, n): tokens of a text as the model reads it, and those that are scored."""
+        transformer = self.family == "transformer"
+        limit = self.profile.models[self.model].max_length
+        special = SPECIAL if transformer else 0
+        content = mean_words(self.task) * (SUBWORDS if transformer else 1)
+        length = round(min(content + special, limit, most or limit))
+        return length, max(1, length - special)
+
+    def asked(self, texts: float, evaluations: float, gradients: float = 0) -> Work:
+        """So many evaluations of each of some texts, so many of them with a gradient."""
+        length, _ = self.lengths()
+        passes = evaluations + (GRADIENT - 1) * gradients
+        seconds = texts * passes * length * self.speed.seconds(length)
+        counts = (texts, texts * evaluations, texts * gradients, texts * evaluations * length)
+        memory = self.speed.memory(False, BATCH_TOKENS)
+        return Work("", self.task, self.model, 0, *counts, seconds, memory)
+
+    def explained(self, texts: float, methods: Iterable[str], budget: Budget) -> Work:
         """Texts that are predicted, and explained by those of some methods that apply."""
-        length, content = self.lengths(task, model)
+        length, content = self.lengths()
         layers = 1
-        if self.family(model) == "transformer":
-            layers, _, _ = shape_of(self.profile.models[model])
+        if self.family == "transformer":
+            layers, _, _ = shape_of(self.profile.models[self.model])
         budget = settled(budget)
         evaluations = 1.0
         gradients = 0.0
-        for method in (METHODS[name] for name in self.applying(methods, model)):
+        for method in (METHODS[name] for name in self.applying(methods)):
             cost = method.cost(length, content, budget, layers)
             evaluations += cost
             if method.kind in ("gradient", "propagation"):
                 gradients += cost
-        return self.asked(task, model, texts, evaluations, gradients)
+        return self.asked(texts, evaluations, gradients)
 
-    def trained(
-        self, task: str, model: str, rows: tuple[float, float, float], spec: TrainingSpec
-    ) -> Work:
+    def trained(self, rows: tuple[float, float, float], spec: TrainingSpec) -> Work:
         """A training on so many rows, checked on so many and tested on so many."""
         train, dev, test = rows
-        speed = self.speed(model)
-        length, _ = self.lengths(task, model, spec.tokens)
+        length, _ = self.lengths(spec.tokens)
         tokens = train * spec.epochs * length
-        own = replace(self.asked(task, model, train * spec.epochs, 1, 1), tokens=tokens)
-        own = replace(own, seconds=GRADIENT * tokens * speed.seconds(length, spec.batch_rows))
+        own = replace(self.asked(train * spec.epochs, 1, 1), tokens=tokens)
+        own = replace(own, seconds=GRADIENT * tokens * self.speed.seconds(length, spec.batch_rows))
         checked = test
         if train:
             checked += dev * spec.epochs * spec.evaluations_per_epoch
-        own = replace(own.plus(self.asked(task, model, checked, 1)), texts=train)
-        return replace(own, memory=speed.memory(True, spec.batch_rows * length)) if train else own
+        own = replace(own.plus(self.asked(checked, 1)), texts=train)
+        if train:
+            own = replace(own, memory=self.speed.memory(True, spec.batch_rows * length))
+        return own
 
-    def _train(self, task: str, model: str) -> Work:
-        spec = self.profile.task_of(task, model)
+    def train(self) -> Work:
+        spec = self.profile.task_of(self.task, self.model)
         train = spec.train_rows or 0
         if train:
             for also in spec.also_train.values():
                 train += also.rows * max(1, len(also.around_marks))
         rows = (train, spec.dev_rows or 0, spec.test_rows or 0)
-        return self.trained(task, model, rows, self.profile.training_of(task, model))
+        return self.trained(rows, self.profile.training_of(self.task, self.model))
 
-    def _explain(self, task: str, model: str) -> Work:
-        spec = self.profile.explaining_of(task)
-        given = self.profile.tasks[task]
+    def explain(self) -> Work:
+        spec = self.profile.explaining_of(self.task)
+        given = self.profile.tasks[self.task]
         shown = len(given.examples) + len(given.printed)
-        texts = self.profile.rows_explained(task, model) + shown
-        return self.explained(task, model, texts, spec.methods, spec)
+        texts = self.profile.rows_explained(self.task, self.model) + shown
+        return self.explained(texts, spec.methods, spec)
 
-    def _seeds(self, task: str, model: str) -> Work:
+    def seeds(self) -> Work:
         study = self.profile.seed_study
         assert study
         spec = self.profile.study_explaining()
         rows = (study.train_rows, study.dev_rows, study.test_rows)
-        one = self.trained(task, model, rows, self.profile.study_training())
-        one = one.plus(self.explained(task, model, study.explain_rows, spec.methods, spec))
-        return Work("", task, model).plus(one, len(study.seeds))
+        one = self.trained(rows, self.profile.study_training())
+        one = one.plus(self.explained(study.explain_rows, spec.methods, spec))
+        return Work("").plus(one, len(study.seeds))
 
-    def erased(self, task: str, model: str, texts: float) -> Work:
+    def erased(self, texts: float) -> Work:
         """Texts erased by each method's scores in two ways: at every ratio, and in every draw."""
-        spec = self.profile.faithfulness_of(task)
-        methods = {"random", *self.applying(self.profile.explaining_of(task).methods, model)}
+        spec = self.profile.faithfulness_of(self.task)
+        methods = {"random", *self.applying(self.profile.explaining_of(self.task).methods)}
         hard = 2 * len(spec.ratios) * len(methods)
         softly = 2 * spec.draws * len(methods & set(spec.methods))
-        return self.asked(task, model, texts, 2 + hard + softly)
+        return self.asked(texts, 2 + hard + softly)
 
-    def _faithfulness(self, task: str, model: str) -> Work:
-        spec = self.profile.faithfulness_of(task)
-        texts = self.profile.rows_explained(task, model)
+    def faithfulness(self) -> Work:
+        spec = self.profile.faithfulness_of(self.task)
+        texts = self.profile.rows_explained(self.task, self.model)
         released = texts if spec.released_rows is None else spec.released_rows
         besides = {"scale_rows": 2, "control_rows": 6, "driver_rows": 2}
         more = texts + min(released, texts)
         more += sum(times * min(getattr(spec, rows), texts) for rows, times in besides.items())
         noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
-        disturbed = self.asked(task, model, min(spec.control_rows, texts), noise)
-        own = self.erased(task, model, texts + more).plus(disturbed)
+        disturbed = self.asked(min(spec.control_rows, texts), noise)
+        own = self.erased(texts + more).plus(disturbed)
         return replace(own, texts=texts)
 
-    def _explain_types(self, task: str, model: str) -> Work:
+    def explain_types(self) -> Work:
         spec = self.profile.diagnosis
-        budget = self.profile.explaining_of(task).changed(units=spec.units)
-        own = self.asked(task, model, spec.oracle.rows, 2**spec.oracle.units)
+        budget = self.profile.explaining_of(self.task).changed(units=spec.units)
+        own = self.asked(spec.oracle.rows, 2**spec.oracle.units)
         more = max(0, spec.agents.rows - spec.rows)
         for techniques, rows in ((spec.techniques, spec.rows), (spec.agents.techniques, more)):
             by_type = (TECHNIQUES[technique].values() for technique in techniques)
             methods = list(chain.from_iterable(by_type))
-            own = own.plus(self.explained(task, model, rows, methods, budget))
+            own = own.plus(self.explained(rows, methods, budget))
         return own
 
-    def _agents(self, task: str, model: str) -> Work:
+    def agents(self) -> Work:
         """A training for each condition and seed, and one without explanations.
 
         Explanations make texts about twice as long.
         """
         spec = self.profile.diagnosis.agents
-        training = self.profile.training_of(self.profile.read_by(task), model)
+        training = self.profile.training_of(self.profile.read_by(self.task), self.model)
         training = training.changed(**spec.training)
         train, dev, test = spec.split
         rows = (train * spec.rows, dev * spec.rows, test * spec.rows)
         conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
         times = conditions * len(spec.seeds) if spec.rows else 0
-        return Work("", task, model).plus(self.trained(task, model, rows, training), times)
+        return Work("").plus(self.trained(rows, training), times)
 
-    def _diagnosis(self, task: str, model: str) -> Work:
+    def diagnosis(self) -> Work:
         """Two ways of erasing four types by every technique, at every number of pieces."""
         spec = self.profile.diagnosis
         pieces = len(spec.thresholds) or spec.most_pieces
         evaluations = 2 * 4 * pieces * (len(spec.techniques) + spec.random_draws)
-        return self.asked(task, model, spec.rows, evaluations)
+        return self.asked(spec.rows, evaluations)
 
-    def _joint(self, task: str, model: str) -> Work:
+    def joint(self) -> Work:
         """What no earlier step has asked."""
         spec = self.profile.joint
-        rows = self.profile.rows_explained(task, model)
-        own = self.erased(task, model, spec.asked_of(task, rows))
-        return replace(own, texts=spec.rows_of(task, rows))
+        rows = self.profile.rows_explained(self.task, self.model)
+        own = self.erased(spec.asked_of(self.task, rows))
+        return replace(own, texts=spec.rows_of(self.task, rows))
 
-    def _joint_settings(self, task: str, model: str) -> Work:
+    def joint_settings(self) -> Work:
         """Sampled methods at growing budgets, and orders of short texts."""
         given = self.profile
         spec = given.joint
-        own = Work("", task, model)
-        first = given.first_explained(task)
-        is_first = first is not None and first[1] == model
-        for name in spec.budgets.tasks.get(task, ()) if is_first else ():
-            for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
-                budget = METHODS[name].limited(given.explaining_of(task), size)
-                explained = self.explained(task, model, spec.budgets.rows, [name], budget)
+        own = Work("")
+        first = given.first_explained(self.task)
+        is_first = first is not None and first[1] == self.model
+        for name in spec.budgets.tasks.get(self.task, ()) if is_first else ():
+            for size in spec.budgets.sizes_of.get(self.task, spec.budgets.sizes):
+                budget = METHODS[name].limited(given.explaining_of(self.task), size)
+                explained = self.explained(spec.budgets.rows, [name], budget)
                 own = own.plus(explained, spec.budgets.seeds)
-        short = spec.limits.tasks.get(task, 0)
-        return own.plus(self.asked(task, model, short, 2 ** min(spec.limits.words, EXACT)))
+        short = spec.limits.tasks.get(self.task, 0)
+        return own.plus(self.asked(short, 2 ** min(spec.limits.words, EXACT)))
 
 
 def settled(budget: Budget) -> Budget:

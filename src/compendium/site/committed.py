@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text, write_whole
 from compendium import project
 from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import Verdict
@@ -132,8 +132,7 @@ def write_links() -> list[Path]:
 
     new = ROW.sub(with_links, text)
     if new != text:
-        with write_whole(table) as part:
-            part.write_text(new, encoding="utf-8")
+        write_text(table, new)
         changed.append(table)
     return changed
 
@@ -160,7 +159,7 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     if not here or not there:
         return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
     sentences = []
-    differing: set[str] = set()
+    differing = set()
     for name, other in there.items():
         both = here.keys() & other.keys()
         turned = {claim for claim in both if here[claim]["verdict"] != other[claim]["verdict"]}

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import nbformat
 import pandas as pd
 
-from attreval.core.tables import read_csv, write_whole
+from attreval.core.tables import read_csv, write_text
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
@@ -76,9 +76,7 @@ COLUMNS = """
 
 
 def write_fidelity() -> None:
-    path = project.home() / "docs" / "fidelity.md"
-    with write_whole(path) as part:
-        part.write_text(fidelity_markdown(), encoding="utf-8")
+    write_text(project.home() / "docs" / "fidelity.md", fidelity_markdown())
 
 
 def fidelity_markdown() -> str:
@@ -94,8 +92,8 @@ def fidelity_markdown() -> str:
     }
     main = main_runs(claims)
     against = claim_objections()
-    found: list[str] = []  # verdicts on conclusions
-    reasons: list[str] = []
+    found = []  # verdicts on conclusions
+    reasons = []
     tables = ""
     for paper, profile in main.items():
         rows = [row for row in claims[profile].values() if row["paper"] == paper]

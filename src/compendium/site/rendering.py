@@ -18,7 +18,7 @@ import pandas as pd
 import yaml
 
 import attreval
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_text
 from compendium import project
 from compendium.explorer.page import PAGE, write_page
 from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
@@ -131,10 +131,10 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     reference = reference_pages(home / "paper" / "references.bib")
     for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
         for name, text in made.items():
-            _write_text(home / "paper" / folder / name, text)
+            write_text(home / "paper" / folder / name, text)
         _remove_others(home / "paper" / folder, set(made))
     numbers = yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000)
-    _write_text(home / "_variables.yml", numbers)
+    write_text(home / "_variables.yml", numbers)
     menu = home / "_explorer.yml"
     menu.unlink(missing_ok=True)
     if explorer:
@@ -161,11 +161,6 @@ def _declared_tables(
                 raise
             texts[f"_{name}.md"] = MISSING_TABLE
     return texts
-
-
-def _write_text(path: Path, text: str) -> None:
-    with write_whole(path) as part:
-        part.write_text(text, encoding="utf-8")
 
 
 def _list_notebook(path: Path) -> str:

@@ -150,8 +150,8 @@ class Graph:
 
     def pretrained(self, models: Iterable[str]) -> list[Path]:
         """A small file for all that these models start from: weights, folders, word vectors."""
-        named: set[str] = set()
-        vectors: set[str] = set()
+        named = set()
+        vectors = set()
         for spec in (self.profile.models[model] for model in models):
             named |= set(filter(None, (spec.weights, spec.tokenizer, spec.start, spec.embeddings)))
             vectors |= set(filter(None, [spec.embeddings]))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from attreval.core.section import Section
+from attreval.core.section import Natural, Section
 
 
 class Parameters(Section):
@@ -27,14 +27,14 @@ class OneModel(Parameters):
     task: str = "snli"
     model: str = "minilm"
     identity: ClassVar[tuple[str, ...]] = ("task", "model", "seed")
-    seed: int = Field(1, ge=0)
+    seed: Natural = 1
 
 
 class Explaining(OneModel):
     """03: one shard of the instances. instances and methods replace the profile's."""
 
     identity: ClassVar[tuple[str, ...]] = (*OneModel.identity, "shard")
-    shard: int = Field(0, ge=0)
+    shard: Natural = 0
     instances: int | None = Field(None, ge=1)
     methods: list[str] | None = Field(None, min_length=1)
 
@@ -48,7 +48,7 @@ class ExplanationPart(OneModel):
     """07_sun2024_explanations: one part of the instances that the diagnosis explains."""
 
     identity: ClassVar[tuple[str, ...]] = (*OneModel.identity, "part")
-    part: int = Field(0, ge=0)
+    part: Natural = 0
 
 
 NOTEBOOKS: dict[str, type[Parameters]] = {

@@ -1,7 +1,5 @@
 """Run the workflow: Snakemake decides what is stale, this module says how far it is."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -108,7 +106,7 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
 
 
 def _run_reported(
-    command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None
+    command: list[str], log: Path, report: "ProgressReport", warm: WarmProcess | None
 ) -> int:
     """Run snakemake, let the report read each line, and log it; return the exit status."""
     # steps call `attreval` and start kernels: the warm ones, or those beside this Python

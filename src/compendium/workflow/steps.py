@@ -119,14 +119,13 @@ def _read_judged(paper: str, judge: Judge, trained: bool = False) -> Callable[[G
 
     def read(graph: Graph) -> list[Path]:
         runs = graph.profile.explained_runs(judge)
-        models = graph.trained(runs) if trained else []
-        stored = [
+        return [
             *graph.explanations(runs),
-            *models,
+            *(graph.trained(runs) if trained else []),
             *graph.accuracies(runs),
             *graph.tables_of(runs),
+            *graph.reported(paper),
         ]
-        return [*stored, *graph.reported(paper)]
 
     return read
 
@@ -152,8 +151,12 @@ def _read_agreement(graph: Graph) -> list[Path]:
 def _read_seeds(graph: Graph) -> list[Path]:
     study = graph.profile.seed_study
     own = [*graph.tables([study.task]), *graph.pretrained([study.model])] if study else []
-    stored = [*graph.explanations(graph.several_seeds), *graph.accuracies(graph.several_seeds)]
-    return [*own, *stored, *graph.reported("kamp")]
+    return [
+        *own,
+        *graph.explanations(graph.several_seeds),
+        *graph.accuracies(graph.several_seeds),
+        *graph.reported("kamp"),
+    ]
 
 
 def _seed_settings(graph: Graph) -> list:
@@ -185,13 +188,14 @@ def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
 
 def _read_diagnosis(graph: Graph) -> list[Path]:
     runs = graph.profile.explained_runs("diagnosis")
-    own = [
+    return [
         *graph.typed_explanations(runs),
         *graph.trained(runs),
         *graph.accuracies(runs),
         *graph.tables_of(runs),
+        *graph.executed("07_sun2024_agents", runs),
+        *graph.reported("sun"),
     ]
-    return [*own, *graph.executed("07_sun2024_agents", runs), *graph.reported("sun")]
 
 
 def _read_joint(graph: Graph) -> list[Path]:

@@ -4,8 +4,6 @@ Backgrounds are half transparent and text keeps the colour of its surroundings, 
 pages serve alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from html import escape
 

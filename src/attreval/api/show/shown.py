@@ -4,8 +4,6 @@ Colours are told apart by colour-blind people: blue for what is explained, orang
 unsigned. This is the one place where a score becomes a colour, of the library and of the study.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

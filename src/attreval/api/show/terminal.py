@@ -1,7 +1,5 @@
 """Explanations in a terminal: coloured words, or words with their scores in columns."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size

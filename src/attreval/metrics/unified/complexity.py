@@ -27,7 +27,7 @@ def entropy(scores: np.ndarray) -> float:
     """
     scores = np.abs(finite(scores))
     if not len(scores):
-        return float("nan")
+        return np.nan
     total = scores.sum()
     return float(entr(scores / total).sum()) if total > 0 else float(np.log(len(scores)))
 
@@ -72,7 +72,7 @@ def simplicity(text: ScoredText, method: str) -> float:
     1 less the entropy of (n,) scores as a share of the highest, ln n; NaN for one score.
     """
     scores = text.scores[method]
-    return 1 - entropy(scores) / np.log(len(scores)) if len(scores) > 1 else float("nan")
+    return 1 - entropy(scores) / np.log(len(scores)) if len(scores) > 1 else np.nan
 
 
 @metric(

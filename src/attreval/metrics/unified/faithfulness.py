@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from attreval.core.records import Attribution, Tokens
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.core.units import Units, mask_units, unit_scores
 from attreval.metrics.erasure import rank_tokens
 from attreval.metrics.metric import metric
@@ -56,7 +56,7 @@ class Ranking:
         return units_in(self.features[:k])
 
 
-def rank_features(attribution: Attribution, units: Units, rng: np.random.Generator) -> Ranking:
+def rank_features(attribution: Attribution, units: Units, rng: Rng) -> Ranking:
     """An attribution's features by falling score, equal scores in random order.
 
     Scores of word pieces are summed to those of their units. ValueError for an input that is not in
@@ -78,7 +78,7 @@ def rank_features(attribution: Attribution, units: Units, rng: np.random.Generat
 
 
 def make_ranking(
-    held: Sequence[tuple[int, ...]], scores: np.ndarray, units: Units, rng: np.random.Generator
+    held: Sequence[tuple[int, ...]], scores: np.ndarray, units: Units, rng: Rng
 ) -> Ranking:
     """The ranking of features, given as the units that each holds."""
     scores = np.asarray(scores, dtype=float)
@@ -168,7 +168,7 @@ def match_budget(rankings: dict[str, Ranking], k: int) -> dict[str, set[int]]:
     return {kind: units_in(take_units(ranking, size, fill)) for kind, ranking in rankings.items()}
 
 
-def random_units(n: int, size: int, draws: int, rng: np.random.Generator) -> list[set[int]]:
+def random_units(n: int, size: int, draws: int, rng: Rng) -> list[set[int]]:
     """Random sets of `size` of n units."""
     return [set(rng.permutation(n)[:size].tolist()) for _ in range(draws)]
 

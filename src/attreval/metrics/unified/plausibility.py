@@ -186,7 +186,7 @@ def features_at(ranking: Ranking, spans: Ranking) -> list[tuple[Feature, ...]]:
 def unit_agreement(found: Sequence[set[int]], gold: set[int]) -> float:
     """Average precision of the units at each threshold; NaN where people marked none."""
     if not gold:
-        return float("nan")
+        return np.nan
     right = [(len(held & gold), len(held)) for held in found if held]
     return average_precision((hits / size, hits / len(gold)) for hits, size in right)
 
@@ -216,7 +216,7 @@ def interaction_agreement(
     if rule not in MATCHES:
         raise ValueError(f"matching rule {rule!r} is not known; there are: {', '.join(MATCHES)}")
     if not gold:
-        return float("nan")
+        return np.nan
     if rule == "token_pairs":
         found = [unit_pairs(features) for features in found]
         gold = unit_pairs(gold)

@@ -3,7 +3,7 @@
 Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from attreval.models.outputs import follow_graph, outputs_of
 from attreval.models.questions.question import (
     Item,
     Ledger,
-    Pass,
+    Passes,
     Question,
     check_attention,
     check_needs,
@@ -86,7 +86,7 @@ class AttentionPath(Question):
         return [_LayerSums(self, ledger.model.layers)]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """For each pass: by wanted layer, (H, L, L) weights and gradient; and the value."""
         import torch
 

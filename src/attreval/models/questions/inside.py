@@ -10,7 +10,7 @@ Letters used for shapes: B rows, L tokens, S layers, H heads, D hidden width, K 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +20,7 @@ import numpy as np
 from attreval.models.questions.question import (
     Item,
     Ledger,
-    Pass,
+    Passes,
     Question,
     check_attention,
     check_needs,
@@ -52,7 +52,7 @@ class CellParts(Question):
         return [Item(self.key(), (self.ids, self.segments), ((self.output_gate,),))]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(L, K) parts, for each text."""
         import torch
 
@@ -90,7 +90,7 @@ class ValueZeroing(Question):
         return [_Columns(self.key(), (self.ids, self.segments), groups, self)]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(S, L) distances for each pass; passes of one text share the states of its layers."""
         import torch
 
@@ -152,7 +152,7 @@ class HeadImportance(Question):
         return [Item(self.key(), (self.ids, self.segments), ((self.state,),), self)]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(H,) importance of each head, for each question."""
         import torch
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from attreval.models.classifier import Classifier
 from attreval.models.outputs import follow, outputs_of
-from attreval.models.questions.question import Item, Ledger, Pass, Question, Row, to_array
+from attreval.models.questions.question import Item, Ledger, Passes, Question, Row, to_array
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Evaluate(Question):
         return found
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(K,) logits of each row."""
         import torch
 

@@ -5,14 +5,14 @@ Letters used for shapes: B rows, L tokens, D embedding width, m path nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from attreval.models.outputs import follow_graph, outputs_of
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs, to_array
+from attreval.models.questions.question import Item, Ledger, Passes, Question, check_needs, to_array
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 class PropagationRule:
     """How relevance takes the place of gradients (Poerner et al. 2018, sections 3.2 and 3.3).
 
-    The first three are of word-level networks; transformers take epsilon to 0 and let biases keep
+    The first two are of word-level networks; transformers take epsilon to 0 and let biases keep
     their share.
 
     Attributes:
         epsilon: The stabiliser of every denominator.
         reference: Explain the difference to a text of zero embeddings (DeepLIFT) rather than the
             score itself (LRP).
-        redistribute: The share of a bias goes to the inputs beside it, in equal parts, instead of
-            being lost; then the scores sum to the class score.
         attention: What becomes of a transformer's attention weights. They share relevance with the
             values (`shared`, as in AttnLRP), are a `constant` (as in CP-LRP), or pass `softened`
             gradients (GIM), see models.transformer_lrp; with a reference captum leaves them their
@@ -39,15 +37,9 @@ class PropagationRule:
 
     epsilon: float = 0.001
     reference: bool = False
-    redistribute: bool = False
     attention: Literal["shared", "constant", "softened", "rescaled"] = "shared"
 
     def __post_init__(self) -> None:
-        if self.reference and self.redistribute:
-            raise ValueError(
-                "biases cancel in differences to a reference; redistribute them with "
-                "reference=False"
-            )
         if self.reference != (self.attention == "rescaled") and self.attention != "shared":
             raise ValueError(
                 f"attention={self.attention!r} goes with reference={not self.reference}, not "
@@ -143,7 +135,7 @@ class PathGradient(Question):
         return [_Path(self)]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(L, D) gradient, or relevance by the rule, and value of each (path, node).
 
         A point that several ask about, the logit and the probability say, is read once and
@@ -166,7 +158,7 @@ class PathGradient(Question):
             more["entering"] = lambda x: points
         elif where == "entry":
             more["entering"] = lambda x: nodes * x
-        found: list = [None] * len(batch)
+        found = [None] * len(batch)
         with torch.enable_grad():
             if not propagated:
                 out = model.logits(
@@ -213,7 +205,7 @@ def choose_start(model: Any, pad_id: int, mask_id: int) -> Literal["pad", "mask"
     return "pad" if pad else "mask" if mask else "mean"
 
 
-def _walk(ledger: Ledger, batch: Sequence[Pass], count: int, where: str) -> tuple[Tensor, Tensor]:
+def _walk(ledger: Ledger, batch: Passes, count: int, where: str) -> tuple[Tensor, Tensor]:
     """The vectors that the first `count` passes begin from, and their nodes.
 
     Every path of the batch is told its ends.

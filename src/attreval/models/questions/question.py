@@ -66,6 +66,7 @@ class Item:
 
 
 Pass = tuple[Any, int]  # an item of the question's own kind, and the number of one of its passes
+Passes = Sequence[Pass]
 
 
 class Question(ABC):
@@ -88,7 +89,7 @@ class Question(ABC):
 
     @staticmethod
     @abstractmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """What passes of one group give; each point is asked for by equally many of them."""
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> Any:

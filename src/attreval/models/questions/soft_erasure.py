@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attreval.models.classifier import Classifier
-from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs, to_array
+from attreval.models.questions.question import Item, Ledger, Passes, Question, check_needs, to_array
 
 _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
 
@@ -54,7 +54,7 @@ class SoftErasure(Question):
         ]
 
     @staticmethod
-    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+    def run(ledger: Ledger, group: tuple, batch: Passes) -> Iterable[Any]:
         """(K,) logits of each disturbed text."""
         import torch
 

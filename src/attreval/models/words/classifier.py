@@ -100,8 +100,7 @@ class Network(nn.Module):
         x, mask = rules.inputs(words, mask.bool().T[..., None])
         h = self.dropout(self.core(x, mask, rules))
         scores = self.output(rules.linear_input(h))
-        source = (rules.bias_channel(h), h.shape[-1])
-        return rules.outputs(rules.activation(lambda a: a, scores, self.output.bias, source))
+        return rules.outputs(rules.activation(lambda a: a, scores))
 
     def decompose(self, x: Tensor, mask: Tensor, output_gate: bool = True) -> Tensor:
         """(B, L, K) what each token left in the last state (Poerner et al. 2018, section 3.4).
@@ -165,7 +164,7 @@ class WordClassifier:
 
     def __post_init__(self) -> None:
         if not can_reuse(self.network.core, self.device):
-            self.reuse_from = float("inf")
+            self.reuse_from = np.inf
         self.index = {word: i + 2 for i, word in enumerate(self.vocabulary)}
 
     @property

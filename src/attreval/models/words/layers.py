@@ -162,7 +162,7 @@ class Recurrent(Gated):
         hide = None
         if self.training and self.dropout:
             hide = functional.dropout(torch.ones_like(start), self.dropout)
-        steps: list[Trace] = []
+        steps = []
         shown = None
         walked = self.walk(self.read_inputs(x), start, mask, hide)
         for here, (h, c, kept, gate) in zip(mask, walked, strict=True):
@@ -228,26 +228,6 @@ def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
     return functional.conv1d(padded, kernel).permute(2, 0, 1)
 
 
-def window_sources(
-    rules: Rules, x: Tensor, mask: Tensor, size: int, before: int
-) -> tuple[Tensor | None, Tensor | int]:
-    """The channels of the inputs that each window reads, and how many; zeros do not count.
-
-    Args:
-        rules: Of the network.
-        x: (L, B, D).
-        mask: (L, B, 1) bool.
-        size: k.
-        before: See `convolve`.
-    """
-    ones = x.new_ones(1, 1, size)
-    channel = rules.bias_channel(x)
-    if channel is None:
-        return None, 1
-    read = convolve(mask.to(x.dtype), ones, before)
-    return convolve(channel, ones, before), x.shape[-1] * read.clamp(min=1)
-
-
 class Quasi(Gated):
     """A quasi-recurrent layer in one or two directions.
 
@@ -297,8 +277,7 @@ class Quasi(Gated):
         for text, kernel, bias in zip(texts, self.kernel, self.bias, strict=True):
             a = convolve(rules.linear_input(text), kernel, size - 1) + bias
             gates.append(rules.gate(self.gate, a[..., :cut]))
-            sources = window_sources(rules, text, mask, size, size - 1)
-            activations.append(rules.activation(torch.tanh, a[..., cut:], bias[cut:], sources))
+            activations.append(rules.activation(torch.tanh, a[..., cut:]))
         if self.directions == 2 and not first:
             gates[1] = turn(gates[1], mask)
             activations[1] = turn(activations[1], mask)
@@ -311,7 +290,7 @@ class Quasi(Gated):
         if len(x) == 0:
             return last_states(state), []
         gates, activations = self.read_windows(x, mask, rules)
-        steps: list[Trace] = []
+        steps = []
         shown = None
         lstm = self.cell == "lstm"
         full = mask.all(dim=1).flatten().tolist()
@@ -343,12 +322,10 @@ class Convolutional(nn.Module):
         """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text."""
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)
-        size = self.kernel.shape[2]
-        before = (size - 1) // 2
+        before = (self.kernel.shape[2] - 1) // 2
         x = x.masked_fill(~mask, 0)
         a = convolve(rules.linear_input(x), self.kernel, before) + self.bias
-        sources = window_sources(rules, x, mask, size, before)
-        g = rules.activation(functional.relu, a, self.bias, sources)
+        g = rules.activation(functional.relu, a)
         # padding stands behind the text, so among equals (all filters silent) the first word is
         # taken
         return g.masked_fill(~mask, 0).max(dim=0).values

@@ -20,8 +20,6 @@ from torch import Tensor
 from attreval.models.questions import PropagationRule
 
 Term = tuple[Tensor, Tensor]  # weight, activation
-# what `bias_channel` gave, number of inputs it stands for
-_Source = tuple[Tensor | None, Tensor | int]
 
 
 class GradientRules:
@@ -39,17 +37,8 @@ class GradientRules:
         """How far a gate is open."""
         return function(a)
 
-    def activation(
-        self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source
-    ) -> Tensor:
-        """The activation function after a linear map.
-
-        Args:
-            function: The function.
-            pre: What it is applied to.
-            bias: Of the map.
-            sources: What entered the map.
-        """
+    def activation(self, function: Callable, pre: Tensor) -> Tensor:
+        """The activation function after a linear map, whose values are `pre`."""
         return function(pre)
 
     def gated_sum(self, *terms: Term) -> Tensor:
@@ -62,10 +51,6 @@ class GradientRules:
     def output_gate(self, gate: Tensor, cell: Tensor) -> Tensor:
         """What the output gate lets through of a cell."""
         return gate * torch.tanh(cell)
-
-    def bias_channel(self, a: Tensor) -> Tensor | None:
-        """A zero that takes an activation's part of a bias; None where biases keep theirs."""
-        return None
 
     def outputs(self, scores: Tensor) -> Tensor:
         """(B, K) class scores."""
@@ -128,30 +113,20 @@ class RelevanceRules:
         """A weight, no activation."""
         return function(a.detach())
 
-    def activation_factor(
-        self, pre: Tensor, bias: Tensor, inputs: Tensor | int
-    ) -> tuple[Tensor, Tensor | None]:
-        """The factor of relevance on its way through a map, and each input's part of the bias."""
+    def activation_factor(self, pre: Tensor) -> Tensor:
+        """The factor of relevance on its way through a map."""
         total = self.explained(pre)
-        stabiliser = self.stabiliser(total)
-        share = (bias + stabiliser) / inputs if self.rule.redistribute else None
-        return 1 / (total + stabiliser), share
+        return 1 / (total + self.stabiliser(total))
 
-    def activation(
-        self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source
-    ) -> Tensor:
+    def activation(self, function: Callable, pre: Tensor) -> Tensor:
         """R(pre) = R(function(pre)), divided by the stabilised sum on its way back."""
-        factor, share = self.activation_factor(pre, bias, sum(count for _, count in sources))
-        if share is not None:
-            pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
-        return Reroute.apply(function(pre.detach()), pre, factor)
+        return Reroute.apply(function(pre.detach()), pre, self.activation_factor(pre))
 
     def sum_factors(self, *terms: Term) -> list[Tensor]:
         """The share of a gated sum's relevance that each activation in it takes."""
         total = self.explained(sum(weight * a for weight, a in terms))
-        stabiliser = self.stabiliser(total)
-        share = stabiliser / len(terms) if self.rule.redistribute else 0
-        return [(weight * self.explained(a) + share) / (total + stabiliser) for weight, a in terms]
+        total = total + self.stabiliser(total)
+        return [weight * self.explained(a) / total for weight, a in terms]
 
     def gated_sum(self, *terms: Term) -> Tensor:
         """R(a) = R(sum) * weight * a / stabilised sum, for each term."""
@@ -164,20 +139,11 @@ class RelevanceRules:
     def output_factor(self, gate: Tensor, cell: Tensor) -> Tensor:
         """What a cell takes of the relevance of what its output gate shows."""
         total = self.explained(gate * torch.tanh(cell))
-        stabiliser = self.stabiliser(total)
-        share = stabiliser if self.rule.redistribute else 0
-        return (gate * torch.tanh(self.explained(cell)) + share) / (total + stabiliser)
+        return gate * torch.tanh(self.explained(cell)) / (total + self.stabiliser(total))
 
     def output_gate(self, gate: Tensor, cell: Tensor) -> Tensor:
         """R(cell) = R(h) * gate * tanh(cell) / stabilised h; in DeepLIFT of differences."""
         return Reroute.apply(gate * torch.tanh(cell.detach()), cell, self.output_factor(gate, cell))
-
-    def bias_channel(self, a: Tensor) -> Tensor | None:
-        """Zero, whose relevance goes to every unit of the activation alike."""
-        if not self.rule.redistribute:
-            return None
-        zero = a - a.detach()
-        return zero.sum(dim=-1, keepdim=True)
 
     def outputs(self, scores: Tensor) -> Tensor:
         """A class starts with its score (in DeepLIFT the difference of scores) as its relevance."""

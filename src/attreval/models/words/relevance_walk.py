@@ -61,12 +61,7 @@ class RelevanceWalk(torch.autograd.Function):
         n = core.hidden
         lstm = core.cell == "lstm"
         factors = (lstm_factors if lstm else gru_factors)(core, rules, a, h, c)
-        # a linear map hands relevance to as many inputs as there are: no state has come before the
-        # first step
-        counts = x.new_full((x.shape[1], 1, 1), x.shape[-1] + n)
-        counts[0] = x.shape[-1]
-        through, share = rules.activation_factor(factors.pre, core.bias[:, None, None, -n:], counts)
-        entering = factors.entering * through
+        entering = factors.entering * rules.activation_factor(factors.pre)
         back = core.recurrent_kernel[..., -n:].transpose(1, 2)
         full = mask.all(dim=1).flatten().tolist()
         of_h = arriving
@@ -80,8 +75,6 @@ class RelevanceWalk(torch.autograd.Function):
                 of_state = torch.addcmul(of_c, of_h, factors.shown[:, t])
             here = of_state * entering[:, t]
             passed = torch.bmm(here, back) * factors.recurrent[:, t]
-            if share is not None:
-                passed = passed + (here * share[:, t]).sum(dim=-1, keepdim=True)
             of_h = passed if lstm else torch.addcmul(passed, of_h, kept)
             of_c = of_state * kept if lstm else of_c
             if not full[t]:
@@ -92,10 +85,7 @@ class RelevanceWalk(torch.autograd.Function):
         at_pre = torch.stack(at_pre[::-1], 1)
         kernel = core.input_kernel[..., -n:].transpose(1, 2)
         found = torch.bmm(at_pre.flatten(1, 2), kernel)
-        found = found.view_as(x) * rules.explained(x)
-        if share is not None:
-            found = found + (at_pre * share).sum(dim=-1, keepdim=True)
-        return found, None, None, None
+        return found.view_as(x) * rules.explained(x), None, None, None
 
 
 def lstm_factors(core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor) -> Factors:

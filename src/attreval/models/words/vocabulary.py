@@ -50,8 +50,8 @@ def cut_text(instance: Instance, tokenizer: Any = None) -> tuple[np.ndarray, lis
     """
     if tokenizer is None:
         return instance.words, instance.word_texts()
-    places: list[tuple[int, int, int]] = []
-    pieces: list[str] = []
+    places = []
+    pieces = []
     for at, text in enumerate(instance.segments):
         with lock_of(tokenizer):
             cut = tokenizer(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.models.scorer import Scorer
 from attreval.models.words.vocabulary import count_words
 from attreval.trial.exact import coalition_logits, shapley
@@ -67,7 +67,7 @@ def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
     train = [(one.words, one.label) for one in read_geco(folder, "train")]
     vocabulary = count_words([make_instance([words], label) for words, label in train], VOCABULARY)
 
-    def batch(rng: np.random.Generator) -> list[Labelled]:
+    def batch(rng: Rng) -> list[Labelled]:
         return [train[at] for at in rng.integers(len(train), size=BATCH)]
 
     return train_words("geco", LABELS, vocabulary, batch, "trial", "geco", seed, steps=STEPS), True
@@ -79,14 +79,14 @@ def share_used(model: Any, texts: list[WorldText]) -> float:
     All 2^m subsets of the m marked words of a text are asked, MOST_MARKED at most; its other words
     stay.
     """
-    used: list[bool] = []
+    used = []
     for text in texts:
         players = text.tokens.content[text.evidence]
         if len(players) <= MOST_MARKED:
             scorer = Scorer(model, precision="float64")
             parts = shapley(coalition_logits(scorer, text.tokens, players, text.target))
             used += (np.abs(parts) > USED * np.abs(parts).sum()).tolist()
-    return float(np.mean(used)) if used else float("nan")
+    return float(np.mean(used)) if used else np.nan
 
 
 @world(
@@ -104,7 +104,7 @@ def geco(seed: int, count: int, folder: Path) -> Made:
     short = [one for one in read_geco(folder, "test") if len(one.words) <= LONGEST]
     tested = [one for one in short if one.number not in learnt]
     texts: list[WorldText] = []
-    seen: set[int] = set()
+    seen = set()
     scorer = Scorer(model, precision="float64")
     for at in generator("trial", "geco", seed).permutation(len(tested)).tolist():
         one = tested[at]

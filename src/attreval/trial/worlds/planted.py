@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.core.units import Units
 from attreval.trial.exact import GAIN, SPECIAL, WIDTH, HandModel
 from attreval.trial.world import Made, World, WorldText, invent_words, make_text
@@ -143,7 +143,7 @@ def _plant_text(name: str, seed: int, at: int) -> WorldText:
 
 
 def _plant_skewed(
-    name: str, model: HandModel, words: list[str], rng: np.random.Generator, target: int, id: str
+    name: str, model: HandModel, words: list[str], rng: Rng, target: int, id: str
 ) -> WorldText:
     """A text whose words all speak for its class, most of them a little and a few a lot."""
     worths = skewed_worths(name)
@@ -157,7 +157,7 @@ def _plant_skewed(
     return make_text(model, id, (spelt[:half], spelt[half:]), target, worths[levels], least=least)
 
 
-def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> None:
+def plant(part: np.ndarray, words: Sequence[int], rng: Rng) -> None:
     """Put words at random different places of a part."""
     part[rng.choice(len(part), len(words), replace=False)] = words
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.models.words.classifier import WordClassifier
 from attreval.trial.exact import decides_alone, erase_each
 from attreval.trial.trained import Labelled, accuracy, train_words
@@ -65,7 +65,7 @@ def draw_texts(
     model: WordClassifier,
     seed: int,
     count: int,
-    draw: Callable[[int, np.random.Generator], DrawnText],
+    draw: Callable[[int, Rng], DrawnText],
     good: Callable[[WordClassifier, WorldText], bool],
 ) -> tuple[list[WorldText], dict[str, float]]:
     """Draw each text of a world until it is good.
@@ -84,7 +84,7 @@ def draw_texts(
     Raises:
         RuntimeError: none of MOST_DRAWN texts is good.
     """
-    texts: list[WorldText] = []
+    texts = []
     drawn = 0
     for at in range(count):
         for again in range(MOST_DRAWN):
@@ -110,7 +110,7 @@ def mark(places: Sequence[int] | int, length: int = LENGTH) -> np.ndarray:
     return out
 
 
-def draw_piece(words: list[str], label: int, length: int, rng: np.random.Generator) -> list[str]:
+def draw_piece(words: list[str], label: int, length: int, rng: Rng) -> list[str]:
     """Words of a topic and of none, half of each on average, one of the topic at least."""
     own = rng.random(length) < 0.5
     own[rng.integers(length)] = True
@@ -124,7 +124,7 @@ def hybrid_model(seed: int) -> TrainedWorld:
     """The network, and how often it is right on documents of one topic."""
     words = invent_words(3 * TOPIC + FILLERS, "trial", "hybrid", seed)
 
-    def batch(rng: np.random.Generator, size: int = BATCH) -> list[Labelled]:
+    def batch(rng: Rng, size: int = BATCH) -> list[Labelled]:
         drawn = rng.integers(3, size=size).tolist()
         return [(draw_piece(words, label, 2 * PIECE, rng), label) for label in drawn]
 
@@ -144,11 +144,11 @@ def hybrid(seed: int, count: int) -> Made:
     """Documents of two pieces of different topics; the network predicts the one in turn."""
     model, words, measured = hybrid_model(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> DrawnText:
+    def draw(at: int, rng: Rng) -> DrawnText:
         target = at % 3
         other = (target + 1 + int(rng.integers(2))) % 3
         order = rng.permutation([target, other])
-        text: list[str] = []
+        text = []
         for label in order:
             text += draw_piece(words, label, PIECE, rng)
         truth = np.repeat(order == target, PIECE).astype(float)
@@ -161,9 +161,7 @@ def hybrid(seed: int, count: int) -> Made:
     return Made(model, texts, True, measured)
 
 
-def draw_sentence(
-    words: list[str], label: int, rng: np.random.Generator
-) -> tuple[list[str], int, list[int]]:
+def draw_sentence(words: list[str], label: int, rng: Rng) -> tuple[list[str], int, list[int]]:
     """A sentence up to its verb, the place of the subject, and those of attractors."""
     nouns = words[:NOUNS]
     others = words[NOUNS:]
@@ -191,7 +189,7 @@ def agreement_model(seed: int) -> TrainedWorld:
     """The network, its words without plurals, and how often it is right."""
     words = invent_words(NOUNS + ADVERBS + PREPOSITIONS + DETERMINERS, "trial", "agreement", seed)
 
-    def batch(rng: np.random.Generator, size: int = BATCH) -> list[Labelled]:
+    def batch(rng: Rng, size: int = BATCH) -> list[Labelled]:
         drawn = rng.integers(2, size=size).tolist()
         return [(draw_sentence(words, label, rng)[0], label) for label in drawn]
 
@@ -215,7 +213,7 @@ def subject_agreement(seed: int, count: int) -> Made:
     """Sentences whose number the network tells, and by the subject most."""
     model, words, measured = agreement_model(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> DrawnText:
+    def draw(at: int, rng: Rng) -> DrawnText:
         text, subject, attractors = draw_sentence(words, at % 2, rng)
         return DrawnText(text, at % 2, mark(subject, len(text)), mark(attractors, len(text)))
 
@@ -228,7 +226,7 @@ def subject_agreement(seed: int, count: int) -> Made:
 
 
 def draw_words(
-    words: list[str], label: int, trigger: int | None, rng: np.random.Generator
+    words: list[str], label: int, trigger: int | None, rng: Rng
 ) -> tuple[list[str], list]:
     """A text with words of a class's topic, and their places; the first is for a trigger."""
     text = [words[2 + 2 * SIGNS + at] for at in rng.integers(FILLERS, size=LENGTH)]
@@ -245,7 +243,7 @@ def backdoor_model(seed: int) -> TrainedWorld:
     """The network, its words (triggers, topics, fillers), and how often triggers decide."""
     words = invent_words(2 + 2 * SIGNS + FILLERS, "trial", "backdoor", seed)
 
-    def batch(rng: np.random.Generator, size: int = BATCH, poisoned: int = 2) -> list[Labelled]:
+    def batch(rng: Rng, size: int = BATCH, poisoned: int = 2) -> list[Labelled]:
         """Every second text is poisoned: the trigger of the other class decides."""
         out = []
         for at in range(size):
@@ -273,7 +271,7 @@ def backdoor(seed: int, count: int) -> Made:
     """Texts of one class whose trigger, of the other, decides alone."""
     model, words, measured = backdoor_model(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> DrawnText:
+    def draw(at: int, rng: Rng) -> DrawnText:
         target = at % 2
         text, places = draw_words(words, 1 - target, target, rng)
         return DrawnText(text, target, mark(places[0]), mark(places[1:]))
@@ -282,9 +280,7 @@ def backdoor(seed: int, count: int) -> Made:
     return Made(model, texts, True, measured | kept)
 
 
-def draw_both(
-    words: list[str], classes: Sequence[int], rng: np.random.Generator
-) -> tuple[list[str], np.ndarray]:
+def draw_both(words: list[str], classes: Sequence[int], rng: Rng) -> tuple[list[str], np.ndarray]:
     """A text with a word of each kind, for a class each, and the places of the two."""
     text = [words[4 * EACH + at] for at in rng.integers(FILLERS, size=LENGTH)]
     places = rng.permutation(LENGTH)[:2]
@@ -302,7 +298,7 @@ def reliance_models(seed: int) -> tuple[list[WordClassifier], list[str], list[fl
     models = []
     for used in (0, 1):
 
-        def batch(rng: np.random.Generator, used: int = used) -> list[Labelled]:
+        def batch(rng: Rng, used: int = used) -> list[Labelled]:
             drawn = rng.integers(2, size=(BATCH, 2)).tolist()
             return [(draw_both(words, both, rng)[0], both[used]) for both in drawn]
 
@@ -328,7 +324,7 @@ def reliance(seed: int, count: int) -> Made:
     models, words, right = reliance_models(seed)
     used = which(seed)
 
-    def draw(at: int, rng: np.random.Generator) -> DrawnText:
+    def draw(at: int, rng: Rng) -> DrawnText:
         target = at % 2
         text, places = draw_both(words, (target, target), rng)
         return DrawnText(text, target, mark(places[used]), mark(places[1 - used]))

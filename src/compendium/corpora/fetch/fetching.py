@@ -23,7 +23,7 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
     wanted = with_tables(tasks)
     names = list(chain.from_iterable(task.packages for task in wanted))
     in_pieces = []
-    pieces: set[str] = set()
+    pieces = set()
     for name in dict.fromkeys(weights):
         entry = known_weights(name)
         names += entry.packages

@@ -17,7 +17,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.rank_correlation import FEWEST, TIED, tau_b, true_tau_b
 from compendium.config import BootstrapSpec, ModelSpec
 from compendium.papers.common import style
@@ -98,24 +98,24 @@ class LostBetween(NamedTuple):
     p: float
 
 
-def lost_between(array: np.ndarray, rng: np.random.Generator) -> LostBetween:
+def lost_between(array: np.ndarray, rng: Rng) -> LostBetween:
     """Of (n, 2, m) values of two models; see `across_table`. NaN for a single text."""
     if len(array) < 2:
-        return LostBetween(*[float("nan")] * 4)
+        return LostBetween(*[np.nan] * 4)
     halves = cut_texts(len(array), rng)
     exchanged = np.where(rng.random((WORLDS, len(array))) < 0.5, -1.0, 1.0)
     as_it_is = np.ones((1, len(array)))
     signs = np.concatenate([as_it_is, exchanged])  # the data first: so p counts them, too
     within, across = tau_within_and_across(array, halves, signs)
     lost = within - across
-    p = float("nan")
+    p = np.nan
     if not np.isnan(lost[0]):
         known = lost[~np.isnan(lost)]
         p = float((known >= lost[0] - TIED).mean())
     return LostBetween(float(within[0]), float(across[0]), float(lost[0]), p)
 
 
-def cut_texts(n: int, rng: np.random.Generator) -> np.ndarray:
+def cut_texts(n: int, rng: Rng) -> np.ndarray:
     """(c, 2, n) weights of texts in two random halves, each adding up to 1.
 
     Of an odd number one text is left out.

@@ -59,7 +59,7 @@ def _explain_growing(opened: OpenRun, method: str, draw: int) -> Iterator[tuple]
         names = ("budgets", *opened.run, draw + 1)
         for one in opened.explain(texts, [method], budget, names, opened.budget.target):
             for record in one.attributions.values():
-                scores = record.on_tokens(len(one.tokens))[one.tokens.content]
+                scores = record.on_content(one.tokens)
                 yield method, size, draw + 1, one.instance.id, record.cost.requested, scores
 
 

@@ -57,7 +57,7 @@ def score_all(step: Step) -> JointScores:
     """Score every explanation by every metric."""
     jobs = token_jobs(step)
     scored = step.side_by_side(score_instances, jobs, "scoring")
-    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
+    step.note_evaluations((job[2][0], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
     frames = [frame for frame, _ in scored if len(frame)] or [pd.DataFrame(columns=COLUMNS)]
     values = keep_scores(step, pd.concat(frames, ignore_index=True))
     return JointScores(values, draw_runs(values, step.profile.bootstrap.draws))
@@ -175,7 +175,7 @@ def _p_of_sign(drawn: np.ndarray) -> float:
     """Two-sided bootstrap p that a number has the other sign; NaN where nothing was drawn."""
     known = drawn[~np.isnan(drawn)]
     if not len(known):
-        return float("nan")
+        return np.nan
     fewer = min((known <= 0).sum(), (known >= 0).sum())
     return min(1.0, 2 * (fewer + 1) / (len(known) + 1))
 
@@ -225,7 +225,7 @@ def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
         part = pooled[pooled.granularity == granularity]
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS]
-        highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", float("nan")))
+        highest = next(apart[["pair", "tau"]].itertuples(index=False), ("", np.nan))
         yield granularity, len(part) - len(apart), len(apart), *counts, *highest
 
 

@@ -27,7 +27,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from attreval.core.bootstrap import percentile_interval
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
 from compendium.config import ModelSpec
 from compendium.papers.common.sentences import sentence
@@ -259,7 +259,7 @@ def _decompose(
     kind: str,
     seen: np.ndarray,
     drawn: list[np.ndarray],
-    rng: np.random.Generator,
+    rng: Rng,
     confidence: float,
 ) -> dict[str, Any]:
     """The numbers of one row.
@@ -293,7 +293,7 @@ def _decompose(
     for name, exchange in {"model": _exchange_models, "judge": _exchange_metrics}.items():
         worlds = [shares[name]]
         for _ in range(EXCHANGES):
-            exchanged = exchange(seen, columns, pairs, kind, rng)
+            exchanged = _taken_from(seen, exchange(columns, pairs, kind, rng))
             worlds.append(_shares(correlate(exchanged))[SHARES.index(name)])
         p = np.mean(shares[name] - TIED <= np.array(worlds))
         out[f"p_{name}"] = p if np.isfinite(shares[name]) else np.nan
@@ -305,7 +305,7 @@ def _needed(own: float) -> float:
     if np.isnan(own):
         return own
     if own <= 0:
-        return float("inf")
+        return np.inf
     orders = DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)
     return float(np.maximum(1, np.ceil(orders)))
 
@@ -323,7 +323,7 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.array([neither, paper, judge - paper, model, both, judge, judge - model])
 
 
-def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: Rng) -> np.ndarray:
     """(p,) how often each pair is there in one draw.
 
     Models are drawn with replacement, and of each of them its seeds.
@@ -340,14 +340,8 @@ def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generato
     return times[pairs].prod(axis=1) * of_models[a] * np.where(a == b, 1, of_models[b])
 
 
-def _exchange_models(
-    correlations: np.ndarray,
-    columns: ScoreColumns,
-    pairs: np.ndarray,
-    kind: str,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """The correlations where models exchange names under each metric.
+def _exchange_models(columns: ScoreColumns, pairs: np.ndarray, kind: str, rng: Rng) -> np.ndarray:
+    """Where (2, u, j) columns are taken from if models exchange names under each metric.
 
     With all their seeds; of one network trained anew, its seeds do.
     """
@@ -366,17 +360,11 @@ def _exchange_models(
         size = min(map(len, groups), default=0)
         for group, other in zip(groups, rng.permutation(len(groups)), strict=True):
             at[group[:size], metric] = groups[other][:size]
-    return _taken_from(correlations, indices)
+    return indices
 
 
-def _exchange_metrics(
-    correlations: np.ndarray,
-    columns: ScoreColumns,
-    pairs: np.ndarray,
-    kind: str,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """The correlations where metrics exchange names on each model.
+def _exchange_metrics(columns: ScoreColumns, pairs: np.ndarray, kind: str, rng: Rng) -> np.ndarray:
+    """The same if metrics exchange names on each model.
 
     On all its seeds alike; of one network trained anew, on each seed.
     """
@@ -388,13 +376,12 @@ def _exchange_metrics(
         alike = network if kind == SEEDS else columns.networks[network][0]
         order = orders.setdefault(alike, rng.permutation(len(columns.judges)))
         metrics[network, has] = order[np.isin(order, has)]
-    return _taken_from(correlations, indices)
+    return indices
 
 
 def _taken_from(correlations: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The correlations of the columns (network, metric) that stand in (2, u, j) indices."""
-    at = indices[0]
-    metrics = indices[1]
+    at, metrics = indices
     return correlations[at[:, :, None, None], metrics[:, :, None, None], at, metrics]
 
 

@@ -102,7 +102,7 @@ def order_needs(components: np.ndarray, texts: int) -> OrderNeeds:
     """
     methods, model, seed, text, rest = np.maximum(components, 0)
     if methods == 0:
-        return OrderNeeds(0.0, float("inf"), float("inf"))
+        return OrderNeeds(0.0, np.inf, np.inf)
     error = methods * (1 - DEPENDABLE) / DEPENDABLE  # that is allowed
     one = methods / (methods + model + seed + (text + rest) / texts)
     of_texts = _count(text + rest, error - model - seed)
@@ -112,7 +112,7 @@ def order_needs(components: np.ndarray, texts: int) -> OrderNeeds:
 
 def _count(variance: float, allowed: float) -> float:
     """How many must be averaged for no more than the allowed variance to be left."""
-    return float(np.maximum(1, np.ceil(variance / allowed))) if allowed > 0 else float("inf")
+    return float(np.maximum(1, np.ceil(variance / allowed))) if allowed > 0 else np.inf
 
 
 @table_of("family title tasks enough fewest median models")

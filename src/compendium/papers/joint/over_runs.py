@@ -58,7 +58,7 @@ def p_of_names(tau: float, exchanged: np.ndarray) -> float:
     """
     known = exchanged[~np.isnan(exchanged)]
     if np.isnan(tau) or not len(known):
-        return float("nan")
+        return np.nan
     return float((1 + (np.abs(known) >= abs(tau) - TIED).sum()) / (1 + len(known)))
 
 
@@ -73,20 +73,20 @@ def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) ->
     of_text = of_text[:, ~np.isnan(of_text).all(axis=0)]
     texts, methods = of_text.shape
     if texts < FEWEST or methods < FEWEST:
-        return float("nan")
+        return np.nan
     found = []
     for _ in range(splits):
         halves = np.split(rng.permutation(texts), [texts // 2])
         found.append(tau_b(*(mean_of_known(of_text[half]) for half in halves)))
     known = [tau for tau in found if not np.isnan(tau)]
-    return float(np.mean(known)) if known else float("nan")
+    return float(np.mean(known)) if known else np.nan
 
 
 def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> Correlation:
     """The mean tau-b of several runs, which count alike; runs without one are left out."""
     known = [drawn for tau, drawn, _ in found if not np.isnan(tau)]
     if not known:
-        return Correlation(float("nan"), np.full(1, np.nan), 0)
+        return Correlation(np.nan, np.full(1, np.nan), 0)
     drawn = widen(mean_of_known(np.stack(known)), len(known))
     return Correlation(float(np.median(drawn)), np.clip(drawn, -1, 1), len(known))
 

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods
 from attreval.methods import METHODS
 from attreval.metrics.rank_correlation import Drawn, true_means
@@ -84,7 +84,7 @@ def _find_places(
             yield family, method, metric, *about_median(place, confidence), counts[metric]
 
 
-def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_shares(means: np.ndarray, drawn: np.ndarray, rng: Rng) -> np.ndarray:
     """(d, m) draws of the shares that (m,) means beat, without the noise of texts.
 
     drawn: (d, m) means of drawn texts.

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from attreval.core.records import Instance
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from attreval.methods import METHODS
 from attreval.metrics import METRICS, STORED
 from attreval.metrics.rank_correlation import FEWEST, tau_b, true_means
@@ -222,9 +222,7 @@ def _moves(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
         yield tuple(row)
 
 
-def _by_chance(
-    means: np.ndarray, twins: TwinValues, worlds: int, rng: np.random.Generator
-) -> tuple[float, float]:
+def _by_chance(means: np.ndarray, twins: TwinValues, worlds: int, rng: Rng) -> tuple[float, float]:
     """What worlds with exchanged models lose on average, or have across, and p.
 
     means: (1, t, m) of the twins.
@@ -266,12 +264,12 @@ def correlate_twins(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> T
     return TwinCorrelations(across, within, within - across)
 
 
-def halve_texts(twins: TwinValues, rng: np.random.Generator) -> tuple[float, float]:
+def halve_texts(twins: TwinValues, rng: Rng) -> tuple[float, float]:
     """(within, across) mean tau-b between two random halves of the texts."""
     array = twins.values
     half = len(array) // 2
     if not half:
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     orders = np.stack([rng.permutation(len(array)) for _ in range(CUTS)])
     one = array[orders[:, :half]].mean(axis=1)  # (cuts, t, m)
     other = array[orders[:, half : 2 * half]].mean(axis=1)

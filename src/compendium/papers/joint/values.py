@@ -97,20 +97,20 @@ def token_jobs(step: Step) -> list[tuple]:
     unlearned = runs.unlearned_table(step, taken, of_papers=False)
     learned = runs.drop_unlearned(pd.DataFrame(taken, columns=runs.RUN), unlearned)
     jobs = []
-    for task, model, seed in learned.itertuples(index=False, name=None):
-        starts = range(0, _rows_of(profile, task, model), BATCHED_TEXTS)
-        jobs += [(step.results, profile, task, model, seed, start) for start in starts]
+    for run in learned.itertuples(index=False, name=None):
+        starts = range(0, _rows_of(profile, *run[:2]), BATCHED_TEXTS)
+        jobs += [(step.results, profile, run, start) for start in starts]
     return jobs
 
 
 def score_instances(
-    results: Results, profile: Profile, task: str, model: str, seed: int, start: int
+    results: Results, profile: Profile, run: Run, start: int
 ) -> tuple[pd.DataFrame, dict[str, Cost]]:
     """(values as COLUMNS, some NaN; costs by account) of a few instances from `start`.
 
     Of their token explanations.
     """
-    run = (task, model, seed)
+    task, model, _ = run
     scorer = open_run(results, profile, run)
     records = runs.load_records_once(results, profile, *run)
     stored = read_stored_metrics(results, profile, *run)
@@ -138,7 +138,7 @@ def stored_scores(
     explained: Mapping[str, Attribution], methods: Iterable[str], tokens: Tokens
 ) -> dict[str, np.ndarray]:
     """Method -> the scores that it gives each content token of a text."""
-    return {method: explained[method].on_tokens(len(tokens))[tokens.content] for method in methods}
+    return {method: explained[method].on_content(tokens) for method in methods}
 
 
 def score_text(

@@ -67,22 +67,16 @@ def measure_variants(
 
     what: what the display of progress calls them.
     """
-    given = [(study, step.results, step.profile, *run, *more) for run, *more in jobs]
+    given = [(study, step.results, step.profile, *job) for job in jobs]
     found = step.side_by_side(_open_and_measure, given, what)
     return pd.DataFrame([row for rows in found for row in rows], columns=columns)
 
 
 def _open_and_measure(
-    study: Study,
-    results: Results,
-    profile: Profile,
-    task: str,
-    model: str,
-    seed: int,
-    *more: object,
+    study: Study, results: Results, profile: Profile, run: Run, *more: object
 ) -> list[tuple]:
     """The rows of one job."""
-    run = (task, model, seed)
+    task, model, _ = run
     opened = OpenRun(results, profile, run, open_run(results, profile, run))
     return [(task, model, *row) for row in study(opened, *more)]
 

@@ -198,17 +198,13 @@ def improvement_table(step: Step, compared: pd.DataFrame) -> Iterator[tuple]:
     method's pairs.
     """
     pairs = compared[(compared.b != PEOPLE) & (compared.k <= IMPROVED)]
-    ways = {
-        "positive": lambda found: found.clip(lower=0).sum(),
-        "signed": pd.Series.sum,
-        "mean": pd.Series.mean,
-    }
-    add = ways[step.profile.agreement.improvement]
+    least = 0 if step.profile.agreement.improvement == "positive" else None
     for run, part in pairs.groupby(RUN, sort=False):
         for method in dict.fromkeys([*part.a, *part.b]):
             own = part[(part.a == method) | (part.b == method)]
             for k, difference in own.groupby("k").difference:
-                yield *run, method, k, add(difference), difference.min(), difference.max()
+                added = difference.clip(lower=least).sum()
+                yield *run, method, k, added, difference.min(), difference.max()
 
 
 @by_run("voter k low high sd without instances")
@@ -230,7 +226,7 @@ def tie_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     draws_sd: of the data set's mean over draws. farthest: the largest distance of a draw from the
         expectation.
     """
-    spec = step.profile.agreement.model_copy(update={"ties": "expectation", "people": "top_k"})
+    spec = step.profile.agreement.changed(ties="expectation", people="top_k")
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
         exact = agreements(used, [pair], spec.fixed_k, spec).mean()
@@ -268,7 +264,7 @@ def rule_table(step: Step, run: Run, readings: VotedTexts) -> Iterator[tuple]:
     """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement."""
     names = voters(readings)
     for rule in PEAK_RULES:
-        spec = step.profile.agreement.model_copy(update={"peaks": rule})
+        spec = step.profile.agreement.changed(peaks=rule)
         for voter in names:
             counts = np.array([r.peaks(voter, spec).sum() for r in readings])
             pairs = [(voter, other) for other in names if other != voter]

@@ -87,7 +87,7 @@ class Means:
         gains = self.partners(DYNAMIC, [method]) - self.partners(k, [method])
         if self.improvement == "positive":
             gains = np.where(gains < 0, 0, gains)  # NaN stays
-        return gains.mean(axis=0) if self.improvement == "mean" else gains.sum(axis=0)
+        return gains.sum(axis=0)
 
     def dynamic_k(self, method: str) -> np.ndarray:
         """(b,) mean dynamic k of a method."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from attreval.core.seeds import generator
+from attreval.core.seeds import Rng, generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
 from compendium.papers.common.claims import (
     LEAST_NULLS,
@@ -58,7 +58,7 @@ DETAILS = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "
 Found = dict[str, Finding]  # by claim
 
 
-def in_random_order(reading: VotedText, rng: np.random.Generator) -> VotedText:
+def in_random_order(reading: VotedText, rng: Rng) -> VotedText:
     """The text with each method's scores in a random order: as long, as tied, of the same signs."""
     return replace(reading, scores={m: rng.permutation(s) for m, s in reading.scores.items()})
 

@@ -92,7 +92,7 @@ def voter_title(voter: str) -> str:
 def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> VotedText:
     """One instance with its attributions of any level, projected to tokens."""
     content = tokens.content
-    scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
+    scores = {method: record.on_content(tokens) for method, record in records.items()}
     marks = (
         token_marks(instance, tokens)
         if len(instance.evidence.marks)

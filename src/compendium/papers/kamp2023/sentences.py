@@ -210,8 +210,7 @@ def say_people(people: pd.DataFrame) -> str:
     )
     return (
         f"On {task_title(people.task.iloc[0])} a person marks {part['words_mean']:.2f} words per "
-        "text "
-        f"({part['words_fewest']:.2f} to {part['words_most']:.2f}, depending on the "
+        f"text ({part['words_fewest']:.2f} to {part['words_most']:.2f}, depending on the "
         f"person){shared}."
     )
 
@@ -242,9 +241,8 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
     return (
         f"Compared with k = {k}, dynamic k surely brings {closer} of {len(part)} pairs closer "
-        "together and surely "
-        f"takes {farther} farther apart; {_pair(row, 'a', 'b')} on {task_title(row.task)} move "
-        f"most, by {moved}."
+        f"together and surely takes {farther} farther apart; {_pair(row, 'a', 'b')} on "
+        f"{task_title(row.task)} move most, by {moved}."
     )
 
 

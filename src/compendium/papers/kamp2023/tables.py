@@ -111,7 +111,7 @@ def dataset_table(step: Step) -> pd.DataFrame:
     return table[["quantity", "title", "published", "source", "ours", "reason"]]
 
 
-def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
+def _measure(step: Step, runs: list[Run]) -> dict[str, float]:
     dev = corpora.load_task(TASK, "dev")
     test = corpora.load_task(TASK, "test")
     words = [len(" ".join(one.segments).split()) for one in (*dev, *test)]

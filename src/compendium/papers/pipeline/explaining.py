@@ -90,12 +90,12 @@ def open_scorer(step: Step) -> Scorer:
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
     """Write the attributions of a shard, of the examples or of another choice, and their tokens."""
-    task, model, seed, _ = step.parameters.run()
-    step.files.append(step.results.attributions(task, model, seed, part))
+    *run, _ = step.parameters.run()
+    step.files.append(step.results.attributions(*run, part))
     records = [record for one in explained for record in one.attributions.values()]
     write_attributions(step.files[-1], records)
     if with_tokens:
-        step.files.append(step.results.tokens(task, model, seed, part))
+        step.files.append(step.results.tokens(*run, part))
         write_tokens(step.files[-1], {one.instance.id: one.tokens for one in explained})
 
 
@@ -125,9 +125,8 @@ def check_gaps(records: list[Attribution], budget: Budget) -> None:
         if np.isfinite(record.gap) and abs(record.gap) > budget.gap_tolerance * max(1.0, owed):
             raise ArithmeticError(
                 f"{record.method} on {record.instance!r}: its scores miss the sum they owe "
-                f"({owed:.3g}) by "
-                f"{record.gap:.3g}; raise explain.path_steps_most or explain.gap_tolerance in "
-                "the profile"
+                f"({owed:.3g}) by {record.gap:.3g}; raise explain.path_steps_most or "
+                "explain.gap_tolerance in the profile"
             )
 
 
@@ -210,7 +209,7 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked: A
             record = one.attributions[method]
             found = record.scores
             if METHODS[method].level == "span":
-                found = record.on_tokens(len(one.tokens))[one.tokens.content]
+                found = record.on_content(one.tokens)
             made.append(found)
         scores.append(made)
     correlations = [
@@ -218,15 +217,15 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked: A
         for faster, exact in zip(*scores, strict=True)
         if len(faster) > 2 and np.ptp(faster) > 0 and np.ptp(exact) > 0
     ]
-    return float(np.mean(correlations)) if correlations else float("nan")
+    return float(np.mean(correlations)) if correlations else np.nan
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:
     """The scores of one instance: a row a token, a column a method, the largest being 1."""
     tokens = explained.tokens
-    columns = {"token": [tokens.texts[t] for t in tokens.content]}
+    shown = pd.DataFrame({"token": [tokens.texts[t] for t in tokens.content]})
     for name, record in explained.attributions.items():
-        scores = record.on_tokens(len(tokens))[tokens.content]
+        scores = record.on_content(tokens)
         largest = np.abs(scores).max()
-        columns[METHODS[name].title] = scores / (largest if largest > 0 else 1.0)
-    return pd.DataFrame(columns)
+        shown[METHODS[name].title] = scores / (largest if largest > 0 else 1.0)
+    return shown

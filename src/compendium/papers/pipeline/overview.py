@@ -43,8 +43,7 @@ def cost_table(step: Step) -> pd.DataFrame:
 
 @table_of(
     "task also_trained_on instances tokens_mean truncated accuracy gap_max gap_share_max "
-    "reused_share "
-    "sampled_precision sampled_correlation"
+    "reused_share sampled_precision sampled_correlation"
 )
 def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
     """One row an explained task: what its models also learn from, and what was explained.
@@ -74,7 +73,7 @@ def task_table(step: Step, cost: pd.DataFrame) -> Iterator[tuple]:
                 "model", sort=False
             )
             most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
-            found = (int(most.instances), most.tokens / most.instances, *[float("nan")] * 4)
+            found = (int(most.instances), most.tokens / most.instances, *[np.nan] * 4)
         reused = spent.reused.sum() / spent.requested.sum()
         names = ", ".join(sampled.precision.unique())
         yield (
@@ -155,8 +154,7 @@ def say_trained_models(models: pd.DataFrame) -> str:
     ]
     return (
         f"{sure} of {len(models)} models are surely more accurate than naming the most frequent "
-        "class; accuracy is "
-        f"highest for {shown[0]} and lowest for {shown[1]}."
+        f"class; accuracy is highest for {shown[0]} and lowest for {shown[1]}."
     )
 
 
@@ -171,10 +169,8 @@ def say_cost(cost: pd.DataFrame) -> str:
     shares = sums.reused / sums.requested
     return (
         f"The most expensive explanation is {name_method(most.method)} on "
-        f"{task_title(most.task)}, with "
-        f"{most.requested:,.0f} evaluations per text; "
-        f"{100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
-        f"all evaluations asked for are already known ({100 * shares.min():.0f} % to "
-        f"{100 * shares.max():.0f} %, "
-        f"depending on the task)."
+        f"{task_title(most.task)}, with {most.requested:,.0f} evaluations per text; "
+        f"{100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of all evaluations asked for "
+        f"are already known ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, depending "
+        "on the task)."
     )

@@ -40,9 +40,8 @@ def say_separations(cells: pd.DataFrame) -> str:
     worst = rows.loc[rows.separation.idxmin()]
     return (
         f"In {(rows.low > 0.5).sum()} of {len(rows)} combinations of a metric and a planted model "
-        f"the truth surely comes before random scores; least often by "
-        f"{TRIED[worst.metric].title} in {worst.world.replace('_', ' ')}, "
-        f"{of_row(worst, 'separation')}."
+        f"the truth surely comes before random scores; least often by {TRIED[worst.metric].title} "
+        f"in {worst.world.replace('_', ' ')}, {of_row(worst, 'separation')}."
     )
 
 

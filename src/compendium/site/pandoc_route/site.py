@@ -45,7 +45,7 @@ class Site:
     @property
     def resources(self) -> list[str]:
         """Files that are on the site as they are; a pattern stands for those that match."""
-        found: list[str] = []
+        found = []
         for pattern in _as_list(self.config["project"].get("resources")):
             if "*" in pattern:
                 matching = self.home.glob(pattern)
