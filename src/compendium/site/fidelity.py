@@ -90,6 +90,7 @@ def fidelity_markdown() -> str:
         profile: {row["claim"]: row for row in project.read_json(run.root / "claims.json")}
         for profile, run in runs.items()
     }
+    judging = [profile for profile, rows in claims.items() if rows]
     main = main_runs(claims)
     against = claim_objections()
     found = []  # verdicts on conclusions
@@ -101,7 +102,7 @@ def fidelity_markdown() -> str:
         tables += f"\n## {PAPERS[paper]}\n{COLUMNS}"
         for row in sorted(rows, key=lambda row: row["kind"] != CONCLUSION):
             claim = row["claim"]
-            others = {name: claims[name].get(claim, {}) for name in runs if name != profile}
+            others = {name: claims[name].get(claim, {}) for name in judging if name != profile}
             verdict = _verdict(row, others, read_elsewhere(runs[profile]))
             reasons.append(reason_of(row))
             words = f" “{row['words']}”" if row["words"] else ""

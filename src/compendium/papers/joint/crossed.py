@@ -53,10 +53,10 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
         return sorted(runs, key=lambda run: models.index(run[1]))
 
     trained = [(place, given, *run) for run in dearest_first(given.trained_runs())]
-    made = step.side_by_side(train_crossed, trained, "training", of_models=False)
-    accuracy = with_same_networks(pd.DataFrame(made), given)
-    accuracy = accuracy.sort_values(RUN, kind="stable").reset_index(drop=True)
-    step.notes["devices"] = accuracy.device.value_counts().to_dict()
+    made = pd.DataFrame(step.side_by_side(train_crossed, trained, "training", of_models=False))
+    step.notes["devices"] = made.device.value_counts().to_dict()
+    accuracy = with_same_networks(made, given).sort_values(RUN, kind="stable")
+    accuracy = accuracy.reset_index(drop=True)
     learned = set(learned_networks(accuracy)[RUN].itertuples(index=False, name=None))
     jobs = []
     for task, model, seed in dearest_first(given.explained_runs()):
