@@ -106,7 +106,8 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     if not results.executed(STUDY).exists() and study.executed(STUDY).exists():
         sources |= {f"{STUDY}.ipynb": study.executed(STUDY)}
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
-    controls = csv_files(committed(CONTROLS).tables)  # of networks that no other run has
+    # networks that no other run has; where they are not committed, those of this run
+    controls = csv_files(committed(CONTROLS).tables) or csv_files(results.tables)
     tables |= {f"{CONTROLS}_{name}": path for name, path in controls.items()}
     variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)

@@ -189,11 +189,7 @@ def test_the_largest_change_is_that_of_the_greatest_size():
 def test_cells_of_models_that_have_not_learned_stand_below_and_say_so():
     pairs = zhao.pair_with_rivals(made_up(texts=8, methods=TWO), PROFILE)
     unlearned = pairs.task == "snli"
-
-    def show(some):
-        return tables.printed_cells(tables.table_6(some, STAGE))
-
-    shown = tables.with_unlearned(pairs[~unlearned], pairs[unlearned], show)
+    shown = tables.printed_table("table6", pairs[~unlearned], pairs[unlearned], STAGE)
     assert set(shown.task[shown.learned == "no"]) == {"snli"}
-    alone = tables.with_unlearned(pairs[~unlearned], pairs[:0], show)
+    alone = tables.printed_table("table6", pairs[~unlearned], pairs[:0], STAGE)
     pd.testing.assert_frame_equal(shown[shown.learned == "yes"], alone)

@@ -1,6 +1,7 @@
 """Tables of Zhao & Aletras (2023): erasure, data, diagnosticity, examples, training."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -254,13 +255,19 @@ def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     )
 
 
-def with_unlearned(
-    learned: pd.DataFrame, others: pd.DataFrame, show: Callable[[pd.DataFrame], pd.DataFrame]
+def printed_table(
+    name: Literal["table2", "table3", "table6"],
+    learned: pd.DataFrame,
+    others: pd.DataFrame,
+    step: Step,
 ) -> pd.DataFrame:
-    """A table as `show` prints it, and below it that of models that have not learned their task."""
-    parts = [show(learned).assign(learned="yes")]
+    """A table as printed, and below it that of models that have not learned their task.
+
+    learned, others: pairs of the one and the other.
+    """
+    parts = [PRINTED[name](learned, step).assign(learned="yes")]
     if len(others):
-        parts.append(show(others).assign(learned="no"))
+        parts.append(PRINTED[name](others, step).assign(learned="no"))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -280,6 +287,13 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Table 6 as printed: a row a task and method, a cell `ours (published)`."""
     named = cells.rename(columns={"instances": "texts"})
     return _print_cells(named, ["task", "method"], ".2f", np.full(len(cells), ""), ["texts"])
+
+
+PRINTED = {
+    "table2": lambda pairs, step: printed_summary(table_2(pairs, step), "method"),
+    "table3": lambda pairs, step: printed_summary(table_3(pairs, step), "task"),
+    "table6": lambda pairs, step: printed_cells(table_6(pairs, step)),
+}
 
 
 def _print_cells(
