@@ -146,9 +146,10 @@ def test_intervals_are_over_texts():
 def test_a_thing_counts_where_it_is_moved_alone():
     rows = [
         ("sst2", "vectors", "cnn", 0.2, 0.8),
-        ("yelp", "vectors", "cnn", 0.4, np.nan),
+        ("sst2", "vectors", "cnn", 0.4, np.nan),
+        ("yelp", "vectors", "cnn", 0.1, np.nan),
         ("sst2", "kind", "quasi / attention", 0.7, 0.8),
-        ("yelp", "kind", "attention / quasi", 0.5, 0.8),
+        ("sst2", "kind", "attention / quasi", 0.5, 0.8),
         ("sst2", "nothing", "cnn", 0.9, 0.8),
         ("sst2", "tokens, vectors", "cnn", -0.2, 0.6),
         ("sst2", "erasing", "cnn", np.nan, 0.6),
@@ -156,14 +157,15 @@ def test_a_thing_counts_where_it_is_moved_alone():
     made = pd.DataFrame(rows, columns=["task", "moved", "kind", "correlation", "retrained"])
     numbers = [made.pop(name).to_numpy()[:, None].repeat(5, axis=1) for name in made.columns[3:]]
     table = lattice.moved_table(lattice.Compared(made, *numbers), 0.95)
-    assert list(table.moved) == ["attention / quasi", "nothing", "several", "vectors"]
-    vectors = table.iloc[3]
-    assert (vectors.tasks, vectors.pairs, vectors.lowest, vectors.highest) == (2, 2, 0.2, 0.4)
+    assert list(table.moved) == ["attention / quasi", "nothing", "vectors", "vectors"]
+    assert list(table.task) == ["sst2", "sst2", "sst2", "yelp"]
+    vectors = table.iloc[2]
+    assert (vectors.pairs, vectors.lowest, vectors.highest) == (2, 0.2, 0.4)
     assert vectors[["correlation", "retrained", "lost"]].tolist() == pytest.approx([0.3, 0.8, 0.6])
     assert lattice.say_moved(table).endswith(
-        "first: input vectors (0.30), attention / quasi (0.60)."
+        "first; sst2: input vectors (0.30), attention / quasi (0.60); yelp: input vectors (0.10)."
     )
-    assert lattice.say_moved(table[table.moved == "several"]).startswith("This run has no rows")
+    assert lattice.say_moved(table[table.moved == "nothing"]).startswith("This run has no rows")
 
 
 def test_anothers_network_is_as_accurate_and_loads_from_its_folder(tmp_path):

@@ -34,7 +34,6 @@ FACTS = {  # of a network: what it is called in a sentence
     "training": "end of training",
 }
 WITHIN_KIND = ("architecture", "direction", "layers")
-SEVERAL = "several"
 NOTHING = "nothing"
 Network = tuple[str, int]  # model, seed
 # (1 + draws, metrics, methods) means, NaN for what was not measured
@@ -187,9 +186,9 @@ def _interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndar
     return drawn[0] - half, drawn[0] + half
 
 
-@table_of("moved title tasks pairs correlation lowest highest retrained lost low high")
+@table_of("task moved title pairs correlation lowest highest retrained lost low high")
 def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
-    """One row a thing that is moved alone, and one of the pairs that differ in SEVERAL.
+    """One row a task and a thing that is moved alone.
 
     Each two kinds of layers are a thing of their own. correlation, retrained: mean over its pairs
     of models; lost: the second less the first, of the pairs that have both, with its interval over
@@ -197,22 +196,19 @@ def moved_table(compared: Compared, confidence: float) -> Iterator[tuple]:
     """
     kinds = compared.pairs.kind.str.split(" / ").map(sorted).str.join(" / ")
     moved = compared.pairs.moved.mask(compared.pairs.moved == "kind", kinds)
-    moved = moved.mask(moved.str.contains(","), SEVERAL)
-    known = ~np.isnan(compared.alike[:, 0])
-    for name in sorted(moved[known].unique()):
-        at = known & (moved == name).to_numpy()
-        tau = compared.alike[at]
-        retrained = compared.retrained[at]
+    alone = ~moved.str.contains(",") & ~np.isnan(compared.alike[:, 0])
+    for (task, name), part in compared.pairs[alone].groupby(["task", moved]):
+        tau = compared.alike[part.index]
+        retrained = compared.retrained[part.index]
         lost = mean_of_known(retrained - tau)
         ends = (tau[:, 0].mean(), tau[:, 0].min(), tau[:, 0].max())
         again = mean_of_known(retrained)[0]
         interval = _interval(lost, confidence)
-        tasks = compared.pairs.task[at].nunique()
         yield (
+            task,
             name,
             FACTS.get(name, name),
-            tasks,
-            at.sum(),
+            len(part),
             *ends,
             again,
             lost[0],
@@ -234,7 +230,10 @@ def say_lattice(lattice: pd.DataFrame) -> str:
 
 @sentence
 def say_moved(moved: pd.DataFrame) -> str:
-    """What moves an order most where it is moved alone, and what least."""
-    alone = moved[~moved.moved.isin([SEVERAL, NOTHING])].sort_values("correlation")
-    said = [f"{row.title} ({row.correlation:.2f})" for row in alone.itertuples()]
-    return f"moved alone, what leaves least of an order first: {', '.join(said)}" if said else ""
+    """Of each task what moves an order most where it is moved alone, and what least."""
+    parts = []
+    for task, part in moved[moved.moved != NOTHING].groupby("task", sort=False):
+        ordered = part.sort_values("correlation")
+        said = [f"{row.title} ({row.correlation:.2f})" for row in ordered.itertuples()]
+        parts.append(f"{task}: {', '.join(said)}")
+    return f"moved alone, what leaves least of an order first; {'; '.join(parts)}" if parts else ""

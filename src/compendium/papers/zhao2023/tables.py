@@ -1,6 +1,7 @@
 """Tables of Zhao & Aletras (2023): erasure, data, diagnosticity, examples, training."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -263,11 +264,12 @@ def printed_table(
 ) -> pd.DataFrame:
     """A table as printed, and below it that of models that have not learned their task.
 
-    learned, others: pairs of the one and the other.
+    learned: the table of the one; others: pairs of the other.
     """
-    parts = [PRINTED[name](learned, step).assign(learned="yes")]
+    make, show = PRINTED[name]
+    parts = [show(learned).assign(learned="yes")]
     if len(others):
-        parts.append(PRINTED[name](others, step).assign(learned="no"))
+        parts.append(show(make(others, step)).assign(learned="no"))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -290,9 +292,9 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 PRINTED = {
-    "table2": lambda pairs, step: printed_summary(table_2(pairs, step), "method"),
-    "table3": lambda pairs, step: printed_summary(table_3(pairs, step), "task"),
-    "table6": lambda pairs, step: printed_cells(table_6(pairs, step)),
+    "table2": (table_2, partial(printed_summary, by="method")),
+    "table3": (table_3, partial(printed_summary, by="task")),
+    "table6": (table_6, printed_cells),
 }
 
 
