@@ -16,7 +16,7 @@ from attreval.metrics import FAITHFULNESS, METRICS
 from attreval.metrics.agreement import agreement_at_k
 from compendium import config
 from compendium.config import AgreementSpec, BootstrapSpec, DiagnosisSpec
-from compendium.papers.common.claims import read_claims
+from compendium.papers.common.claims import read_claims, turned_claims_table
 from compendium.papers.kamp2023 import claims as kamp
 from compendium.papers.kamp2023.readings import DYNAMIC, SIX, VotedText
 from compendium.papers.poerner2018 import claims as poerner
@@ -28,15 +28,15 @@ from compendium.papers.zhao2023 import claims as zhao
 BOOTSTRAP = BootstrapSpec(draws=40, nulls=19)
 
 
-def contradicted(claim: str, value: float = 9.0) -> pd.DataFrame:
-    """A verdict on one claim, as `claims.score` gives it."""
-    return pd.DataFrame(
-        [{"claim": claim, "verdict": "contradicted", "value": value, "low": value, "high": value}]
-    )
-
-
 def claim_of(paper: str, name: str):
     return next(claim for claim in read_claims(paper) if claim.id == name)
+
+
+def turned(paper: str, name: str, turn) -> pd.DataFrame:
+    """What turns one claim that is contradicted."""
+    row = {"claim": name, "verdict": "contradicted", "value": 9.0, "low": 9.0, "high": 9.0}
+    judged = pd.DataFrame([row])
+    return turned_claims_table([claim_of(paper, name)], judged, turn, 0.95)
 
 
 def column(task: str, architecture: str, rng) -> Column:
@@ -153,7 +153,7 @@ def turned_types(claim, rows):
         bootstrap=BOOTSTRAP, diagnosis=DiagnosisSpec(), explained_runs=lambda judge: []
     )
     step = SimpleNamespace(profile=profile)
-    return sun.turned_claims(step, values, contradicted(claim))
+    return turned("sun2024", claim, sun.turning(step, values))
 
 
 def test_types_by_technique_and_model():
@@ -207,7 +207,8 @@ def test_faithfulness_by_corpus_and_rule():
         about = {"task": task, "model": "m", "seed": 1, "instance": f"x{at}", "method": method}
         rows += [about | values | {"setting": name} for name in ("main", "equal_means")]
     pairs = pd.DataFrame(rows)
-    table = zhao.turned_claims(step, pairs, None, contradicted("soft-nc-over-nc"))
+    turn = zhao.turning(step, pairs, None)
+    table = turned("zhao2023", "soft-nc-over-nc", turn)
     values = {(row.what, row.how): row.value for row in table.itertuples()}
     corpora = [how for what, how in values if what == "corpus"]
     assert len(corpora) == 2
@@ -222,7 +223,7 @@ def test_faithfulness_by_corpus_and_rule():
     half = (np.sign(main[soft] - 0.5) / 2).mean() - (np.sign(main[hard] - 0.5) / 2).mean()
     assert values["protocol", "ties half"] == pytest.approx(half)
     assert ("protocol", "released code") not in values, "it was not measured"
-    spread = zhao.turned_claims(step, pairs, None, contradicted("tasks-matter-more-than-methods"))
+    spread = turned("zhao2023", "tasks-matter-more-than-methods", turn)
     assert spread.empty, "two tasks have no spread over tasks to speak of"
 
 

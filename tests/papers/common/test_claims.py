@@ -349,7 +349,7 @@ def test_tested_claims_are_turned_and_only_by_what_changes_them(tmp_path):
         ["protocol", "an open rule", "above 0", INSIDE, True, True],
         ["protocol", "one that opens", "above 0", OPEN, False, True],
     ]
-    settled = common.settle(claims, judged, table, 0.95).claims.set_index("claim")
+    settled = common.settle(claims, judged, turn, 0.95).claims.set_index("claim")
     assert settled.verdict.tolist() == ["depends on the rule"] * 2 + ["not testable here"]
     assert settled.rule.tolist() == ["an open rule; one that opens", "one that opens", ""]
     assert settled.turned_by["wrong"] == (

@@ -155,29 +155,6 @@ class Judged(NamedTuple):
     turned: pd.DataFrame
 
 
-def settle(
-    claims: Sequence[Claim], judged: pd.DataFrame, turned: pd.DataFrame, confidence: float
-) -> Judged:
-    """The verdicts with what turns them.
-
-    judged: of `score` on these claims. turned: of `turned_claims_table`.
-    """
-    by_claim = dict(list(turned.groupby("claim", sort=False)))
-    rows = []
-    for claim, row in zip(claims, judged.to_dict("records"), strict=True):
-        changes = by_claim.get(claim.id, turned[:0])
-        opposite = changes[changes.turns.astype(bool)]
-        if len(changes):
-            said = [f"{one.what} {one.how} ({one.value:.3f})" for one in opposite.itertuples()]
-            row["turned_by"] = f"{len(said)} of {len(changes)} changes"
-            if said:
-                row["turned_by"] += f": {', '.join(said)}"
-        row["rule"] = "; ".join(changes.how[changes.depends.astype(bool)])
-        row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
-        rows.append(row)
-    return Judged(pd.DataFrame(rows, columns=COLUMNS), turned)
-
-
 def _checked(claim: Claim, finding: Finding) -> Finding:
     """The finding; with the reason why it decides nothing, on few texts or on other gold."""
     if claim.why_not:
@@ -323,6 +300,33 @@ def turned_claims_table(
             depends = one.open and apart and held != own_held
             numbers = (found.value, *ends, say_range(expect), found.texts)
             yield *about, *numbers, held, held in opposite, depends
+
+
+def settle(
+    claims: Sequence[Claim],
+    judged: pd.DataFrame,
+    turn: Callable[[Claim], Iterable[Turn]],
+    confidence: float,
+) -> Judged:
+    """The verdicts with what turns them.
+
+    judged: of `score` on these claims. turn: what a conclusion is when something else is turned.
+    """
+    turned = turned_claims_table(claims, judged, turn, confidence)
+    by_claim = dict(list(turned.groupby("claim", sort=False)))
+    rows = []
+    for claim, row in zip(claims, judged.to_dict("records"), strict=True):
+        changes = by_claim.get(claim.id, turned[:0])
+        opposite = changes[changes.turns.astype(bool)]
+        if len(changes):
+            said = [f"{one.what} {one.how} ({one.value:.3f})" for one in opposite.itertuples()]
+            row["turned_by"] = f"{len(said)} of {len(changes)} changes"
+            if said:
+                row["turned_by"] += f": {', '.join(said)}"
+        row["rule"] = "; ".join(changes.how[changes.depends.astype(bool)])
+        row["verdict"] = verdicts.decide_verdict(claim.expect, claim.null_world, row, confidence)
+        rows.append(row)
+    return Judged(pd.DataFrame(rows, columns=COLUMNS), turned)
 
 
 def interval_holds(expect: Expectation, low: float, high: float, texts: int) -> str:

@@ -3,7 +3,7 @@
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,6 @@ from compendium.papers.common.claims import (
     read_claims,
     score,
     settle,
-    turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
     MeansOfWorld,
@@ -164,8 +163,10 @@ def claims_by_run(step: Step, measured: Mapping[Run, Found]) -> pd.DataFrame:
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a tested claim and thing turned: run, fixed k, rule of peaks, sum, or sign."""
+def turning(
+    step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame
+) -> Callable[[Claim], Iterator[Turn]]:
+    """What a tested claim's number is by another run, fixed k, rule of peaks, sum, or sign."""
     basis = judged[judged.verdict != Verdict.UNTESTABLE].set_index("claim").basis
     run_of_basis = {one.basis: run for run, found in measured.items() for one in found.values()}
     own_run = {claim: run_of_basis[said] for claim, said in basis.items()}
@@ -185,16 +186,14 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
         for how, (opened, found) in otherwise[own].items():
             yield Turn("protocol", how, found.get(claim.id), open=opened)
 
-    return turned_claims_table(
-        read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence
-    )
+    return turn
 
 
 def judge_claims(step: Step, measured: Mapping[Run, Found]) -> Judged:
     """The verdicts on the claims of Kamp et al. 2023, and what turns each."""
     judged = claims_table(step, measured)
-    turned = turned_claims(step, measured, judged)
-    return settle(read_claims("kamp2023"), judged, turned, step.profile.bootstrap.confidence)
+    turn = turning(step, measured, judged)
+    return settle(read_claims("kamp2023"), judged, turn, step.profile.bootstrap.confidence)
 
 
 def by_protocol(

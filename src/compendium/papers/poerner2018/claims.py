@@ -28,7 +28,6 @@ from compendium.papers.common.claims import (
     read_claims,
     score,
     settle,
-    turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
     ContrastCell,
@@ -427,14 +426,14 @@ def judge_claims(
     unlearned = unlearned_table(step, step.profile.explained_runs("pointing"))
     hits, otherwise = (drop_unlearned(table, unlearned) for table in (hits, otherwise))
     judged = pointing_claims(step, hits, common)
-    turned = turned_claims(step, hits, otherwise, judged)
-    return settle(read_claims("poerner2018"), judged, turned, step.profile.bootstrap.confidence)
+    turn = turning(step, hits, otherwise)
+    return settle(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
 
 
-def turned_claims(
-    step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame, judged: pd.DataFrame
-) -> pd.DataFrame:
-    """One row a tested claim and thing turned. judged: from `pointing_claims`."""
+def turning(
+    step: Step, hits: pd.DataFrame, otherwise: pd.DataFrame
+) -> Callable[[Claim], Iterator[Turn]]:
+    """What a claim's contrast is when something is turned."""
     columns = columns_of(hits)
     by_rule = {
         rule: columns_of(pd.concat([hits[~hits.task.isin(part.task)], part]))
@@ -453,9 +452,7 @@ def turned_claims(
                 found = number(claim.ask(MethodContrast), played)
                 yield Turn("protocol", rule, found, open=True)
 
-    return turned_claims_table(
-        read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence
-    )
+    return turn
 
 
 def turns(claim: Claim, columns: Sequence[Column], number: Number) -> Iterator[Turn]:

@@ -20,7 +20,6 @@ from compendium.papers.common.claims import (
     read_claims,
     score,
     settle,
-    turned_claims_table,
 )
 from compendium.papers.common.contrasts import ContrastCell, exchange_columns, mean_difference
 from compendium.papers.common.runs import unlearned_table
@@ -264,15 +263,12 @@ def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
 def judge_claims(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> Judged:
     """The verdicts on the claims of Sun et al. (2024), and what turns each."""
     judged = claims_table(step, values, learned)
-    turned = turned_claims(step, values, judged)
-    return settle(read_claims("sun2024"), judged, turned, step.profile.bootstrap.confidence)
+    turn = turning(step, values)
+    return settle(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
 
 
-def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row per tested claim and thing turned.
-
-    A corpus, model, technique, type, property or rival alone.
-    """
+def turning(step: Step, values: pd.DataFrame) -> Callable[[Claim], Iterator[Turn]]:
+    """What a claim's contrast is of a corpus, model, technique, type, property or rival alone."""
     settings = quick_draws(step.profile.bootstrap)
     values, _ = _of_learned(step, values)
 
@@ -292,6 +288,4 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
             against = replace(asked, worse=(name,))
             yield Turn(RIVALS[asked.across], f"against {name} alone", number(values, against))
 
-    return turned_claims_table(
-        read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence
-    )
+    return turn

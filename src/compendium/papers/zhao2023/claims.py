@@ -5,7 +5,7 @@ them together. Letters used for shapes: n texts (rows), m methods and then their
 metrics, r ratios.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -28,7 +28,6 @@ from compendium.papers.common.claims import (
     read_claims,
     score,
     settle,
-    turned_claims_table,
 )
 from compendium.papers.common.contrasts import (
     MeansOfWorld,
@@ -289,8 +288,8 @@ def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -
 def judge_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> Judged:
     """The verdicts on the claims of Zhao & Aletras 2023, and what turns each."""
     judged = faithfulness_claims(step, pairs, curves)
-    turned = turned_claims(step, pairs, curves, judged)
-    return settle(read_claims("zhao2023"), judged, turned, step.profile.bootstrap.confidence)
+    turn = turning(step, pairs, curves)
+    return settle(read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence)
 
 
 def published_values() -> dict[str, float]:
@@ -313,10 +312,10 @@ def published_values() -> dict[str, float]:
     return found
 
 
-def turned_claims(
-    step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, judged: pd.DataFrame
-) -> pd.DataFrame:
-    """One row a tested claim and thing turned. judged: of `faithfulness_claims`."""
+def turning(
+    step: Step, pairs: pd.DataFrame, curves: pd.DataFrame
+) -> Callable[[Claim], Iterator[Turn]]:
+    """What a claim's statistic is when something is turned."""
     made = [
         (what, how, opened, compared.measured(step.profile, nulls=False))
         for what, how, opened, compared in _turned(step, pairs, curves)
@@ -331,9 +330,7 @@ def turned_claims(
             with suppress(CannotTell):
                 yield Turn(what, how, measured.finding(asked), open=opened)
 
-    return turned_claims_table(
-        read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence
-    )
+    return turn
 
 
 def _turned(
