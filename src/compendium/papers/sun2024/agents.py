@@ -269,54 +269,35 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
             run.set_index("instance") for _, run in part.groupby(["seed", "agent_seed"], sort=False)
         ]
         names = sorted(set.intersection(*(set(run.index) for run in runs)))
-        said = [
-            (run.predicted.loc[names].to_numpy(), run.label.loc[names].to_numpy()) for run in runs
-        ]
-        f1 = float(np.mean([agreement_f1(own, labels) for own, labels in said]))
+        runs = [run.loc[names] for run in runs]
         rng = generator("agents learned", task, model)
-        weights = draw_counts(rng, len(names), settings.draws)
-        by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
-        # 1 where there is but one run
-        shares = draw_counts(rng, len(runs), settings.draws) / len(runs)
-
-        def interval(of_runs: np.ndarray, shares: np.ndarray = shares) -> list[float]:
-            drawn = (of_runs * shares).sum(axis=1)
-            return [float(end) for end in percentile_interval(drawn, settings.confidence)]
-
-        low, high = interval(by_run)
-        shown = [
-            (run.planted.loc[names].to_numpy(), labels)
-            for run, (_, labels) in zip(runs, said, strict=True)
-        ]
-        planted = float(np.mean([agreement_f1(own, labels) for own, labels in shown])) - f1
-        of_planted = np.column_stack([weighted_f1(own, labels, weights) for own, labels in shown])
-        gain = interval(of_planted - by_run)
-        majority = float(np.mean([majority_f1(labels) for _, labels in said]))
-        uniform = float(np.mean([uniform_f1(labels) for _, labels in said]))
+        counts = [draw_counts(rng, size, settings.draws) for size in (len(names), len(runs))]
+        f1 = _drawn_f1(runs, "predicted", *counts)
+        gain = _drawn_f1(runs, "planted", *counts) - f1
+        reached = (float(f1[0]), *percentile_interval(f1[1:], settings.confidence))
+        gained = (float(gain[0]), *percentile_interval(gain[1:], settings.confidence))
+        majority = float(np.mean([majority_f1(run.label.to_numpy()) for run in runs]))
+        uniform = float(np.mean([uniform_f1(run.label.to_numpy()) for run in runs]))
         chance = max(majority, uniform)
-        learned = low > chance
-        fault = "have not learned" if f1 <= chance else "are not surely better than chance"
-        reason = f"agents {fault} (F1 {between(f1, low, high)}, chance {chance:.2f})"
-        if learned and gain[0] <= 0:
-            learned = False
+        reason = ""
+        if reached[1] <= chance:
+            fault = "have not learned" if f1[0] <= chance else "are not surely better than chance"
+            reason = f"agents {fault} (F1 {between(*reached)}, chance {chance:.2f})"
+        elif gained[1] <= 0:
             reason = "agents do not use an explanation that gives the class away"
-            reason += f" (F1 gains {between(planted, gain[0], gain[1])})"
-        yield (
-            task,
-            model,
-            f1,
-            low,
-            high,
-            majority,
-            uniform,
-            chance,
-            planted,
-            *gain,
-            len(names),
-            len(runs),
-            learned,
-            "" if learned else reason,
-        )
+            reason += f" (F1 gains {between(*gained)})"
+        levels = (majority, uniform, chance)
+        yield task, model, *reached, *levels, *gained, len(names), len(runs), not reason, reason
+
+
+def _drawn_f1(
+    runs: Sequence[pd.DataFrame], column: str, texts: np.ndarray, of_runs: np.ndarray
+) -> np.ndarray:
+    """(1 + draws,) macro F1 of a column's classes, mean over runs: as they are, and as drawn."""
+    texts = np.vstack([np.ones(texts.shape[1]), texts])
+    of_runs = np.vstack([np.ones(of_runs.shape[1]), of_runs])
+    scores = [weighted_f1(run[column].to_numpy(), run.label.to_numpy(), texts) for run in runs]
+    return np.average(np.column_stack(scores), axis=1, weights=of_runs)
 
 
 @table_of(
