@@ -330,6 +330,12 @@ def test_a_step_is_committed_by_itself(home):
         publish_run("quick", ["09_nothing"])
 
 
+def test_a_step_of_a_run_that_is_not_committed_comes_alone(home):
+    place = publish_run("quick", ["08_joint"])
+    assert [path.stem for path in (place / "notebooks").iterdir()] == ["08_joint"]
+    assert list(json.loads((place / "manifest.json").read_text())["steps"]) == ["08_joint"]
+
+
 def test_which_tables_are_committed(home):
     """Not those that quote a text, or have a row for each single text, or are too large."""
     tables = project.results("quick").tables

@@ -62,7 +62,7 @@ def publish_run(profile: str, steps: Sequence[str] = ()) -> Path:
     exempt = printed_by_papers(settings)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
-        if steps and place.root.exists():
+        if steps:
             files, manifest = _replace_steps(settings, run, place, folder, records)
         else:
             files = [path for kind in FILES for path in sorted(run.root.glob(kind))]
@@ -93,12 +93,14 @@ def _records_of(run: Results, steps: Sequence[str]) -> dict[str, dict]:
 def _replace_steps(
     settings: Profile, run: Results, place: Results, folder: Path, records: Mapping[str, dict]
 ) -> tuple[list[Path], dict]:
-    """Copy the committed run without what these steps left there.
+    """Copy the committed run, if there is one, without what these steps left there.
 
     Returns the steps' files of this run, and the manifest with their records.
     """
-    shutil.copytree(place.root, folder, dirs_exist_ok=True)
-    manifest = project.read_json(folder / "manifest.json")
+    manifest = project.read_json(make_manifest(settings.name)) | {"left_out": [], "steps": {}}
+    if place.root.exists():
+        shutil.copytree(place.root, folder, dirs_exist_ok=True)
+        manifest = project.read_json(folder / "manifest.json")
     files = []
     for name, record in records.items():
         for file in manifest["steps"].get(name, {"files": []})["files"]:
