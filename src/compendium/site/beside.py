@@ -1,7 +1,8 @@
-"""Ours beside the published: every cell of the papers' tables, part by part.
+"""Ours beside the published: every cell of the papers' tables, and how near ours are, by part.
 
-A part is a table of a paper, or a block of one. Cells that the papers print illegibly, and those of
-models that have not learned their task, stand in the picture and in no mean.
+A part is a table of a paper, or a block of one, and where several of our corpora stand for one of
+the paper's, a part is of one of them. Cells that the papers print illegibly, and those of models
+that have not learned their task, stand in the picture and in no mean.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,15 +12,18 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.tables import read_csv
+from compendium.papers.common.scorecard import PAPERS
+from compendium.papers.common.style import task_title
 from compendium.papers.common.tables import table_of
 from compendium.papers.sun2024 import tables as sun2024
 from compendium.papers.zhao2023 import tables as zhao2023
 from compendium.papers.zhao2023.settings import PUBLISHED_TASKS
+from compendium.site.markdown import pipe_table, with_minus
 from compendium.site.tables import cell_title
 
-# row, column: a cell's place in its part. low, high: our interval, NaN where a table has none.
-# counts: not where the published value is illegible, or our model has not learned its task
-CELL = ["part", "row", "column", "ours", "low", "high", "published", "counts"]
+# corpus: of ours, where several stand for one. row, column: a cell's place. low, high: our
+# interval, NaN where a table has none. counts: whether means are over it
+CELL = ["part", "corpus", "row", "column", "ours", "low", "high", "published", "counts"]
 BLOCKS = {  # of Table 2 of Poerner et al. (2018), by game
     "hybrid": "",
     "manual": "",
@@ -47,56 +51,60 @@ def read_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
     for paper, (names, cells_of) in SOURCES.items():
         files = [f"{name}.csv" for name in names]
         if tables.keys() >= set(files):
-            for part in cells_of(*(read_csv(tables[name]) for name in files)):
-                known = part[part.published.notna()]
-                found.append(known.assign(paper=paper).reindex(columns=[*found[0]]))
+            part = cells_of(*(read_csv(tables[name]) for name in files))
+            known = part[part.published.notna()]
+            found.append(known.assign(paper=paper).reindex(columns=[*found[0]]))
     cells = pd.concat(found[1:] or found, ignore_index=True)
-    return cells.fillna({"counts": True, "column": ""})
+    filled = cells.fillna({"counts": True, "corpus": "", "column": ""})
+    return filled.astype({"counts": bool})
 
 
 def _methods(names: pd.Series) -> list[str]:
     return [cell_title("method", name) for name in names]
 
 
-def _pointing(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _pointing(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2 of Poerner et al. (2018), by experiment and game."""
     wrong = np.where(table.condition == "wrong", ", wrong predictions", "")
-    yield table.assign(
+    several = table.groupby("experiment").task.transform("nunique") > 1
+    return table.assign(
         part="Table 2, " + table.experiment + table.metric.map(BLOCKS) + wrong,
+        corpus=table.task.map(task_title).where(several, ""),
         row=_methods(table.method),
         column=table.architecture,
         counts=table.confidence.isin(LEGIBLE),
     )
 
 
-def _agreement(improvement: pd.DataFrame, dynamic: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _agreement(improvement: pd.DataFrame, dynamic: pd.DataFrame) -> pd.DataFrame:
     """Table 1 of Kamp et al. (2023), and the mean dynamic k of its code; means over runs."""
     gains = improvement[improvement.task == "esnli"].groupby(["method", "k"], sort=False)
     gained = gains[["improvement", "published"]].mean().reset_index()
-    yield gained.rename(columns={"improvement": "ours"}).assign(
-        part="Table 1", row=_methods(gained.method), column="k = " + gained.k.astype(str)
-    )
+    gained = gained.rename(columns={"improvement": "ours"})
+    gained = gained.assign(part="Table 1", column="k = " + gained.k.astype(str))
     sizes = dynamic[dynamic.task == "esnli"].groupby("voter", sort=False)
-    found = sizes[["k", "low", "high", "published_k"]].mean().reset_index()
-    found = found.rename(columns={"k": "ours", "published_k": "published"})
-    yield found.assign(part="Mean dynamic k", row=_methods(found.voter))
+    wanted = sizes[["k", "low", "high", "published_k"]].mean().reset_index()
+    names = {"k": "ours", "published_k": "published", "voter": "method"}
+    wanted = wanted.rename(columns=names).assign(part="Mean dynamic k")
+    cells = pd.concat([gained, wanted])
+    return cells.assign(row=_methods(cells.method))
 
 
-def _diagnosticity(learned: pd.DataFrame, others: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _diagnosticity(learned: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Table 6 of Zhao and Aletras (2023), by metric."""
     ours = pd.concat([learned.assign(counts=True), others.assign(counts=False)])
     ours = ours[ours.task.isin(PUBLISHED_TASKS)].rename(columns={"diagnosticity": "ours"})
     key = ["dataset", "method", "metric"]
     theirs = zhao2023.published_cells().melt(key[:2], var_name="metric", value_name="published")
     cells = theirs.merge(ours.drop(columns="published"), on=key, how="left")
-    yield cells.assign(
+    return cells.assign(
         part=[f"Table 6, {cell_title('metric', name)}" for name in cells.metric],
         row=_methods(cells.method),
         column=cells.dataset,
     )
 
 
-def _diagnosis(summary: pd.DataFrame, agents: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def _diagnosis(summary: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     """Tables 3 to 12 of Sun et al. (2024), by property; means over seeds."""
     kinds = summary[["task", "model", "kind"]].drop_duplicates()
     gains = agents.rename(columns={"gain": "value"}).merge(kinds, on=["task", "model"])
@@ -110,23 +118,25 @@ def _diagnosis(summary: pd.DataFrame, agents: pd.DataFrame) -> Iterator[pd.DataF
     cells = theirs.merge(means, on=key, how="left")
     corpus = cells.task.map(sun2024.CORPORA)
     technique = cells.technique.map(sun2024.TECHNIQUE_TITLES)
-    form = cells.form.mask(cells.form == sun2024.NO_FORM, "").radd(" ").str.rstrip()
-    yield cells.assign(
+    form = (" " + cells.form).where(cells.form != sun2024.NO_FORM, "")
+    return cells.assign(
         part=cells.property.map(TABLES_OF) + form,
         row=corpus + ", " + cells.kind + ", " + technique,
         column=cells.type.map(sun2024.TYPE_TITLES),
     )
 
 
-@table_of("paper part cells ours counted distance correlation inside intervals")
+@table_of("paper part corpus cells ours counted distance correlation inside intervals")
 def parts_table(cells: pd.DataFrame) -> Iterator[tuple]:
-    """One row a part of a paper's tables.
+    """One row a part of a paper's tables, and corpus.
 
     cells: that are published; ours: of these, those that the run has; counted: of these, those that
     means are over. distance: mean absolute difference; correlation: Spearman's, NaN of fewer than
     FEWEST cells; inside: how many published values lie in our interval, of so many intervals.
+
+    cells: of `read_cells`.
     """
-    for (paper, name), part in cells.groupby(["paper", "part"], sort=False):
+    for names, part in cells.groupby(["paper", "part", "corpus"], sort=False):
         here = part[part.ours.notna()]
         counted = here[here.counts]
         gap = (counted.ours - counted.published).abs().mean()
@@ -135,11 +145,27 @@ def parts_table(cells: pd.DataFrame) -> Iterator[tuple]:
             correlation = counted.ours.corr(counted.published, "spearman")
         known = counted[counted.low.notna()]
         inside = known.published.between(known.low, known.high).sum()
-        yield paper, name, len(part), len(here), len(counted), gap, correlation, inside, len(known)
+        yield *names, len(part), len(here), len(counted), gap, correlation, inside, len(known)
+
+
+def parts_markdown(parts: pd.DataFrame) -> str:
+    """The rows of `parts_table` as a Markdown table."""
+    rows = []
+    for one in parts.itertuples():
+        found = [f"{one.ours} of {one.cells}", "–", "–", "–"]
+        if one.counted:
+            found[1] = f"{one.distance:.2f} ({one.counted})"
+            found[2] = with_minus(f"{one.correlation:.2f}")
+        if one.intervals:
+            found[3] = f"{one.inside} of {one.intervals}"
+        part = f"{one.part} ({one.corpus})" if one.corpus else one.part
+        rows.append([PAPERS[one.paper], part, *found])
+    headers = ["Paper", "Part", "Cells", "Distance", "Rank correlation", "Inside our interval"]
+    return pipe_table(headers, rows, ["left", "left", "right", "right", "right", "right"])
 
 
 # by paper: tables of a run, and what makes cells of them
-SOURCES: dict[str, tuple[tuple[str, ...], Callable[..., Iterator[pd.DataFrame]]]] = {
+SOURCES: dict[str, tuple[tuple[str, ...], Callable[..., pd.DataFrame]]] = {
     "poerner2018": (("04_poerner2018_table2",), _pointing),
     "kamp2023": (("05_kamp2023_table1", "05_kamp2023_dynamic_k"), _agreement),
     "zhao2023": (("06_zhao2023_table6", "06_zhao2023_table6_unlearned"), _diagnosticity),

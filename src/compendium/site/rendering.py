@@ -24,7 +24,9 @@ from compendium.explorer.page import PAGE, write_page
 from compendium.papers.common.claims import COLUMNS, read_claims, scorecard
 from compendium.papers.common.verdicts import Verdict
 from compendium.project import Results, replace_folder
+from compendium.site.beside import parts_markdown, parts_table, read_cells
 from compendium.site.committed import CONTROLS, MAIN, committed, other_runs, strip_run
+from compendium.site.dumbbells import draw_beside
 from compendium.site.fidelity import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
@@ -111,6 +113,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     tables |= {f"{CONTROLS}_{name}": path for name, path in controls.items()}
     variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)
+    cells = read_cells(tables)
     names = sorted(sources)
     copies = {name: _for_readers(sources[name]) for name in names}
     texts = {
@@ -118,6 +121,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         "_other-runs.md": beside,
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
+        "_beside.md": parts_markdown(parts_table(cells)),
         "_far-cells.md": far_cells_markdown(tables),
     }
     if gaps:
@@ -125,10 +129,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
         copies = with_missing_cells(pages, copies)
     texts |= _declared_tables(tables, variables, gaps)
-    figures = home / "paper" / "figures"
-    drawn = draw_scorecards(results.tables, figures)
-    drawn += draw_prices(measured / "benchmark_accuracy.csv", figures)
-    _remove_others(figures, {path.name for path in drawn})
+    _draw(results.tables, cells, measured, home / "paper" / "figures")
     reference = reference_pages(home / "paper" / "references.bib")
     for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
         for name, text in made.items():
@@ -141,6 +142,14 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     if explorer:
         menu.write_text(yaml.safe_dump(EXPLORER), encoding="utf-8")
     return variables
+
+
+def _draw(tables: Path, cells: pd.DataFrame, measured: Path, folder: Path) -> None:
+    """The pictures that no notebook draws; cells: ours beside the published."""
+    drawn = draw_scorecards(tables, folder)
+    drawn += draw_beside(cells, folder)
+    drawn += draw_prices(measured / "benchmark_accuracy.csv", folder)
+    _remove_others(folder, {path.name for path in drawn})
 
 
 def _read_pages(home: Path) -> str:
