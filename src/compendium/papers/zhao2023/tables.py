@@ -1,6 +1,6 @@
 """Tables of Zhao & Aletras (2023): erasure, data, diagnosticity, examples, training."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -291,7 +291,9 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
     return _print_cells(named, ["task", "method"], ".2f", np.full(len(cells), ""), ["texts"])
 
 
-PRINTED = {
+Printing = tuple[Callable[[pd.DataFrame, Step], pd.DataFrame], Callable[..., pd.DataFrame]]
+# by table: what makes it of pairs, and what prints it
+PRINTED: dict[str, Printing] = {
     "table2": (table_2, partial(printed_summary, by="method")),
     "table3": (table_3, partial(printed_summary, by="task")),
     "table6": (table_6, printed_cells),
