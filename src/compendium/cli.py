@@ -229,11 +229,26 @@ def claims(
             "where a verdict or a number differs"
         ),
     ] = False,
+    published: Annotated[
+        bool,
+        typer.Option(help="instead, how near our cells of the papers' tables are, part by part"),
+    ] = False,
 ) -> None:
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 
     results = _find_results(profile, committed)[1]
+    if published:
+        from compendium.site.beside import parts_table, read_cells
+        from compendium.site.tables import csv_files
+
+        parts = parts_table(read_cells(csv_files(results.tables)))
+        print(
+            parts.to_json(orient="records", indent=1)
+            if as_json
+            else parts.round(2).to_string(index=False)
+        )
+        return
     table = scorecard(results.tables)
     differing: list[str] = []
     if again:

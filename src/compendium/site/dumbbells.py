@@ -2,6 +2,7 @@
 
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -80,5 +81,5 @@ def draw_dumbbells(cells: pd.DataFrame) -> Axes:
     return first
 
 
-def _mark(label: str, **look: str) -> Line2D:
+def _mark(label: str, **look: Any) -> Line2D:
     return Line2D([], [], ls="", marker="o", ms=3.2, label=label, **look)

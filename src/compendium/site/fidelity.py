@@ -1,31 +1,25 @@
 """docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why.
 
 Claims, values and verdicts are those of claims.json, and so is what turning one thing at a time
-gave. The site also shows which cells of the papers' tables lie far from ours, with what was tried
-on them: a share is far where it differs by more than FAR; a count, points or an entropy, where it
-differs by more than that part of what is published.
+gave.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import nbformat
-import pandas as pd
 
-from attreval.core.tables import read_csv, write_text
+from attreval.core.tables import write_text
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
 from compendium.papers.common.claims import CONCLUSION, claim_objections
-from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
-from compendium.site.markdown import pipe_rows, pipe_table, with_minus
-from compendium.site.tables import cell_title
+from compendium.site.markdown import pipe_rows
 from compendium.workflow.steps import STEPS, StepKind
 
 NOT_FOUND = "not yet found"
@@ -38,25 +32,6 @@ PAPERS = {
 }
 # by paper, the step that judges its claims
 STEP_OF = {step.notebook.partition("_")[2]: step for step in STEPS}
-FAR = 0.15
-
-
-class Part(NamedTuple):
-    """Cells of a paper's table, with columns `ours` and `published`, and what was tried on them."""
-
-    where: str
-    cells: pd.DataFrame
-    tried: str
-
-
-# of the rows of Table 2 of Poerner et al. (2018), by how they begin; and the choices that move them
-FAMILIES = {
-    "grad": ("gradients", ("ties",)),
-    "o": ("omission and occlusion", ("windows", "ties")),
-    "limsse": ("LIMSSE", ("limsse_sampling", "limsse_solver", "ties")),
-    "decomp": ("decomposition", ("decomposition_output_gate", "ties")),
-    "": ("LRP, DeepLIFT, baselines", ("ties", "affix")),
-}
 HEAD = """# Claim by claim
 
 Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. \
@@ -254,112 +229,3 @@ def heading_above(notebook: str, code: str) -> str:
         elif code in cell.source:
             return heading
     raise ValueError(f"no cell of notebook {notebook} holds {code!r}")
-
-
-def far_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
-    """A row for each part of a paper's tables in which a cell is far.
-
-    Columns paper, where, cells, far (how many are), gap (ours less published, mean over the far
-    cells), tried.
-
-    tables: the files of a run by name; a paper whose tables it lacks is left out.
-    """
-    rows = []
-    for paper, (parts_of, names) in FAR_TABLES.items():
-        files = [f"{name}.csv" for name in names]
-        if not tables.keys() >= set(files):
-            continue
-        for part in parts_of(*(read_csv(tables[name]) for name in files)):
-            gap = part.cells.ours - part.cells.published
-            far = gap[gap.abs() > FAR]
-            if len(far):
-                rows.append((paper, part.where, len(gap), len(far), far.mean(), part.tried))
-    return pd.DataFrame(rows, columns=["paper", "where", "cells", "far", "gap", "tried"])
-
-
-def far_cells_markdown(tables: Mapping[str, Path]) -> str:
-    """The far cells as a Markdown table."""
-    rows = []
-    for one in far_cells(tables).itertuples():
-        count = f"{one.far} of {one.cells}"
-        gap = with_minus(f"{one.gap:+.2f}")
-        rows.append([PAPER_TITLES[one.paper], one.where, count, gap, with_minus(one.tried)])
-    headers = ["Paper", "Where", "Far", "Ours less published", "What was tried"]
-    return pipe_table(headers, rows, ["left", "left", "left", "right", "left"])
-
-
-def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) -> Iterator[Part]:
-    """Table 2, the cells that could be read with confidence, by experiment and family."""
-    known = table[table.confidence.isin(["H", "M"])].dropna(subset=["ours", "published"])
-    family = known.method.map(lambda name: next(filter(name.startswith, FAMILIES)))
-    for (experiment, start), part in known.groupby(["experiment", family], sort=False):
-        named, own = FAMILIES[start]
-        asked = choices[choices.choice.isin(own) & choices.game.isin(part.metric)]
-        by_size = asked.dropna(subset="largest").sort_values("largest", key=abs)
-        most = by_size.drop_duplicates(["choice", "value"], keep="last").sort_index()
-        tried = [
-            f"{one.choice}: {one.value} in place of {one.instead_of} ({one.largest:+.2f} at most)"
-            for one in most.itertuples()
-        ]
-        behind = models[models.experiment == experiment].ours_less_published.mean()
-        if pd.notna(behind):
-            tried.append(f"our models' accuracy less the published is {behind:+.2f}")
-        yield Part(f"Table 2, {experiment}, {named}", part, "; ".join(tried))
-
-
-def _agreement(dynamic: pd.DataFrame, rules: pd.DataFrame) -> Iterator[Part]:
-    """Mean dynamic k of e-SNLI, in parts of the published one."""
-    known = dynamic[(dynamic.task == "esnli") & dynamic.published_k.notna()]
-    others = rules[(rules.task == "esnli") & rules.voter.isin(known.voter)]
-    mean = others.groupby("rule", sort=False).k.mean()
-    tried = "; ".join(f"rule {rule} (mean k {k:.1f})" for rule, k in mean.items())
-    cells = known.assign(ours=known.k / known.published_k, published=1.0)
-    yield Part("mean dynamic k", cells, tried)
-
-
-def _diagnosticity(
-    table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFrame
-) -> Iterator[Part]:
-    """Table 6, by metric; other rules, and what moves the level of hard metrics most."""
-    known = table.dropna(subset="published").rename(columns={"diagnosticity": "ours"})
-    keys = ["task", "method", "metric"]
-    for metric, part in known.groupby("metric", sort=False):
-        far = part[(part.ours - part.published).abs() > FAR]
-        tried = []
-        for rule, other in rules[rules.metric == metric].groupby("rule", sort=False):
-            near = far.merge(other[[*keys, "diagnosticity"]], on=keys)
-            count = ((near.diagnosticity - near.published).abs() <= FAR).sum()
-            if rule != "published" and len(near):
-                tried.append(f"rule {rule} (brings {count} of {len(near)} near)")
-        for one in drivers[drivers.metric == metric].itertuples():
-            tried.append(f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})")
-        yield Part(f"Table 6, {cell_title('metric', metric)}", part, "; ".join(tried))
-
-
-def _diagnosis(complexity: pd.DataFrame, agreement: pd.DataFrame) -> Iterator[Part]:
-    """Tables 11 and 12: entropies, in parts of the published ones. Tables 3 to 6: agreement."""
-    entropy = _with_published(complexity)
-    cells = entropy.div(entropy.published, axis=0).dropna()
-    yield Part("Tables 11 and 12, entropy", cells, "nothing")
-    cells = _with_published(agreement).div(100).dropna()
-    tried = "other people's marks stand in for those of SpanEx"
-    yield Part("Tables 3 to 6, agreement with people", cells, tried)
-
-
-def _with_published(table: pd.DataFrame) -> pd.DataFrame:
-    """Cells such as `0.52 [0.76]` as two numbers, ours and the published one."""
-    texts = table[["token", "pair", "span"]].stack().astype(str)
-    cells = texts.str.extract(r"^(?P<ours>\S+) \[(?P<published>\S+)\]$")
-    return cells.apply(pd.to_numeric, errors="coerce")
-
-
-Asked = tuple[Callable[..., Iterator[Part]], tuple[str, ...]]
-POINTING = ("04_poerner2018_table2", "04_poerner2018_choices", "04_poerner2018_models")
-DRIVERS = ("06_zhao2023_table6", "06_zhao2023_table6_rules", "06_zhao2023_largest_drivers")
-# by paper, what finds its far cells, and in which tables of a run
-FAR_TABLES: dict[str, Asked] = {
-    "poerner2018": (_pointing, POINTING),
-    "kamp2023": (_agreement, ("05_kamp2023_dynamic_k", "05_kamp2023_rules")),
-    "zhao2023": (_diagnosticity, DRIVERS),
-    "sun2024": (_diagnosis, ("07_sun2024_table_complexity", "07_sun2024_table_agreement")),
-}

@@ -27,7 +27,6 @@ from compendium.project import Results, replace_folder
 from compendium.site.beside import parts_markdown, parts_table, read_cells
 from compendium.site.committed import CONTROLS, MAIN, committed, other_runs, strip_run
 from compendium.site.dumbbells import draw_beside
-from compendium.site.fidelity import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
 from compendium.site.pandoc_route.documents import make_jats, make_pdf
 from compendium.site.pandoc_route.site import build_site, staged_site
@@ -122,7 +121,6 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         "_explorer.md": EXPLORED if explorer else NOT_EXPLORED,
         "_second-reading.md": _second_reading(results.tables),
         "_beside.md": parts_markdown(parts_table(cells)),
-        "_far-cells.md": far_cells_markdown(tables),
     }
     if gaps:
         pages = _read_pages(home)
