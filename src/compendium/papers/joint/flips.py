@@ -1,0 +1,135 @@
+"""Which methods flip? The place of each method among the others, by judge and kind of network."""
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from compendium.config import Profile
+from compendium.papers.common.scorecard import WIDTH
+from compendium.papers.common.sentences import name_method, sentence
+from compendium.papers.common.style import CurveEnd, draw_nothing, label_ends, use_style
+from compendium.papers.common.tables import table_of
+from compendium.papers.joint.lattice import facts_of
+from compendium.papers.joint.values import JUDGES
+
+RECURRENT = "recurrent"
+ENCODER = "pretrained encoder"
+KINDS = (  # of networks, from left to right
+    RECURRENT,
+    "convolutional",
+    "transformer, not pretrained",
+    ENCODER,
+    "pretrained encoder-decoder",
+    "pretrained decoder",
+)
+ALL = "all judges"
+FLIPS = 0.25  # of the others, that a method passes or falls behind between RECURRENT and ENCODER
+LOOKS = {"falls": "#D55E00", "rises": "#0072B2", "stays": "#8a8a8a"}
+
+
+def kind_of_network(facts: Mapping[str, str]) -> str:
+    """One of KINDS. facts: of `lattice.facts_of`."""
+    if facts["kind"] != "attention":
+        return facts["kind"].replace("quasi", RECURRENT)
+    if facts["architecture"] == "encoder_decoder":
+        return KINDS[4]
+    if facts["pretrained"] == "no":
+        return KINDS[2]
+    return KINDS[5] if facts["direction"] == "ahead" else ENCODER
+
+
+@table_of("task judge method kind networks place lowest highest")
+def places_table(values: pd.DataFrame, accuracy: pd.DataFrame, profile: Profile) -> Iterator[tuple]:
+    """One row a task, judge (and ALL, each alike), method and kind of network.
+
+    place: the share of the other methods that it beats under a metric of the judge, ties half, mean
+    over metrics and networks; lowest, highest: of a network. Networks that are others' (erased
+    otherwise) and those stopped early are left out.
+
+    Args:
+        values, accuracy: Of `crossed.make_design`.
+        profile: The design, see `Profile.crossed_profile`.
+    """
+    told = values[(values.method != "random") & (values.metric.map(JUDGES) != "")]
+    network = ["task", "model", "seed"]
+    means = told.groupby([*network, "metric", "method"], sort=False).value.mean().dropna()
+    column = means.groupby([*network, "metric"])
+    beaten = (column.rank() - 1) / (column.transform("size") - 1)
+    places = beaten.rename("place").reset_index()
+    kinds = _kinds(accuracy, profile)
+    read_by = places.task.map(profile.read_by)
+    kind = pd.MultiIndex.from_arrays([read_by, places.model]).map(kinds)
+    places = places.assign(judge=places.metric.map(JUDGES), kind=kind).dropna(subset="kind")
+    key = ["task", "kind", "judge", "method"]
+    by_judge = places.groupby([*key, "model", "seed"], sort=False).place.mean().reset_index()
+    judges = by_judge.groupby(["task", "kind", "method", "model", "seed"], sort=False)
+    every = pd.concat([judges.place.mean().reset_index().assign(judge=ALL), by_judge])
+    for (task, kind, judge, method), part in every.groupby(key, sort=False):
+        spread = (part.place.mean(), part.place.min(), part.place.max())
+        yield task, judge, method, kind, len(part), *spread
+
+
+def _kinds(accuracy: pd.DataFrame, profile: Profile) -> pd.Series:
+    """By task and model its kind, of networks that were trained whole and erase as usual."""
+    kinds = {}
+    for row in accuracy.drop_duplicates(["task", "model"]).itertuples():
+        facts = facts_of(profile, row.task, row.model, row.layers, row.causal)
+        if facts["training"] == "whole" and not profile.models[row.model].same_as:
+            kinds[row.task, row.model] = kind_of_network(facts)
+    return pd.Series(kinds, dtype=str)
+
+
+def flips_of(places: pd.DataFrame) -> pd.Series:
+    """By method its place with ENCODER less that with RECURRENT, mean over tasks and networks."""
+    every = places[places.judge == ALL]
+    wide = every.pivot_table(index="method", columns="kind", values="place")
+    wide = wide.reindex(columns=[ENCODER, RECURRENT])
+    return (wide[ENCODER] - wide[RECURRENT]).dropna().sort_values()
+
+
+def _look(flip: float) -> str:
+    return "falls" if flip < -FLIPS else "rises" if flip > FLIPS else "stays"
+
+
+def draw_flips(places: pd.DataFrame) -> Axes:
+    """A slope a method over kinds of networks, mean over judges and tasks.
+
+    Coloured: methods whose place with a pretrained encoder is FLIPS from that with recurrent
+    networks.
+    """
+    use_style()
+    flips = flips_of(places)
+    if flips.empty:
+        return draw_nothing(f"no {RECURRENT} network and {ENCODER} to compare")
+    kinds = [kind for kind in KINDS if (places.kind == kind).any()]
+    every = places[places.judge == ALL]
+    wide = every.pivot_table(index="method", columns="kind", values="place").reindex(columns=kinds)
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.6))
+    ends = []
+    for method, flip in flips.items():
+        look = _look(flip)
+        width = 1.0 if look == "stays" else 2.0
+        slope = wide.loc[method]
+        axes.plot(range(len(kinds)), slope, color=LOOKS[look], lw=width, marker="o", ms=3)
+        ends.append(CurveEnd(name_method(method), len(kinds) - 1, slope.iloc[-1], LOOKS[look]))
+    axes.set_xticks(range(len(kinds)), [kind.replace(" ", "\n", 1) for kind in kinds])
+    axes.tick_params(labelsize=8)
+    axes.set(ylim=(0, 1), xlim=(-0.15, len(kinds) - 0.85))
+    axes.set_ylabel("share of the other methods that it beats", fontsize=9)
+    figure.tight_layout(rect=(0, 0, 0.73, 1))
+    label_ends(axes, ends, 7.5)
+    return axes
+
+
+@sentence
+def say_flips(places: pd.DataFrame) -> str:
+    """Which methods fall and which rise from recurrent networks to a pretrained encoder."""
+    flips = flips_of(places)
+    parts = []
+    for said, some in (("fall", flips[flips < -FLIPS]), ("rise", flips[::-1][flips[::-1] > FLIPS])):
+        named = [f"{name_method(method)} ({flip:+.2f})" for method, flip in some.items()]
+        parts.append(f"{said}: {', '.join(named) or 'none'}")
+    said = f"from recurrent networks to a pretrained encoder {'; '.join(parts)}"
+    return said if len(flips) else ""
