@@ -76,7 +76,7 @@ def make_notebooks(folder: Path, text: str) -> None:
     """A notebook for every one that is embedded, and one that is not."""
     cells = defaultdict(list)
     for name, label in dict.fromkeys(
-        re.findall(r"embed (?:paper/)?notebooks/([\w.-]+)\.ipynb#([\w-]+)", text)
+        re.findall(r"embed (?:paper/)?notebooks/(?:controls_)?([\w.-]+)\.ipynb#([\w-]+)", text)
     ):
         cells[name].append(label)
     cells["02_train-snli"] = ["curve"]

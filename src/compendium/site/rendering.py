@@ -108,8 +108,12 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         sources |= {f"{STUDY}.ipynb": study.executed(STUDY)}
         tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
     # networks that no other run has; where they are not committed, those of this run
-    controls = csv_files(committed(CONTROLS).tables) or csv_files(results.tables)
-    tables |= {f"{CONTROLS}_{name}": path for name, path in controls.items()}
+    controls = committed(CONTROLS)
+    if not controls.executed(STUDY).exists():
+        controls = results
+    if controls.executed(STUDY).exists():
+        sources |= {f"{CONTROLS}_{STUDY}.ipynb": controls.executed(STUDY)}
+    tables |= {f"{CONTROLS}_{name}": path for name, path in csv_files(controls.tables).items()}
     variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)
     cells = read_cells(tables)
