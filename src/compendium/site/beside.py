@@ -66,9 +66,10 @@ def _methods(names: pd.Series) -> list[str]:
 def _pointing(table: pd.DataFrame) -> pd.DataFrame:
     """Table 2 of Poerner et al. (2018), by experiment and game."""
     wrong = np.where(table.condition == "wrong", ", wrong predictions", "")
+    experiment = table.experiment.str.removeprefix("morphosyntactic ")
     several = table.groupby("experiment").task.transform("nunique") > 1
     return table.assign(
-        part="Table 2, " + table.experiment + table.metric.map(BLOCKS) + wrong,
+        part="Table 2, " + experiment + table.metric.map(BLOCKS) + wrong,
         corpus=table.task.map(task_title).where(several, ""),
         row=_methods(table.method),
         column=table.architecture,
@@ -151,6 +152,7 @@ def parts_table(cells: pd.DataFrame) -> Iterator[tuple]:
 def parts_markdown(parts: pd.DataFrame) -> str:
     """The rows of `parts_table` as a Markdown table."""
     rows = []
+    before = ""
     for one in parts.itertuples():
         found = [f"{one.ours} of {one.cells}", "–", "–", "–"]
         if one.counted:
@@ -159,7 +161,9 @@ def parts_markdown(parts: pd.DataFrame) -> str:
         if one.intervals:
             found[3] = f"{one.inside} of {one.intervals}"
         part = f"{one.part} ({one.corpus})" if one.corpus else one.part
-        rows.append([PAPERS[one.paper], part, *found])
+        paper = "" if one.paper == before else PAPERS[one.paper]
+        before = one.paper
+        rows.append([paper, part, *found])
     headers = ["Paper", "Part", "Cells", "Distance", "Rank correlation", "Inside our interval"]
     return pipe_table(headers, rows, ["left", "left", "right", "right", "right", "right"])
 
