@@ -45,13 +45,13 @@ def read_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
     """One row a published cell: paper, and CELL; `ours` is NaN where the run has none.
 
     Args:
-        tables: The files of a run by name; a paper whose tables it lacks is left out.
+        tables: The files of a run by name; a paper whose first table it lacks is left out.
     """
     found = [pd.DataFrame(columns=["paper", *CELL])]
     for paper, (names, cells_of) in SOURCES.items():
         files = [f"{name}.csv" for name in names]
-        if tables.keys() >= set(files):
-            part = cells_of(*(read_csv(tables[name]) for name in files))
+        if files[0] in tables:
+            part = cells_of(*(read_csv(tables[name]) for name in files if name in tables))
             known = part[part.published.notna()]
             found.append(known.assign(paper=paper).reindex(columns=[*found[0]]))
     cells = pd.concat(found[1:] or found, ignore_index=True)
@@ -91,9 +91,10 @@ def _agreement(improvement: pd.DataFrame, dynamic: pd.DataFrame) -> pd.DataFrame
     return cells.assign(row=_methods(cells.method))
 
 
-def _diagnosticity(learned: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Table 6 of Zhao and Aletras (2023), by metric."""
-    ours = pd.concat([learned.assign(counts=True), others.assign(counts=False)])
+def _diagnosticity(learned: pd.DataFrame, *others: pd.DataFrame) -> pd.DataFrame:
+    """Table 6 of Zhao and Aletras (2023), by metric; runs may lack that of unlearned models."""
+    ours = pd.concat([learned, *others], keys=range(1 + len(others)))
+    ours = ours.assign(counts=ours.index.get_level_values(0) == 0)
     ours = ours[ours.task.isin(PUBLISHED_TASKS)].rename(columns={"diagnosticity": "ours"})
     key = ["dataset", "method", "metric"]
     theirs = zhao2023.published_cells().melt(key[:2], var_name="metric", value_name="published")

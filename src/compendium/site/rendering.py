@@ -101,19 +101,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     # no run measures what `make bench` does
     measured = home / "results" / "reference" / "benchmark"
     tables = csv_files(measured) | csv_files(results.tables)
-    # hours of a run, or minutes of an accelerator: a run without the crossed design shows the
-    # committed one's
-    study = committed(MAIN)
-    if not results.executed(STUDY).exists() and study.executed(STUDY).exists():
-        sources |= {f"{STUDY}.ipynb": study.executed(STUDY)}
-        tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
-    # networks that no other run has; where they are not committed, those of this run
-    controls = committed(CONTROLS)
-    if not controls.executed(STUDY).exists():
-        controls = results
-    if controls.executed(STUDY).exists():
-        sources |= {f"{CONTROLS}_{STUDY}.ipynb": controls.executed(STUDY)}
-    tables |= {f"{CONTROLS}_{name}": path for name, path in csv_files(controls.tables).items()}
+    _add_studies(results, sources, tables)
     variables, beside = _read_variables(profile, results, tables)
     explorer = write_page(results)
     cells = read_cells(tables)
@@ -144,6 +132,23 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     if explorer:
         menu.write_text(yaml.safe_dump(EXPLORER), encoding="utf-8")
     return variables
+
+
+def _add_studies(results: Results, sources: dict[str, Path], tables: dict[str, Path]) -> None:
+    """Add the notebook and tables of the crossed design, and of its controls, where there are some.
+
+    The first takes hours: a run without it shows the committed one's. Networks of the controls are
+    in no other run; where they are not committed, those of this run stand for them.
+    """
+    for prefix, places in (
+        ("", (results, committed(MAIN))),
+        (f"{CONTROLS}_", (committed(CONTROLS), results)),
+    ):
+        place = next((one for one in places if one.executed(STUDY).exists()), None)
+        if place:
+            sources[f"{prefix}{STUDY}.ipynb"] = place.executed(STUDY)
+            made = place.tables.glob(f"{STUDY}_*.csv")
+            tables.update({prefix + path.name: path for path in made})
 
 
 def _draw(tables: Path, cells: pd.DataFrame, measured: Path, folder: Path) -> None:
