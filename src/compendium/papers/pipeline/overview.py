@@ -12,7 +12,7 @@ from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.method_style import name_method
 from compendium.papers.common.runs import read_shards
-from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.sentences import highest, lowest, of_row, sentence
 from compendium.papers.common.style import name_run, task_title, use_style
 from compendium.papers.common.tables import table_of
 from compendium.workflow.step import Step
@@ -145,8 +145,8 @@ def draw_cost(cost: pd.DataFrame) -> Axes:
 @sentence
 def say_trained_models(models: pd.DataFrame) -> str:
     """Which models know their task best and worst, and how many surely know something."""
-    best = models.loc[models.accuracy.idxmax()]
-    worst = models.loc[models.accuracy.idxmin()]
+    best = highest(models, "accuracy")
+    worst = lowest(models, "accuracy")
     sure = (models.accuracy_low > models.majority).sum()
     shown = [
         f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}"
@@ -164,7 +164,7 @@ def say_cost(cost: pd.DataFrame) -> str:
     asked = cost[cost.requested > 0]
     if asked.empty:
         return "No method has asked the models anything."
-    most = asked.loc[asked.requested.idxmax()]
+    most = highest(asked, "requested")
     sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (

@@ -181,8 +181,7 @@ def block_table(summary: pd.DataFrame) -> Iterator[dict]:
 
 @table_of(
     "task experiment trained_on model architecture accuracy published ours_less_published "
-    "discarded published_low "
-    "published_high"
+    "discarded published_low published_high"
 )
 def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tuple]:
     """One row per explained task and model: accuracy and discarded texts, ours and theirs.
