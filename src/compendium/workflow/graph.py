@@ -93,9 +93,7 @@ class Graph:
     @cached_property
     def joint(self) -> list[Run]:
         """The explained runs that go before every metric."""
-        rows_of = self.profile.joint.rows_of
-        rows = self.profile.rows_explained
-        return [run for run in self.profile.explained_runs() if rows_of(run[0], rows(*run[:2]))]
+        return self.profile.joint_runs()
 
     @cached_property
     def explained_again(self) -> list[Run]:

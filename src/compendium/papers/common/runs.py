@@ -78,46 +78,41 @@ def reported(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def attribution_files(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> list[Path]:
+def attribution_files(results: Results, profile: Profile, *run: *Run) -> list[Path]:
     """The attribution tables of every shard of a run (task, model, seed)."""
-    shards = range(profile.explaining_of(task).shards)
-    return [results.attributions(task, model, seed, shard) for shard in shards]
+    shards = range(profile.explaining_of(run[0]).shards)
+    return [results.attributions(*run, shard) for shard in shards]
 
 
-def load_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> Records:
+def load_attributions(results: Results, profile: Profile, *run: *Run) -> Records:
     """Attributions of every shard of a run: instance id -> method -> record."""
-    files = attribution_files(results, profile, task, model, seed)
+    files = attribution_files(results, profile, *run)
     paths = [results.existing(path, "03_explain") for path in files]
     return dict(sorted(read_by_instance(*paths).items()))
 
 
-def load_tokens(
-    results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
-) -> Read:
+def load_tokens(results: Results, profile: Profile, *run: *Run, part: str = "") -> Read:
     """How the model reads the instances of every shard, or of a part: `examples`, `printed`."""
-    parts = [part] if part else range(profile.explaining_of(task).shards)
-    paths = [results.tokens(task, model, seed, part) for part in parts]
+    parts = [part] if part else range(profile.explaining_of(run[0]).shards)
+    paths = [results.tokens(*run, part) for part in parts]
     return read_tokens(*(results.existing(path, "03_explain") for path in paths))
 
 
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> Records:
+def load_typed_attributions(results: Results, profile: Profile, *run: *Run) -> Records:
     """Attributions of several types, of all parts of a run: instance id -> method -> record."""
-    parts = range(profile.diagnosis.parts)
-    paths = [results.typed_attributions(task, model, seed, part) for part in parts]
+    paths = [results.typed_attributions(*run, part) for part in range(profile.diagnosis.parts)]
     return read_by_instance(*(results.existing(path, TYPED) for path in paths))
 
 
-def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> Read:
+def load_typed_tokens(results: Results, profile: Profile, *run: *Run) -> Read:
     """How the model reads the instances of all these parts, by instance id."""
-    parts = range(profile.diagnosis.parts)
-    paths = [results.typed_tokens(task, model, seed, part) for part in parts]
+    paths = [results.typed_tokens(*run, part) for part in range(profile.diagnosis.parts)]
     return read_tokens(*(results.existing(path, TYPED) for path in paths))
+
+
+def of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows of a run; none of an empty table."""
+    return table[(table[RUN] == list(run)).all(axis=1)] if len(table) else table
 
 
 def common_methods(records: Records) -> list[str]:
@@ -144,10 +139,7 @@ def kept_for_run(
         kept: dict[tuple, Answer] = {}
 
         @wraps(load)
-        def load_once(
-            results: Results, profile: Profile, task: str, model: str, seed: int
-        ) -> Answer:
-            run = (task, model, seed)
+        def load_once(results: Results, profile: Profile, *run: *Run) -> Answer:
             states = [path.stat() for path in files(results, profile, *run) if path.exists()]
             written = tuple((state.st_mtime_ns, state.st_size) for state in states)
             key = (results.root, profile.model_dump_json(), run, written)
@@ -260,7 +252,7 @@ class PrintedText:
 def load_printed(step: Step, run: Run, name: str) -> PrintedText:
     """What notebook 03 has left of a printed text of its task's `printed`."""
     (instance,) = printed_instances(run[0], [name])
-    tokens = load_tokens(step.results, step.profile, *run, "printed")[name]
+    tokens = load_tokens(step.results, step.profile, *run, part="printed")[name]
     records = read_by_instance(step.results.attributions(*run, "printed"))[name]
     said = step.results.read_table("printed", "03_explain", *run, 0).set_index("instance")
     return PrintedText(instance, tokens, records, int(said.predicted[name]))

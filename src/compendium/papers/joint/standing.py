@@ -23,7 +23,7 @@ from compendium.papers.common.contrasts import about_median
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.correlations import RUN, JointScores
 from compendium.papers.joint.over_runs import pareto_front, widen
-from compendium.papers.joint.values import JOINT, family_of, joint_runs
+from compendium.papers.joint.values import JOINT, family_of
 from compendium.workflow.step import Step
 
 # difference of two means that anybody should care about; what is compared lies between 0 and 1
@@ -108,7 +108,7 @@ def read_costs(step: Step) -> pd.DataFrame:
     """
     profile = step.profile
     parts = []
-    for run in joint_runs(profile):
+    for run in profile.joint_runs():
         shards = range(profile.explaining_of(run[0]).shards)
         parts += [("tokens", "03_explain", run, shard) for shard in shards]
     for run in profile.explained_runs("diagnosis"):

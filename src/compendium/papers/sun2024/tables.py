@@ -9,8 +9,8 @@ import pandas as pd
 
 from compendium.config import ModelSpec
 from compendium.papers.common.runs import RUN, reported
-from compendium.papers.common.tables import mean_low_high, table_of
-from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties, put_together
+from compendium.papers.common.tables import mean_low_high, put_together, table_of
+from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
 from compendium.workflow.step import Step
 
 CELL = [*RUN, "technique", "type"]
