@@ -4,7 +4,7 @@ Instances are the first of a table, whose order is random and never changes, so 
 same ones.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -20,6 +20,7 @@ from attreval.methods.method import Budget
 from compendium import corpora, project
 from compendium.config import Judge, Profile, Run
 from compendium.corpora.written import printed_instances
+from compendium.papers.common.tables import table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -174,27 +175,32 @@ def read_shards(
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
 
 
-def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> pd.DataFrame:
+def read_accuracy(step: Step, *run: *Run) -> pd.Series:
+    """How the model of a run, which another task may have trained, did on its test split."""
+    trained = step.profile.read_by(run[0])
+    return step.results.read_table("accuracy", "02_train", trained, *run[1:]).iloc[0]
+
+
+@table_of("task model seed accuracy± majority reason")
+def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> Iterator[tuple]:
     """One row a run whose explanations are no evidence for or against a method, with the `reason`.
 
     Its model is not surely more accurate on test than the most frequent class; or, for the claims
     of papers, void. The model of a run is that of the task that reads it, `profile.read_by(task)`.
     """
-    rows = []
-    for task, model, seed in runs:
-        trained = step.profile.read_by(task)
-        found = step.results.read_table("accuracy", "02_train", trained, model, seed).iloc[0]
+    for run in runs:
+        found = read_accuracy(step, *run)
+        trained = step.profile.read_by(run[0])
         measure, published = PUBLISHED.get(trained, ("accuracy", 0.0))
         if not found.accuracy_low > found.majority:
-            reason = f"{task}: no better than the most frequent class"
+            reason = f"{run[0]}: no better than the most frequent class"
         elif of_papers and trained in OTHER_LABELS:
             reason = f"{trained}: {OTHER_LABELS[trained]}"
         elif of_papers and (ours := found.get(measure, np.nan)) < published - MOST_BELOW:
             reason = f"{trained}: {measure} {ours:.2f}, published {published:.2f}"
         else:
             continue
-        rows.append((task, model, seed, *found[ACCURACY], reason))
-    return pd.DataFrame(rows, columns=[*RUN, *ACCURACY, "reason"])
+        yield *run, *found[ACCURACY], reason
 
 
 def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
