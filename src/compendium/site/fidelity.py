@@ -22,6 +22,7 @@ from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
 from compendium.papers.common.claims import CONCLUSION, claim_objections
 from compendium.papers.common.scorecard import PAPERS as PAPER_TITLES
+from compendium.papers.common.tables import table_of
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere
 from compendium.site.markdown import pipe_rows, pipe_table, with_minus
@@ -256,15 +257,14 @@ def heading_above(notebook: str, code: str) -> str:
     raise ValueError(f"no cell of notebook {notebook} holds {code!r}")
 
 
-def far_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
+@table_of("paper where cells far gap tried")
+def far_cells(tables: Mapping[str, Path]) -> Iterator[tuple]:
     """A row for each part of a paper's tables in which a cell is far.
 
-    Columns paper, where, cells, far (how many are), gap (ours less published, mean over the far
-    cells), tried.
+    far: how many are. gap: ours less published, mean over the far cells.
 
     tables: the files of a run by name; a paper whose tables it lacks is left out.
     """
-    rows = []
     for paper, (parts_of, names) in FAR_TABLES.items():
         files = [f"{name}.csv" for name in names]
         if not tables.keys() >= set(files):
@@ -273,8 +273,7 @@ def far_cells(tables: Mapping[str, Path]) -> pd.DataFrame:
             gap = part.cells.ours - part.cells.published
             far = gap[gap.abs() > FAR]
             if len(far):
-                rows.append((paper, part.where, len(gap), len(far), far.mean(), part.tried))
-    return pd.DataFrame(rows, columns=["paper", "where", "cells", "far", "gap", "tried"])
+                yield paper, part.where, len(gap), len(far), far.mean(), part.tried
 
 
 def far_cells_markdown(tables: Mapping[str, Path]) -> str:

@@ -29,6 +29,8 @@ RUN = ["task", "model", "seed"]  # the columns that name a run
 Read = dict[str, Tokens]  # by instance id
 Records = dict[str, dict[str, Attribution]]  # by instance id and method
 ACCURACY = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
+# what a method's explanations ask of models
+COSTS = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
 # what a paper publishes, on its own measure; a model further below says nothing of its claims
 MOST_BELOW = 0.15
 # by task that a model is trained on: the measure, and the least that a paper publishes for a model
@@ -173,6 +175,13 @@ def read_shards(
             if not gaps or step.results.table(*place).exists():
                 parts.append(step.results.read_table(*place).assign(**about))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
+
+
+def mean_costs(parts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """COSTS an instance, by some columns, of tables that say so for parts of the instances."""
+    sums = parts.assign(**parts[COSTS].mul(parts.instances, axis=0)).groupby(by, sort=False)
+    totals = sums[["instances", *COSTS]].sum()
+    return totals.assign(**totals[COSTS].div(totals.instances, axis=0))
 
 
 def read_accuracy(step: Step, *run: *Run) -> pd.Series:

@@ -20,6 +20,7 @@ from attreval.metrics.rank_correlation import Drawn, true_means
 from compendium import corpora
 from compendium.config import ModelSpec
 from compendium.papers.common.contrasts import about_median
+from compendium.papers.common.runs import mean_costs
 from compendium.papers.common.tables import table_of
 from compendium.papers.joint.correlations import RUN, JointScores
 from compendium.papers.joint.over_runs import pareto_front, widen
@@ -120,10 +121,7 @@ def read_costs(step: Step) -> pd.DataFrame:
         found.append(cost.assign(task=run[0], model=run[1], granularity=granularity))
     every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
-    counts = ["requested", "unique"]
-    every[counts] = every[counts].mul(every.instances, axis=0)
-    sums = every.groupby([*RUN, "method"], sort=False)[[*counts, "instances"]].sum()
-    return sums[counts].div(sums.instances, axis=0)
+    return mean_costs(every, [*RUN, "method"])
 
 
 def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:

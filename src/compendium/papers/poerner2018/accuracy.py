@@ -46,8 +46,10 @@ def summarise_hits(
             for method, interval in zip(values.columns, found.T, strict=True):
                 counts = (len(values), right, discarded)
                 out.append((*key, metric, condition, method, *interval, *counts))
-    columns = spell("metric condition method accuracy low high instances right discarded")
-    return pd.DataFrame(out, columns=[*keys, *columns])
+    columns = (
+        f"{' '.join(keys)} metric condition method accuracy low high instances right discarded"
+    )
+    return pd.DataFrame(out, columns=spell(columns))
 
 
 def accuracy_by_attractors(hits: pd.DataFrame, settings: BootstrapSpec) -> pd.DataFrame:

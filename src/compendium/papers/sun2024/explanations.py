@@ -110,27 +110,22 @@ def explain_types(step: Step) -> TypedExplanations:
         [a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully)
     )
     precision = precision_table(scorer, evaluated, methods, budget, names, "predicted")
-    rows = [
-        (
-            e.instance.id,
-            e.instance.label,
-            e.predicted,
-            len(e.tokens.content),
-            m,
-            len(a.scores),
-            abs(a.gap),
-        )
-        for e in explained
-        for m, a in e.attributions.items()
-    ]
-    columns = ["instance", "label", "predicted", "tokens", "method", "pieces", "gap"]
     return TypedExplanations(
         cost=cost[cost.method != "prediction"],
         precision=precision,
-        instances=pd.DataFrame(rows, columns=columns),
+        instances=_explained_table(explained),
         example=_first_features(fully[0]),
         heads=_explain_by_other_heads(step, scorer, explained, budget, names),
     )
+
+
+@table_of("instance label predicted tokens method pieces gap")
+def _explained_table(explained: list[Explained]) -> Iterator[tuple]:
+    """One row an instance and method."""
+    for e in explained:
+        about = (e.instance.id, e.instance.label, e.predicted, len(e.tokens.content))
+        for method, record in e.attributions.items():
+            yield *about, method, len(record.scores), abs(record.gap)
 
 
 def _explain_by_other_heads(
