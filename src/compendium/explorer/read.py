@@ -99,7 +99,7 @@ def runs_to_show(results: Results, profile: Profile) -> tuple[dict[Run, list[Ins
     return found, gaps
 
 
-def instance_values(results: Results, only_shown: Sequence[str] = ()) -> pd.DataFrame:
+def instance_values(results: Results, only_shown: Sequence[str]) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 have measured on single instances; see instance_values.
 
     only_shown: tasks that 08_joint alone has measured.

@@ -44,7 +44,7 @@ def notebook_modules(notebook: str, not_run: Sequence[str] = ()) -> list[Path]:
     return closure([source], leave_out=(*SCHEMA, *BRINGS_DATA, *not_run))
 
 
-def notebook_digest(notebook: str, not_run: Sequence[str] = ()) -> str:
+def notebook_digest(notebook: str, not_run: Sequence[str]) -> str:
     """What changes when the code of the packages that a notebook runs does something else."""
     return code_digest(notebook_modules(notebook, not_run))
 
